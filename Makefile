@@ -1,0 +1,42 @@
+# One command each; the environment in .venv is made on first use and again when pyproject.toml changes.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-fast check format benchmark clean
+
+demo: .venv/demo
+	$(BIN)/python examples/sachs.py
+
+test: .venv/test
+	$(BIN)/python -m pytest
+
+test-fast: .venv/test
+	$(BIN)/python -m pytest -m "not slow"
+
+check: .venv/check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmark: .venv/benchmark
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/accuracy.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+.venv/demo: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[plot,networkx]"
+	touch $@
+
+.venv/test .venv/check .venv/benchmark: .venv/%: .venv/demo
+	$(BIN)/python -m pip install --quiet --group $*
+	touch $@
+
+clean:
+	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,35 @@
+"""Causal discovery by decoupling: from a table of measurements to the causal graph behind it.
+
+    table -> data -> kernels -> decoupling -> dependence -> boundary -> construction -> discovery
+
+>>> import dcd
+>>> data = dcd.datasets.load_sachs()
+>>> model = dcd.DCD().fit(data.frame)
+>>> dcd.metrics.compare(data.cpdag, model.cpdag_).skeleton_shd < 17
+True
+"""
+
+from dcd import datasets, graph, metrics, simulate
+from dcd.boundary import MarkovBoundary
+from dcd.construction import SearchCutWarning, construct_cpdag
+from dcd.decoupling import decoupling_weights
+from dcd.discovery import DCD
+from dcd.graph import CPDAG, dag_to_cpdag
+from dcd.validation import InputError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CPDAG",
+    "DCD",
+    "InputError",
+    "MarkovBoundary",
+    "SearchCutWarning",
+    "construct_cpdag",
+    "dag_to_cpdag",
+    "datasets",
+    "decoupling_weights",
+    "graph",
+    "metrics",
+    "simulate",
+]

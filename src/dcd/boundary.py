@@ -1,0 +1,284 @@
+"""The Markov boundary of a target within any set of variables (Theorem 1).
+
+Decouple the variables other than the target; what still depends on the target under the weights is its
+boundary. The weights never look at the target, so they are learned once for each set and tell about every
+target at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import ThreadpoolController
+from tqdm.auto import tqdm
+
+from dcd.data import Dataset, read_table
+from dcd.decoupling import DecouplingResult, Status, WeightOptions, learn_weights
+from dcd.dependence import correlation_pvalues, weighted_correlation
+from dcd.kernels import FloatArray, kernel_features
+from dcd.validation import check_number
+
+
+@dataclass(frozen=True)
+class DecoupledSet:
+    """One decoupled set of m variables, and what each of them shows of all d variables.
+
+    Attributes
+    ----------
+    variables : the m decoupled variables.
+    ess : effective sample size under the weights.
+    status, n_steps : why learning stopped, and after how many steps.
+    loss_before, loss_after : sum of weighted HSIC over ordered pairs under equal and under learned weights.
+    hsic_before, hsic_after : (m, m) pairwise weighted HSIC.
+    correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
+    """
+
+    variables: tuple[str, ...]
+    ess: float
+    status: Status
+    n_steps: int
+    loss_before: float
+    loss_after: float
+    hsic_before: FloatArray = field(repr=False)
+    hsic_after: FloatArray = field(repr=False)
+    correlations: FloatArray = field(repr=False)
+    pvalues: FloatArray = field(repr=False)
+
+
+class BoundaryIdentifier:
+    """`identifier(target, others) -> set` from data, each set of variables decoupled once.
+
+    Sets are decoupled when first asked for; `prepare` does many at once, in parallel.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        alpha: float,
+        options: WeightOptions,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        rng = np.random.default_rng(random_state)
+        self._seed = int(rng.integers(2**63))
+        self._dataset, self._alpha, self._options = dataset, alpha, options
+        self._position = {name: index for index, name in enumerate(dataset.names)}
+        self._features = [kernel_features(column) for column in dataset.values.T]
+        self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
+
+    @property
+    def decoupled_sets(self) -> tuple[DecoupledSet, ...]:
+        """All sets decoupled so far, in the order in which they were asked for."""
+        return tuple(self._decoupled.values())
+
+    def __call__(self, target: str, others: Collection[str]) -> set[str]:
+        """The boundary of `target` within `others`."""
+        if not others:
+            return set()
+        members, decoupled = self._lookup(others)
+        rejected = decoupled.pvalues[:, self._position[target]] < self._alpha
+        return {self._dataset.names[member] for member, is_in in zip(members, rejected, strict=True) if is_in}
+
+    def pvalue(self, target: str, member: str, others: Collection[str]) -> float:
+        """p-value of `member` against `target` with all of `others` decoupled."""
+        members, decoupled = self._lookup(others)
+        return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
+
+    def prepare(
+        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: bool = False
+    ) -> None:
+        """Decouple several sets, those not done yet, over `n_jobs` processes."""
+        wanted = dict.fromkeys(self._members(names) for names in sets if names)
+        pending = [members for members in wanted if members not in self._decoupled]
+        results = Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(decouple_set)(
+                members,
+                [self._features[index] for index in members],
+                self._dataset,
+                self._options,
+                self._seed,
+            )
+            for members in pending
+        )
+        hidden = None if progress else True  # None: hidden unless this is a terminal
+        bar = tqdm(results, total=len(pending), desc="decoupling", unit="set", disable=hidden)
+        for members, result in zip(pending, bar, strict=True):
+            self._decoupled[members] = result
+
+    def _members(self, names: Collection[str]) -> tuple[int, ...]:
+        return tuple(sorted(self._position[name] for name in names))
+
+    def _lookup(self, others: Collection[str]) -> tuple[tuple[int, ...], DecoupledSet]:
+        members = self._members(others)
+        if members not in self._decoupled:
+            self.prepare([others])
+        return members, self._decoupled[members]
+
+
+def decouple_set(
+    members: Sequence[int],
+    features: Sequence[FloatArray],
+    dataset: Dataset,
+    options: WeightOptions,
+    seed: int,
+) -> DecoupledSet:
+    """Learn weights for one set and test every variable against its members; `features` are theirs alone."""
+    learned = _learn(features, options, seed, members)
+    correlations = weighted_correlation(dataset.values[:, members], dataset.values, learned.weights)
+    return DecoupledSet(
+        variables=tuple(dataset.names[member] for member in members),
+        ess=learned.ess,
+        status=learned.status,
+        n_steps=learned.n_steps,
+        loss_before=float(learned.loss_path[0]),
+        loss_after=float(learned.loss_path[-1]),
+        hsic_before=learned.hsic_before,
+        hsic_after=learned.hsic_after,
+        correlations=correlations,
+        pvalues=correlation_pvalues(correlations, learned.ess),
+    )
+
+
+def _learn(
+    features: Sequence[FloatArray], options: WeightOptions, seed: int, members: Sequence[int]
+) -> DecouplingResult:
+    """Weights from a start that depends on the seed and the set only, on one thread.
+
+    One thread because these matrices are too small to gain from more, and because the sums of a threaded
+    BLAS, and with them the last digits, would depend on how many processes share the machine.
+    """
+    with _blas().limit(limits=1):
+        return learn_weights(features, options, np.random.default_rng([seed, *members]))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+class MarkovBoundary(SelectorMixin, BaseEstimator):
+    """The Markov boundary of one column of a table, as a scikit-learn feature selector.
+
+    The boundary is the smallest set of variables that makes all others irrelevant for the target: in a causal
+    graph its parents, its children, and its children's other parents.
+
+    Parameters
+    ----------
+    target : str or int, default=0
+        Column whose boundary is sought, by name or position.
+    alpha : float, default=0.05
+        Level of the test, as in the paper. A variable that has nothing to do with the target is taken into
+        the boundary this often.
+    learning_rate : float, default=0.05
+        Step size of Adam on the logarithms of the weights.
+    max_steps : int, default=300
+        Most steps of Adam. Few sets need more than a hundred.
+    min_ess : float, default=0.2
+        Learning stops before the effective sample size falls below this share of the rows. Lower removes
+        more dependence but leaves less to test with.
+    tolerance : float, default=0.002
+        Learning has converged when ten steps together lower the loss by less than this share of its first
+        value. What is left then is mostly the noise of the sample, and chasing it costs effective sample
+        size.
+    init_scale : float, default=0.0
+        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
+        result free of randomness; a small positive value shows how little the start matters.
+    random_state : int, Generator or None, default=None
+        Seed of the random start; without effect while `init_scale` is 0.
+
+    Attributes
+    ----------
+    boundary_ : list of str
+        Names of the columns in the boundary.
+    pvalues_, statistics_ : (d,) arrays
+        p-value and weighted correlation with the target for every column; NaN at the target itself.
+    weights_ : (n,) array
+        The decoupling weights, summing to n.
+    effective_sample_size_ : float
+    decoupling_ : DecouplingResult
+        The weights with their loss path, why learning stopped, and pairwise HSIC before and after.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> frame = dcd.datasets.load_sachs().frame
+    >>> dcd.MarkovBoundary(target="Raf").fit(frame).boundary_
+    ['Mek', 'PKC']
+    """
+
+    def __init__(
+        self,
+        target: str | int = 0,
+        *,
+        alpha: float = 0.05,
+        learning_rate: float = 0.05,
+        max_steps: int = 300,
+        min_ess: float = 0.2,
+        tolerance: float = 0.002,
+        init_scale: float = 0.0,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.target = target
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.max_steps = max_steps
+        self.min_ess = min_ess
+        self.tolerance = tolerance
+        self.init_scale = init_scale
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
+        """Find the boundary of the target among the columns of `X`; `y` is ignored."""
+        rng = np.random.default_rng(self.random_state)
+        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        options = weight_options(self)
+        given = read_table(X)
+        target = given.names[given.position(self.target)]
+        dataset = given.in_canonical_order()
+        others = [index for index, name in enumerate(dataset.names) if name != target]
+        features = [kernel_features(dataset.values[:, index]) for index in others]
+        learned = _learn(features, options, int(rng.integers(2**63)), others)
+        column = dataset.values[:, [dataset.names.index(target)]]
+        correlations = weighted_correlation(dataset.values[:, others], column, learned.weights)[:, 0]
+
+        place = [given.names.index(dataset.names[index]) for index in others]
+        self.n_features_in_ = len(given.names)
+        if given.named:
+            self.feature_names_in_ = np.array(given.names, dtype=object)
+        self.statistics_ = np.full(self.n_features_in_, np.nan)
+        self.statistics_[place] = correlations
+        self.pvalues_ = np.full(self.n_features_in_, np.nan)
+        self.pvalues_[place] = correlation_pvalues(correlations, learned.ess)
+        self.boundary_ = [name for name, p in zip(given.names, self.pvalues_, strict=True) if p < self.alpha]
+        self.weights_ = learned.weights
+        self.effective_sample_size_ = learned.ess
+        self.decoupling_ = learned
+        return self
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask: npt.NDArray[np.bool_] = self.pvalues_ < self.alpha
+        return mask
+
+
+def weight_options(estimator: Any) -> WeightOptions:
+    """The weight-learning parameters of an estimator, checked."""
+    options = WeightOptions(
+        learning_rate=estimator.learning_rate,
+        max_steps=estimator.max_steps,
+        min_ess=estimator.min_ess,
+        tolerance=estimator.tolerance,
+        init_scale=estimator.init_scale,
+    )
+    options.check()
+    return options

@@ -1,0 +1,310 @@
+r"""Sample weights under which a set of variables is pairwise independent (Section 3.3).
+
+With probabilities :math:`p = \mathrm{softmax}(\theta)` (weights :math:`w = n p`), kernels :math:`K_i` and
+the weighted mean embedding removed, the weighted HSIC of two variables is
+
+.. math:: \mathrm{HSIC}_w(i, j) = p^\top (K_i \circ K_j) p + (p^\top K_i p)(p^\top K_j p)
+          - 2 \sum_k p_k (K_i p)_k (K_j p)_k ,
+
+which for equal weights is the usual biased estimate :math:`\mathrm{tr}(K_i H K_j H) / n^2`. The loss is its
+sum over the ordered pairs :math:`i \neq j`; Adam minimises it over :math:`\theta`, and stops when Kish's
+effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
+
+The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost:
+
+* `DenseObjective`, O(n² + nR) a step, R the total number of feature columns: the first term over all pairs
+  is one matrix, made once.
+* `LowRankObjective`, O(nR²) a step and O(nR) memory: the loss is the squared Frobenius norm of the weighted
+  covariance between the features of different variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from dcd.data import read_table
+from dcd.kernels import FloatArray, kernel_features
+from dcd.validation import check_number
+
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
+_CONVERGENCE_WINDOW = 10
+# Nanoseconds a step, measured on one core: an entry of the (n, n) matrix, its set-up shared over a hundred
+# steps, with and without the matrix in the cache; and an entry of the (R, R) covariance for each sample.
+_DENSE_IN_CACHE, _DENSE_OUT_OF_CACHE, _LOW_RANK = 0.25, 1.0, 0.1
+_CACHE_BYTES = 16 * 2**20
+_LARGEST_DENSE = 8000  # three (n, n) arrays then take 1.5 GB
+
+Status = Literal["converged", "ess_floor", "max_steps", "nothing_to_decouple"]
+
+
+@dataclass(frozen=True)
+class DecouplingResult:
+    """Learned weights and how they came about.
+
+    Attributes
+    ----------
+    weights : (n,) array, non-negative, summing to n.
+    ess : Kish's effective sample size of the weights.
+    loss_path : the loss before each step, and the loss of the returned weights last.
+    status : why the learning stopped: "converged" (the loss no longer falls), "ess_floor" (another step
+        would have cost too much of the sample), "max_steps", or "nothing_to_decouple" (one variable).
+    hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
+    """
+
+    weights: FloatArray
+    ess: float
+    loss_path: FloatArray
+    status: Status
+    hsic_before: FloatArray
+    hsic_after: FloatArray
+
+    @property
+    def n_steps(self) -> int:
+        """Number of Adam steps behind the returned weights."""
+        return len(self.loss_path) - 1
+
+
+def effective_sample_size(weights: FloatArray) -> float:
+    """Kish's effective sample size, (sum w)² / sum w²."""
+    return float(weights.sum() ** 2 / np.square(weights).sum())
+
+
+def pairwise_hsic(features: Sequence[FloatArray], probabilities: FloatArray) -> FloatArray:
+    """Weighted HSIC of every two variables, shape (m, m); the diagonal is each with itself."""
+    stacked = np.hstack(features)
+    covariance = _weighted_covariance(stacked, probabilities)
+    starts = _block_starts(features)
+    by_row = np.add.reduceat(np.square(covariance), starts, axis=0)
+    return np.add.reduceat(by_row, starts, axis=1)
+
+
+# --- the loss, twice -------------------------------------------------------------------------------------
+
+
+class Objective(Protocol):
+    """The decoupling loss of one set of variables as a function of the probabilities."""
+
+    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
+        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
+        ...
+
+
+class LowRankObjective:
+    """The loss through the (R, R) weighted covariance of the stacked features."""
+
+    def __init__(self, features: Sequence[FloatArray]) -> None:
+        stacked = np.hstack(features)
+        # Centring changes nothing in exact arithmetic; it keeps the means that are subtracted below small.
+        self._stacked = stacked - stacked.mean(axis=0)
+        owner = np.repeat(np.arange(len(features)), [block.shape[1] for block in features])
+        self._across = (owner[:, None] != owner[None, :]).astype(np.float64)
+
+    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
+        """See `Objective`."""
+        means = probabilities @ self._stacked
+        scaled = np.sqrt(probabilities)[:, None] * self._stacked
+        covariance = scaled.T @ scaled - np.outer(means, means)
+        covariance *= self._across
+        value = float(np.square(covariance).sum())
+        products = self._stacked @ covariance
+        gradient = np.einsum("kr,kr->k", products, self._stacked) - 2.0 * (products @ means)
+        return value, 2.0 * gradient
+
+
+class DenseObjective:
+    """The loss through one (n, n) matrix that holds the first term of all pairs."""
+
+    def __init__(self, features: Sequence[FloatArray]) -> None:
+        n_samples, n_variables = features[0].shape[0], len(features)
+        rank = max(block.shape[1] for block in features)
+        # One (m, n, r) array, short blocks padded with zeros, so that a product over all variables is one
+        # batched call.
+        self._features = np.zeros((n_variables, n_samples, rank))
+        total = np.zeros((n_samples, n_samples))
+        squares = np.zeros((n_samples, n_samples))
+        for index, block in enumerate(features):
+            self._features[index, :, : block.shape[1]] = block
+            kernel = block @ block.T
+            total += kernel
+            squares += np.square(kernel, out=kernel)
+        self._pairs = np.square(total, out=total)
+        self._pairs -= squares
+
+    def _apply_kernels(self, vectors: FloatArray) -> FloatArray:
+        """K_i v_i for every variable; `vectors` has shape (m, n) or (n,)."""
+        coefficients = vectors[..., None, :] @ self._features
+        product: FloatArray = (self._features @ coefficients.swapaxes(-1, -2))[..., 0]
+        return product
+
+    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
+        """See `Objective`."""
+        embeddings = self._apply_kernels(probabilities)
+        norms = embeddings @ probabilities
+        total, total_norm = embeddings.sum(axis=0), norms.sum()
+        others = total - embeddings
+        pairs = self._pairs @ probabilities
+        cross = np.einsum("mk,mk->k", embeddings, others)
+        value = probabilities @ (pairs - 2.0 * cross) + total_norm**2 - norms @ norms
+        gradient = (
+            2.0 * (pairs - cross)
+            + 4.0 * ((total_norm - norms) @ embeddings)
+            - 4.0 * self._apply_kernels(probabilities * others).sum(axis=0)
+        )
+        return float(value), gradient
+
+
+def choose_objective(features: Sequence[FloatArray]) -> Objective:
+    """The cheaper of the two forms, by what a hundred steps and the set-up take (`benchmarks/speed.py`)."""
+    n_samples = features[0].shape[0]
+    n_columns = sum(block.shape[1] for block in features)
+    fits_in_cache = 8 * n_samples**2 <= _CACHE_BYTES
+    dense_cost = n_samples**2 * (_DENSE_IN_CACHE if fits_in_cache else _DENSE_OUT_OF_CACHE)
+    low_rank_cost = n_samples * n_columns**2 * _LOW_RANK
+    if n_samples > _LARGEST_DENSE or low_rank_cost < dense_cost:
+        return LowRankObjective(features)
+    return DenseObjective(features)
+
+
+# --- the solver ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """How to learn weights.
+
+    Attributes
+    ----------
+    learning_rate : Adam's step size on theta.
+    max_steps : most Adam steps.
+    min_ess : floor under the effective sample size, as a share of n. The last weights above it are kept.
+    tolerance : stop as converged when ten steps together lower the loss by less than this share of its
+        first value.
+    init_scale : standard deviation of a random start of theta. 0 starts at equal weights.
+    """
+
+    learning_rate: float = 0.05
+    max_steps: int = 300
+    min_ess: float = 0.2
+    tolerance: float = 2e-3
+    init_scale: float = 0.0
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_number("learning_rate", self.learning_rate, above=0, suggestion=0.05)
+        check_number("max_steps", self.max_steps, at_least=1, whole=True, suggestion=300)
+        check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.2)
+        check_number("tolerance", self.tolerance, at_least=0, below=1, suggestion=2e-3)
+        check_number("init_scale", self.init_scale, at_least=0, suggestion=0.0)
+
+
+def decoupling_weights(
+    X: Any,
+    *,
+    learning_rate: float = WeightOptions.learning_rate,
+    max_steps: int = WeightOptions.max_steps,
+    min_ess: float = WeightOptions.min_ess,
+    tolerance: float = WeightOptions.tolerance,
+    init_scale: float = WeightOptions.init_scale,
+    random_state: int | np.random.Generator | None = None,
+) -> DecouplingResult:
+    """Sample weights under which the columns of a table are as good as independent of each other.
+
+    Parameters are those of `WeightOptions`; `X` is any table that the estimators take.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> result = dcd.decoupling_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
+    >>> round(float(result.weights.sum())), result.status
+    (853, 'converged')
+    """
+    rng = np.random.default_rng(random_state)
+    options = WeightOptions(learning_rate, max_steps, min_ess, tolerance, init_scale)
+    options.check()
+    return learn_weights([kernel_features(column) for column in read_table(X).values.T], options, rng)
+
+
+def learn_weights(
+    features: Sequence[FloatArray], options: WeightOptions, rng: np.random.Generator | None = None
+) -> DecouplingResult:
+    """Weights that decouple the variables behind `features`, one (n, r) array for each."""
+    n_samples = features[0].shape[0]
+    equal = np.full(n_samples, 1.0 / n_samples)
+    before = pairwise_hsic(features, equal)
+    if len(features) == 1:
+        no_path = np.zeros(1)
+        return DecouplingResult(
+            np.ones(n_samples), float(n_samples), no_path, "nothing_to_decouple", before, before
+        )
+    theta: FloatArray = np.zeros(n_samples)
+    if options.init_scale and rng is not None:
+        theta += options.init_scale * rng.standard_normal(n_samples)
+    probabilities, loss_path, status = minimise(choose_objective(features), theta, options)
+    weights = n_samples * probabilities
+    after = pairwise_hsic(features, probabilities)
+    return DecouplingResult(
+        weights, effective_sample_size(weights), np.array(loss_path), status, before, after
+    )
+
+
+def minimise(
+    objective: Objective, theta: FloatArray, options: WeightOptions
+) -> tuple[FloatArray, list[float], Status]:
+    """Adam on theta; the probabilities, the loss before each step and at the end, and why it stopped."""
+    floor = options.min_ess * theta.size
+    adam = Adam(options.learning_rate, theta.size)
+    probabilities = softmax(theta)
+    value, gradient = objective.value_and_gradient(probabilities)
+    loss_path = [value]
+    while len(loss_path) <= options.max_steps:
+        # The derivative of the softmax; it projects out the constant that the objectives leave open.
+        theta = theta - adam.step(probabilities * (gradient - probabilities @ gradient))
+        proposal = softmax(theta)
+        if proposal @ proposal * floor > 1.0:
+            return probabilities, loss_path, "ess_floor"
+        probabilities = proposal
+        value, gradient = objective.value_and_gradient(probabilities)
+        loss_path.append(value)
+        recent = loss_path[-1 - _CONVERGENCE_WINDOW :]
+        if len(recent) > _CONVERGENCE_WINDOW and recent[0] - value < options.tolerance * loss_path[0]:
+            return probabilities, loss_path, "converged"
+    return probabilities, loss_path, "max_steps"
+
+
+class Adam:
+    """Kingma and Ba (2015) with the usual decay rates."""
+
+    def __init__(self, learning_rate: float, size: int) -> None:
+        self._learning_rate = learning_rate
+        self._mean, self._square, self._count = np.zeros(size), np.zeros(size), 0
+
+    def step(self, gradient: FloatArray) -> FloatArray:
+        """What to subtract from the parameters."""
+        self._count += 1
+        self._mean += (1 - _BETA_1) * (gradient - self._mean)
+        self._square += (1 - _BETA_2) * (np.square(gradient) - self._square)
+        mean = self._mean / (1 - _BETA_1**self._count)
+        square = self._square / (1 - _BETA_2**self._count)
+        return self._learning_rate * mean / (np.sqrt(square) + _EPSILON)
+
+
+def softmax(theta: FloatArray) -> FloatArray:
+    """Probabilities in proportion to exp(theta)."""
+    unscaled = np.exp(theta - theta.max())
+    probabilities: FloatArray = unscaled / unscaled.sum()
+    return probabilities
+
+
+def _weighted_covariance(stacked: FloatArray, probabilities: FloatArray) -> FloatArray:
+    centred = stacked - probabilities @ stacked
+    covariance: FloatArray = centred.T @ (probabilities[:, None] * centred)
+    return covariance
+
+
+def _block_starts(features: Sequence[FloatArray]) -> list[int]:
+    widths = [block.shape[1] for block in features]
+    return [int(start) for start in np.cumsum([0, *widths[:-1]])]

@@ -1,0 +1,196 @@
+"""`DCD`: the stages in order, from a table to its CPDAG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from dcd.boundary import BoundaryIdentifier, DecoupledSet, weight_options
+from dcd.construction import Conflict, Cut, check_max_subsets, construct_cpdag, exclusions
+from dcd.data import read_table
+from dcd.graph import CPDAG, Role
+from dcd.validation import InputError, check_number
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What happened on the way.
+
+    Attributes
+    ----------
+    sets : every decoupled set, with its effective sample size, pairwise weighted HSIC before and after,
+        steps and why learning stopped. The first d are the ones behind the Markov boundaries.
+    cuts : targets whose boundary was too large to search in full.
+    """
+
+    sets: tuple[DecoupledSet, ...]
+    cuts: tuple[Cut, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each decoupled set; HSIC as its mean over the pairs of the set."""
+        rows = []
+        for decoupled in self.sets:
+            size = len(decoupled.variables)
+            n_ordered_pairs = size * (size - 1)
+            rows.append(
+                {
+                    "variables": decoupled.variables,
+                    "size": size,
+                    "ess": decoupled.ess,
+                    "hsic_before": decoupled.loss_before / n_ordered_pairs if n_ordered_pairs else 0.0,
+                    "hsic_after": decoupled.loss_after / n_ordered_pairs if n_ordered_pairs else 0.0,
+                    "steps": decoupled.n_steps,
+                    "status": decoupled.status,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def __str__(self) -> str:
+        frame = self.to_frame()
+        stopped = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
+        lines = [
+            f"{len(frame)} sets decoupled: {stopped}",
+            f"effective sample size: median {frame['ess'].median():.0f}, smallest {frame['ess'].min():.0f}",
+        ]
+        lines += [str(cut) for cut in self.cuts]
+        return "\n".join(lines)
+
+
+class DCD(BaseEstimator):
+    """Decoupled causal discovery: from a table of measurements to the causal graph behind it.
+
+    For every variable, weights are learned that make all others independent of each other; what still
+    depends on the variable is its Markov boundary. The graph is built from boundaries alone (Algorithm 1).
+
+    The answer is a CPDAG. An arrow means that every causal graph that fits the data has it, an undirected
+    edge that its direction cannot be told from such data. It rests on there being no hidden common causes,
+    no feedback, and enough noise in every variable.
+
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        Level of the test, as in the paper. With many variables a smaller one avoids chance edges.
+    learning_rate : float, default=0.05
+        Step size of Adam on the logarithms of the weights.
+    max_steps : int, default=300
+        Most steps of Adam for one set. Few sets need more than a hundred.
+    min_ess : float, default=0.2
+        Learning stops before the effective sample size falls below this share of the rows.
+    tolerance : float, default=0.002
+        Learning has converged when ten steps together lower the loss by less than this share of its first
+        value.
+    init_scale : float, default=0.0
+        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
+        result free of randomness.
+    max_subsets : int or None, default=1024
+        Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
+        are searched in increasing order as long as all subsets of a size fit, so boundaries of up to 10
+        variables are searched in full, larger ones by smaller exclusions (recorded in `diagnostics_.cuts`,
+        with a warning). None never cuts.
+    n_jobs : int or None, default=None
+        Processes to use, -1 for all cores. The result does not depend on it.
+    progress : bool, default=True
+        Show a progress bar when run in a terminal.
+    random_state : int, Generator or None, default=None
+        Seed of the random start; without effect while `init_scale` is 0.
+
+    Attributes
+    ----------
+    cpdag_ : CPDAG
+    adjacency_matrix_ : DataFrame
+        `[i, j] = 1, [j, i] = 0` for `i -> j`; both 1 for `i - j`.
+    markov_boundaries_ : dict
+        `{target: {member: role}}` with role "parent", "child", "neighbour" (direction unknown) or "spouse".
+    conflicts_ : tuple of Conflict
+        What the data contradicted, and what was done about it.
+    diagnostics_ : Diagnostics
+        How each set was decoupled, and which searches were cut short.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> model = dcd.DCD().fit(dcd.datasets.load_sachs().frame)
+    >>> model.cpdag_
+    CPDAG(11 variables, 4 directed, 7 undirected edges)
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        learning_rate: float = 0.05,
+        max_steps: int = 300,
+        min_ess: float = 0.2,
+        tolerance: float = 0.002,
+        init_scale: float = 0.0,
+        max_subsets: int | None = 1024,
+        n_jobs: int | None = None,
+        progress: bool = True,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.max_steps = max_steps
+        self.min_ess = min_ess
+        self.tolerance = tolerance
+        self.init_scale = init_scale
+        self.max_subsets = max_subsets
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
+        """Discover the graph behind the columns of `X`; `y` is ignored."""
+        self._check_parameters()
+        given = read_table(X)
+        dataset = given.in_canonical_order()
+        identifier = BoundaryIdentifier(
+            dataset, alpha=self.alpha, options=weight_options(self), random_state=self.random_state
+        )
+        self._decouple_ahead(dataset.names, identifier)
+        construction = construct_cpdag(
+            dataset.names, identifier, pvalue=identifier.pvalue, max_subsets=self.max_subsets
+        )
+
+        self.n_features_in_ = len(given.names)
+        if given.named:
+            self.feature_names_in_ = np.array(given.names, dtype=object)
+        self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
+        self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
+        self.markov_boundaries_: dict[str, dict[str, Role]] = {
+            target: {
+                name: construction.markov_boundaries[target][name]
+                for name in given.names
+                if name in construction.markov_boundaries[target]
+            }
+            for target in given.names
+        }
+        self.conflicts_: tuple[Conflict, ...] = construction.conflicts
+        self.diagnostics_ = Diagnostics(identifier.decoupled_sets, construction.cuts)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        check_max_subsets(self.max_subsets)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, whole=True, suggestion=-1)
+            if self.n_jobs == 0:
+                raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+
+    def _decouple_ahead(self, names: Sequence[str], identifier: BoundaryIdentifier) -> None:
+        """Decouple every set that Algorithm 1 will ask for, each once, in two parallel rounds.
+
+        First the sets behind the boundaries; once these are known, so are all their subsets, many of which
+        several targets share.
+        """
+        others = {target: [name for name in names if name != target] for target in names}
+        identifier.prepare(others.values(), n_jobs=self.n_jobs, progress=self.progress)
+        boundaries = [sorted(identifier(target, others[target])) for target in names]
+        kept_sets = [kept for boundary in boundaries for _, kept in exclusions(boundary, self.max_subsets)]
+        identifier.prepare(kept_sets, n_jobs=self.n_jobs, progress=self.progress)

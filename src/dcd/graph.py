@@ -1,0 +1,367 @@
+"""Graphs in one encoding: `adjacency[i, j] = 1` with `adjacency[j, i] = 0` is `i -> j`; both 1 is `i - j`.
+
+Short pure functions on that matrix, and `CPDAG`, the one type in which results are handed out. A CPDAG
+stands for all DAGs that imply the same conditional independences: an arrow that they share is an arrow, an
+edge that turns around among them is undirected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dcd.validation import InputError, suggest
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+IntArray = npt.NDArray[np.int8]
+BoolArray = npt.NDArray[np.bool_]
+Role = Literal["parent", "child", "neighbour", "spouse"]
+Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
+
+
+# --- checks and small views ------------------------------------------------------------------------------
+
+
+def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArray:
+    """A square 0/1 matrix with an empty diagonal, as int8; anything else is an `InputError`."""
+    matrix = np.asarray(adjacency)
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
+    if not square or not np.isin(matrix, (0, 1)).all() or matrix.diagonal().any():
+        raise InputError(
+            f"parameter '{what}'",
+            f"must be a square matrix of 0 and 1 with an empty diagonal, got shape {matrix.shape}",
+            "Set [i, j] = 1 for i -> j, and both [i, j] and [j, i] for i - j.",
+        )
+    return matrix.astype(np.int8)
+
+
+def directed_part(adjacency: npt.ArrayLike) -> BoolArray:
+    """`[i, j]` is true where `i -> j`."""
+    present = np.asarray(adjacency, dtype=bool)
+    return present & ~present.T
+
+
+def undirected_part(adjacency: npt.ArrayLike) -> BoolArray:
+    """`[i, j]` is true where `i - j`; symmetric."""
+    present = np.asarray(adjacency, dtype=bool)
+    return present & present.T
+
+
+def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
+    """`[i, j]` is true where there is any edge; symmetric."""
+    present = np.asarray(adjacency, dtype=bool)
+    return present | present.T
+
+
+def topological_order(dag: npt.ArrayLike) -> list[int]:
+    """Nodes with every parent before its children; an `InputError` if there is none."""
+    remaining = check_adjacency(dag, "dag").astype(bool)
+    pending = list(range(len(remaining)))
+    order: list[int] = []
+    while pending:
+        ready = [node for node in pending if not remaining[pending, node].any()]
+        if not ready:
+            raise InputError("parameter 'dag'", "has a directed cycle", "Remove or turn an edge on it.")
+        order += ready
+        pending = [node for node in pending if node not in ready]
+    return order
+
+
+def is_acyclic(directed: npt.ArrayLike) -> bool:
+    """Whether a matrix of directed edges has no directed cycle."""
+    try:
+        topological_order(directed)
+    except InputError:
+        return False
+    return True
+
+
+def unshielded_colliders(adjacency: npt.ArrayLike) -> Iterator[tuple[int, int, int]]:
+    """All `(x, z, y)` with `x -> z <- y`, x and y not adjacent, x < y."""
+    arrows, adjacent = directed_part(adjacency), skeleton_of(adjacency)
+    for z in range(len(arrows)):
+        for x, y in combinations(np.flatnonzero(arrows[:, z]), 2):
+            if not adjacent[x, y]:
+                yield int(x), z, int(y)
+
+
+# --- Meek's rules, DAG -> CPDAG and back -----------------------------------------------------------------
+
+
+def apply_meek_rules(adjacency: npt.ArrayLike) -> IntArray:
+    """Orient every undirected edge whose direction the arrows of a partially directed graph imply.
+
+    Meek (1995), rules 1 to 4: `a - b` becomes `a -> b` where `b -> a` would make a new unshielded collider
+    or a directed cycle.
+    """
+    graph = check_adjacency(adjacency)
+    pending = [(int(a), int(b)) for a, b in np.argwhere(undirected_part(graph))]
+    changed = True
+    while changed:
+        changed = False
+        arrows, undirected = directed_part(graph), undirected_part(graph)
+        adjacent = arrows | arrows.T | undirected
+        for a, b in pending:
+            if undirected[a, b] and _is_implied(a, b, arrows, undirected, adjacent):
+                graph[b, a] = 0
+                arrows[a, b] = changed = True
+                undirected[a, b] = undirected[b, a] = False
+    return graph
+
+
+def _is_implied(a: int, b: int, arrows: BoolArray, undirected: BoolArray, adjacent: BoolArray) -> bool:
+    """Whether one of Meek's rules turns `a - b` into `a -> b`."""
+    if (arrows[:, a] & ~adjacent[:, b]).any():  # rule 1: c -> a, c and b apart
+        return True
+    if (arrows[a] & arrows[:, b]).any():  # rule 2: a -> c -> b
+        return True
+    middle = np.flatnonzero(undirected[a] & arrows[:, b])  # a - c -> b
+    if any(not adjacent[c, d] for c, d in combinations(middle, 2)):  # rule 3: two such, apart
+        return True
+    middle = np.flatnonzero(adjacent[a] & arrows[:, b])  # rule 4: a - d -> c -> b, d and b apart
+    return any((undirected[a] & arrows[:, c] & ~adjacent[:, b]).any() for c in middle)
+
+
+def dag_to_cpdag(dag: npt.ArrayLike) -> IntArray:
+    """The CPDAG of a DAG: its skeleton, its unshielded colliders, and what these imply."""
+    matrix = check_adjacency(dag, "dag")
+    topological_order(matrix)
+    pattern = skeleton_of(matrix).astype(np.int8)
+    for x, z, y in unshielded_colliders(matrix):
+        pattern[z, x] = pattern[z, y] = 0
+    return apply_meek_rules(pattern)
+
+
+def consistent_extension(adjacency: npt.ArrayLike) -> IntArray | None:
+    """A DAG with the edges, arrows and unshielded colliders of a partially directed graph, if there is one.
+
+    Dor and Tarsi (1992): take a node without outgoing arrows whose undirected neighbours are adjacent to all
+    its other neighbours, point its edges at it, set it aside, repeat.
+    """
+    dag, core = _set_sinks_aside(adjacency)
+    return None if core else dag
+
+
+def contradictory_core(adjacency: npt.ArrayLike) -> list[int]:
+    """The nodes among which a partially directed graph contradicts itself; none if some DAG fits it."""
+    return _set_sinks_aside(adjacency)[1]
+
+
+def _set_sinks_aside(adjacency: npt.ArrayLike) -> tuple[IntArray, list[int]]:
+    """As far as it goes: the arrows given and added, and the nodes of which none can be set aside."""
+    graph = check_adjacency(adjacency)
+    dag = directed_part(graph).astype(np.int8)
+    remaining = list(range(len(graph)))
+    while (sink := next((node for node in remaining if _can_be_set_aside(node, graph)), None)) is not None:
+        dag[graph[:, sink].astype(bool), sink] = 1
+        graph[sink, :] = graph[:, sink] = 0
+        remaining.remove(sink)
+    return dag, remaining
+
+
+def _can_be_set_aside(node: int, graph: IntArray) -> bool:
+    """Whether all edges of `node` can point at it without turning an arrow or adding a collider."""
+    adjacent = skeleton_of(graph)
+    if directed_part(graph)[node].any():
+        return False
+    around = np.flatnonzero(adjacent[node])
+    return all(
+        adjacent[neighbour, other]
+        for neighbour in np.flatnonzero(undirected_part(graph)[node])
+        for other in around
+        if other != neighbour
+    )
+
+
+# --- d-separation ----------------------------------------------------------------------------------------
+
+
+def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ()) -> bool:
+    """Whether `x` and `y` are d-separated by `given`: apart in the moral graph of all their ancestors."""
+    matrix = check_adjacency(dag, "dag").astype(bool)
+    blocked = set(given)
+    moral = _moral_graph(matrix, {x, y, *blocked})
+    return y not in _reached(moral, x, through=lambda node: node not in blocked)
+
+
+def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None) -> Identifier:
+    """The Markov boundary identifier of a known DAG, `identify(target, others) -> set`.
+
+    In a faithful distribution a member of `others` is in the boundary of `target` exactly when the two are
+    dependent given the rest of `others`. In the moral graph of the ancestors of all of them, that is: there
+    is a path between the two that otherwise runs outside `others`.
+
+    Nodes are named by `names`, by the columns of a labelled frame, or by their positions.
+    """
+    if names is None:
+        names = list(dag.columns) if isinstance(dag, pd.DataFrame) else list(range(len(np.asarray(dag))))
+    labels = list(names)
+    position = {name: index for index, name in enumerate(labels)}
+    matrix = check_adjacency(dag, "dag").astype(bool)
+    topological_order(matrix)
+
+    def identify(target: Any, others: Collection[Any]) -> set[Any]:
+        observed = {position[name] for name in others}
+        start = position[target]
+        moral = _moral_graph(matrix, observed | {start})
+        reached = _reached(moral, start, through=lambda node: node not in observed)
+        return {labels[index] for index in reached & observed}
+
+    return identify
+
+
+def _moral_graph(dag: BoolArray, nodes: set[int]) -> dict[int, set[int]]:
+    """Neighbours in the moral graph over `nodes` and their ancestors."""
+    moral: dict[int, set[int]] = {}
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if node in moral:
+            continue
+        moral[node] = set()
+        pending += np.flatnonzero(dag[:, node]).tolist()
+    for node in moral:
+        family = [*np.flatnonzero(dag[:, node]).tolist(), node]
+        for a, b in combinations(family, 2):
+            moral[a].add(b)
+            moral[b].add(a)
+    return moral
+
+
+def _reached(neighbours: dict[int, set[int]], start: int, through: Callable[[int], bool]) -> set[int]:
+    """All nodes on paths from `start` whose inner nodes satisfy `through`."""
+    reached = {start}
+    pending = [start]
+    while pending:
+        for node in neighbours[pending.pop()] - reached:
+            reached.add(node)
+            if through(node):
+                pending.append(node)
+    return reached
+
+
+# --- the result type -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CPDAG:
+    """A completed partially directed acyclic graph over named variables.
+
+    Attributes
+    ----------
+    names : the variables, in the order of the rows and columns of `adjacency`.
+    adjacency : read-only int8 array, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
+    """
+
+    names: tuple[str, ...]
+    adjacency: IntArray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        adjacency = check_adjacency(self.adjacency)
+        object.__setattr__(self, "names", tuple(self.names))
+        if len(self.names) != len(adjacency) or len(set(self.names)) != len(self.names):
+            raise InputError(
+                "parameter 'names'",
+                f"must be {len(adjacency)} different names, got {len(set(self.names))}",
+                "Give one name for each row of the adjacency matrix.",
+            )
+        dag = consistent_extension(adjacency)
+        if dag is None or not np.array_equal(dag_to_cpdag(dag), adjacency):
+            raise InputError(
+                "parameter 'adjacency'",
+                "is not the CPDAG of any DAG",
+                "Use CPDAG.from_dag for a DAG; consistent_extension makes one of a partial graph.",
+            )
+        adjacency.setflags(write=False)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @classmethod
+    def from_dag(cls, names: Sequence[str], dag: npt.ArrayLike) -> CPDAG:
+        """The CPDAG of the class that `dag` belongs to."""
+        return cls(tuple(names), dag_to_cpdag(dag))
+
+    @cached_property
+    def directed_edges(self) -> tuple[tuple[str, str], ...]:
+        """`(cause, effect)` for each arrow."""
+        pairs = np.argwhere(directed_part(self.adjacency))
+        return tuple((self.names[i], self.names[j]) for i, j in pairs)
+
+    @cached_property
+    def undirected_edges(self) -> tuple[tuple[str, str], ...]:
+        """Each edge without a direction once."""
+        pairs = np.argwhere(np.triu(undirected_part(self.adjacency)))
+        return tuple((self.names[i], self.names[j]) for i, j in pairs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The adjacency matrix with names on both sides."""
+        return pd.DataFrame(self.adjacency.astype(int), index=list(self.names), columns=list(self.names))
+
+    def to_dag(self) -> pd.DataFrame:
+        """One DAG of the class, labelled; it turns undirected edges one way or the other arbitrarily."""
+        dag = consistent_extension(self.adjacency)
+        assert dag is not None  # checked when the graph was made
+        return pd.DataFrame(dag.astype(int), index=list(self.names), columns=list(self.names))
+
+    def to_networkx(self) -> nx.DiGraph:
+        """A `networkx.DiGraph`; an undirected edge appears in both directions."""
+        try:
+            import networkx as nx
+        except ImportError as error:
+            raise ImportError("to_networkx needs networkx: pip install 'dcd[networkx]'") from error
+        graph = nx.DiGraph()
+        graph.add_nodes_from(self.names)
+        graph.add_edges_from((self.names[i], self.names[j]) for i, j in np.argwhere(self.adjacency))
+        return graph
+
+    def reorder(self, names: Sequence[str]) -> CPDAG:
+        """The same graph with its variables in another order."""
+        order = [self.index(name) for name in names]
+        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)])
+
+    def role(self, member: str, target: str) -> Role | None:
+        """What `member` is to `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
+        i, j = self.index(member), self.index(target)
+        forward, backward = bool(self.adjacency[i, j]), bool(self.adjacency[j, i])
+        if forward and backward:
+            return "neighbour"
+        return "parent" if forward else "child" if backward else None
+
+    def index(self, name: str) -> int:
+        """Position of a variable."""
+        if name not in self.names:
+            raise InputError(f"variable {name!r}", "is not in the graph", suggest(name, self.names))
+        return self.names.index(name)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if both have the same variables, in any order, and the same edges."""
+        if not isinstance(other, CPDAG):
+            return NotImplemented
+        return (
+            frozenset(self.names) == frozenset(other.names)
+            and set(self.directed_edges) == set(other.directed_edges)
+            and {frozenset(edge) for edge in self.undirected_edges}
+            == {frozenset(edge) for edge in other.undirected_edges}
+        )
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.names), frozenset(self.directed_edges)))
+
+    def __str__(self) -> str:
+        arrows = [f"{a} -> {b}" for a, b in self.directed_edges]
+        lines = [f"{a} - {b}" for a, b in self.undirected_edges]
+        return "\n".join(arrows + lines) or "(no edges)"
+
+    def __repr__(self) -> str:
+        return (
+            f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed, "
+            f"{len(self.undirected_edges)} undirected edges)"
+        )

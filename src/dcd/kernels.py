@@ -1,0 +1,81 @@
+r"""One variable to low-rank features of its RBF kernel.
+
+The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the
+median of :math:`|x_k - x_l|` over the pairs :math:`k < l` (Section 3.3). In one dimension its eigenvalues
+fall off so fast that some 20 columns hold it to 1e-8 at any sample size:
+:math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def median_bandwidth(x: FloatArray) -> float:
+    """Median distance between two samples, exact in O(n log n) time and O(n) memory.
+
+    Heavily tied data (a zero-inflated count, say) can have a median of zero, which is no bandwidth; the
+    median over the pairs that differ is used then.
+    """
+    ordered = np.sort(x)
+    n_pairs = x.size * (x.size - 1) // 2
+    n_tied = _pairs_within(ordered, 0.0)
+    skipped = n_tied if 2 * n_tied >= n_pairs else 0
+    lower_rank = skipped + (n_pairs - skipped - 1) // 2
+    upper_rank = skipped + (n_pairs - skipped) // 2
+    return 0.5 * (_kth_distance(ordered, lower_rank) + _kth_distance(ordered, upper_rank))
+
+
+def _pairs_within(ordered: FloatArray, distance: float) -> int:
+    """Number of pairs at most `distance` apart."""
+    n = ordered.size
+    return int(np.searchsorted(ordered, ordered + distance, side="right").sum()) - n * (n + 1) // 2
+
+
+def _kth_distance(ordered: FloatArray, rank: int) -> float:
+    """The distance of the given rank (from 0) among all pairs, by bisection on the count of closer pairs."""
+    low, high = 0.0, float(ordered[-1] - ordered[0])
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if _pairs_within(ordered, middle) > rank:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def rbf_kernel(x: FloatArray, bandwidth: float) -> FloatArray:
+    """The full (n, n) kernel matrix."""
+    scaled = x / bandwidth
+    return np.exp(-0.5 * np.square(scaled[:, None] - scaled[None, :]))
+
+
+def rbf_features(x: FloatArray, bandwidth: float, tolerance: float = 1e-8) -> FloatArray:
+    """Features of shape (n, r) whose Gram matrix is the RBF kernel, to `tolerance` in every entry.
+
+    Pivoted Cholesky: the next column is the kernel column of the sample that is explained worst so far.
+    The residual is positive semi-definite, so its largest diagonal entry bounds every entry.
+    """
+    scaled = x / bandwidth
+    residual = np.ones_like(scaled)
+    columns: list[FloatArray] = []
+    features = np.empty((0, x.size))
+    while len(columns) < x.size:
+        pivot = int(residual.argmax())
+        if residual[pivot] <= tolerance:
+            break
+        column = np.exp(-0.5 * np.square(scaled - scaled[pivot]))
+        column -= features[:, pivot] @ features
+        column /= np.sqrt(residual[pivot])
+        columns.append(column)
+        features = np.stack(columns)
+        residual -= np.square(column)
+    return np.ascontiguousarray(features.T)
+
+
+def kernel_features(column: FloatArray) -> FloatArray:
+    """Low-rank kernel features of one variable at the median bandwidth, shape (n, r)."""
+    return rbf_features(column, median_bandwidth(column))

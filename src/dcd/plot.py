@@ -1,0 +1,125 @@
+"""Pictures of graphs with matplotlib; no graphviz is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcd.graph import CPDAG, IntArray, skeleton_of, topological_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, told apart with any kind of colour vision; style and label carry the meaning too.
+_RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999"
+_PLAIN = "#333333"
+
+
+def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = None) -> Axes:
+    """Draw a CPDAG in layers, causes above effects; undirected edges have no arrowhead.
+
+    Parameters
+    ----------
+    cpdag : the graph.
+    truth : draw the edges in comparison with this graph: same, other direction or type, extra, missing.
+    ax : axes to draw on; a new figure without it.
+
+    Returns
+    -------
+    The axes.
+    """
+    try:
+        import matplotlib.pyplot as plt
+        from matplotlib.lines import Line2D
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'dcd[plot]'") from error
+    places = layered_positions(cpdag)
+    if ax is None:
+        height, width = np.ptp(places, axis=0)[::-1]
+        _, ax = plt.subplots(figsize=(2.5 + 1.1 * width, 1.8 + 1.1 * height), layout="constrained")
+    other = None if truth is None else truth.reorder(cpdag.names).adjacency
+    shown: dict[str, tuple[str, str]] = {}
+    for i, j, style in _edges(cpdag.adjacency, other):
+        label, colour, line = style
+        shown[label] = (colour, line)
+        graph = cpdag.adjacency if label != "missing" or other is None else other
+        _draw_edge(ax, graph, i, j, places, colour, line)
+    for name, (x, y) in zip(cpdag.names, places, strict=True):
+        box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": _PLAIN}
+        # parse_math=False: a column name is text, never markup.
+        ax.text(x, y, _short(name), ha="center", va="center", bbox=box, parse_math=False, zorder=3)
+    if truth is not None:
+        handles = [Line2D([], [], color=c, ls=s, label=label) for label, (c, s) in shown.items()]
+        ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, frameon=False)
+    ax.set_axis_off()
+    ax.margins(0.15)
+    return ax
+
+
+def layered_positions(cpdag: CPDAG) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(d, 2) coordinates: one DAG of the class in layers, nodes of a layer near their neighbours above."""
+    dag = cpdag.to_dag().to_numpy()
+    layer = np.zeros(len(dag), dtype=int)
+    for node in topological_order(dag):
+        parents = np.flatnonzero(dag[:, node])
+        layer[node] = layer[parents].max() + 1 if len(parents) else 0
+    linked = skeleton_of(dag)
+    layer[~linked.any(axis=0)] = layer.max() + 1 if linked.any() else 0  # unconnected ones to the bottom
+    members = [np.flatnonzero(layer == level).tolist() for level in range(layer.max() + 1)]
+    position = np.zeros(len(dag))
+    for _sweep in range(8):  # sweeps of the barycentre heuristic; more change nothing on graphs one can read
+        for nodes in members:
+            nodes.sort(key=lambda node: (position[linked[node]].mean() if linked[node].any() else 0.0, node))
+            for rank, node in enumerate(nodes):
+                position[node] = rank - (len(nodes) - 1) / 2
+    return np.column_stack([1.4 * position, -1.0 * layer])
+
+
+def _edges(estimated: IntArray, truth: IntArray | None) -> list[tuple[int, int, tuple[str, str, str]]]:
+    """Each edge of either graph once, with (label, colour, line style)."""
+    union = skeleton_of(estimated) if truth is None else skeleton_of(estimated) | skeleton_of(truth)
+    styled = []
+    for i, j in np.argwhere(np.triu(union)):
+        here = (estimated[i, j], estimated[j, i])
+        there = here if truth is None else (truth[i, j], truth[j, i])
+        if truth is None:
+            style = ("edge", _PLAIN, "solid")
+        elif here == there:
+            style = ("right", _RIGHT, "solid")
+        elif not any(here):
+            style = ("missing", _MISSING, "dotted")
+        elif not any(there):
+            style = ("extra", _EXTRA, "dashed")
+        else:
+            style = ("right pair, other direction", _WRONG_WAY, "solid")
+        styled.append((int(i), int(j), style))
+    return styled
+
+
+def _draw_edge(
+    ax: Axes, graph: IntArray, i: int, j: int, places: np.ndarray[Any, Any], colour: str, line: str
+) -> None:
+    directed = graph[i, j] != graph[j, i]
+    start, end = (i, j) if graph[i, j] else (j, i)
+    # An edge that skips a layer, or runs along one past a node, bends out of the way.
+    far = abs(places[start] - places[end]).max() > 1.5
+    ax.annotate(
+        "",
+        xy=places[end],
+        xytext=places[start],
+        arrowprops={
+            "arrowstyle": "-|>" if directed else "-",
+            "color": colour,
+            "linestyle": line,
+            "linewidth": 1.6,
+            "shrinkA": 16,
+            "shrinkB": 16,
+            "connectionstyle": f"arc3,rad={0.2 if far else 0.0}",
+        },
+        zorder=2,
+    )
+
+
+def _short(name: str, longest: int = 24) -> str:
+    return name if len(name) <= longest else name[: longest - 1] + "…"

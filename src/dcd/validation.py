@@ -1,0 +1,78 @@
+"""One exception and one message form for everything a caller can get wrong.
+
+Every complaint names what is wrong (a column or a parameter), what was found, and what to do:
+
+    column 'age': 3 missing values. Drop these rows or fill them in before fitting.
+    parameter 'alpha': must be above 0 and below 1, got 5. Try alpha=0.05.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Sequence
+
+
+class InputError(ValueError):
+    """Bad input, with the place (`subject`), the `problem` and the `remedy` as attributes."""
+
+    def __init__(self, subject: str, problem: str, remedy: str) -> None:
+        self.subject, self.problem, self.remedy = subject, problem, remedy
+        super().__init__(f"{subject}: {problem}. {remedy}")
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+        # Exceptions are pickled by their args; a worker process must be able to hand this one back.
+        return type(self), (self.subject, self.problem, self.remedy)
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    whole: bool = False,
+    suggestion: object,
+) -> None:
+    """Raise `InputError` unless `value` is a (whole) number within the given bounds."""
+    bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
+    allowed = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+    is_number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
+    number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # nan fails every bound
+    within = (
+        not math.isnan(number)
+        and (above is None or number > above)
+        and (at_least is None or number >= at_least)
+        and (below is None or number < below)
+        and (at_most is None or number <= at_most)
+    )
+    if not within:
+        expected = f"{'a whole number' if whole else 'a number'} {allowed}".strip()
+        raise InputError(
+            f"parameter '{name}'", f"must be {expected}, got {value!r}", f"Try {name}={suggestion!r}."
+        )
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raise `InputError` unless `value` is one of `choices`."""
+    if value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise InputError(
+            f"parameter '{name}'", f"must be one of {allowed}, got {value!r}", suggest(value, choices)
+        )
+
+
+def suggest(wrong: object, known: Sequence[str]) -> str:
+    """A remedy that offers the names nearest to a wrong one."""
+    near = difflib.get_close_matches(str(wrong), known, n=3, cutoff=0.5)
+    if not near:
+        by_folded_case = {name.casefold(): name for name in known}
+        folded = difflib.get_close_matches(str(wrong).casefold(), list(by_folded_case), n=3, cutoff=0.5)
+        near = [by_folded_case[name] for name in folded]
+    if near:
+        return f"Did you mean {' or '.join(repr(name) for name in near)}?"
+    shown = ", ".join(repr(name) for name in known[:10])
+    return f"Choose from {shown}{', ...' if len(known) > 10 else ''}."
