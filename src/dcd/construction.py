@@ -18,9 +18,9 @@ from math import comb
 
 import numpy as np
 
+from dcd.arrays import IntArray
 from dcd.graph import (
     CPDAG,
-    IntArray,
     Role,
     consistent_extension,
     contradictory_core,

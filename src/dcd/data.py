@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.kernels import FloatArray
+from dcd.arrays import FloatArray
 from dcd.validation import InputError, suggest
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
@@ -149,13 +149,13 @@ def _check_shape(values: FloatArray) -> None:
     if n_features < 2:
         raise InputError(
             "the table",
-            f"has n_features = {n_features} column(s), at least 2 are needed",
+            f"has {n_features} feature(s) (shape={values.shape}) while a minimum of 2 is required",
             "A causal graph needs two variables or more.",
         )
     if n_samples < MIN_ROWS:
         raise InputError(
             "the table",
-            f"has n_samples = {n_samples} row(s), at least {MIN_ROWS} are needed",
+            f"has {n_samples} sample(s) (shape={values.shape}) while a minimum of {MIN_ROWS} is required",
             "Collect more data; a few hundred rows is where results become useful.",
         )
 

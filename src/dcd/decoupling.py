@@ -26,8 +26,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from dcd.arrays import FloatArray
 from dcd.data import read_table
-from dcd.kernels import FloatArray, kernel_features
+from dcd.kernels import kernel_features
 from dcd.validation import check_number
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8

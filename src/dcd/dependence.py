@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from dcd.kernels import FloatArray
+from dcd.arrays import FloatArray
 
 
 def weighted_correlation(left: FloatArray, right: FloatArray, weights: FloatArray) -> FloatArray:

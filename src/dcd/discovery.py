@@ -117,7 +117,7 @@ class DCD(BaseEstimator):
     >>> import dcd
     >>> model = dcd.DCD().fit(dcd.datasets.load_sachs().frame)
     >>> model.cpdag_
-    CPDAG(11 variables, 4 directed, 7 undirected edges)
+    CPDAG(11 variables, 2 directed, 6 undirected edges)
     """
 
     def __init__(

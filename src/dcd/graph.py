@@ -17,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dcd.arrays import BoolArray, IntArray
 from dcd.validation import InputError, suggest
 
 if TYPE_CHECKING:
     import networkx as nx
 
-IntArray = npt.NDArray[np.int8]
-BoolArray = npt.NDArray[np.bool_]
 Role = Literal["parent", "child", "neighbour", "spouse"]
 Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
 

@@ -9,9 +9,8 @@ fall off so fast that some 20 columns hold it to 1e-8 at any sample size:
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from dcd.arrays import FloatArray
 
 
 def median_bandwidth(x: FloatArray) -> float:

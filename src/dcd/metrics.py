@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dcd.arrays import IntArray
 from dcd.graph import CPDAG, check_adjacency, skeleton_of
 from dcd.validation import InputError
 
@@ -41,9 +42,7 @@ def compare(true_cpdag: CPDAG | npt.ArrayLike, estimated_cpdag: CPDAG | npt.Arra
     return Comparison(shd, precision, recall, f1, *skeleton)
 
 
-def _matched(
-    true: CPDAG | npt.ArrayLike, estimated: CPDAG | npt.ArrayLike
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+def _matched(true: CPDAG | npt.ArrayLike, estimated: CPDAG | npt.ArrayLike) -> tuple[IntArray, IntArray]:
     """Both adjacency matrices in the variable order of the first."""
     if isinstance(true, CPDAG) and isinstance(estimated, CPDAG):
         if set(true.names) != set(estimated.names):
@@ -67,7 +66,7 @@ def _matched(
     return matrices[0], matrices[1]
 
 
-def _scores(true: npt.NDArray[np.int8], estimated: npt.NDArray[np.int8]) -> tuple[int, float, float, float]:
+def _scores(true: IntArray, estimated: IntArray) -> tuple[int, float, float, float]:
     """(distance, precision, recall, F1), each pair of variables counted once."""
     upper = np.triu_indices(len(true), k=1)
     same = ((true == estimated) & (true == estimated).T)[upper]

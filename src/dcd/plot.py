@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcd.graph import CPDAG, IntArray, skeleton_of, topological_order
+from dcd.arrays import IntArray
+from dcd.graph import CPDAG, skeleton_of, topological_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +37,10 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
         raise ImportError("plots need matplotlib: pip install 'dcd[plot]'") from error
     places = layered_positions(cpdag)
     if ax is None:
-        height, width = np.ptp(places, axis=0)[::-1]
-        _, ax = plt.subplots(figsize=(2.5 + 1.1 * width, 1.8 + 1.1 * height), layout="constrained")
+        width, height = np.ptp(places, axis=0) + (1.8, 1.6)
+        inches = 0.5 + 0.075 * max(len(_short(name)) for name in cpdag.names)  # room for the longest name
+        figure = plt.figure(figsize=(max(inches * width, 4.5), 0.9 * height))
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
     shown: dict[str, tuple[str, str]] = {}
     for i, j, style in _edges(cpdag.adjacency, other):
@@ -51,9 +54,10 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
         ax.text(x, y, _short(name), ha="center", va="center", bbox=box, parse_math=False, zorder=3)
     if truth is not None:
         handles = [Line2D([], [], color=c, ls=s, label=label) for label, (c, s) in shown.items()]
-        ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, frameon=False)
+        ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize="small")
     ax.set_axis_off()
-    ax.margins(0.15)
+    (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
+    ax.set(xlim=(left - 0.9, right + 0.9), ylim=(bottom - 1.0, top + 0.6))
     return ax
 
 

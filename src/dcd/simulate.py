@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dcd.graph import IntArray, topological_order
-from dcd.kernels import FloatArray
+from dcd.arrays import FloatArray, IntArray
+from dcd.graph import topological_order
 from dcd.validation import InputError, check_choice, check_number
 
 GRAPHS = ("scale-free", "erdos-renyi")

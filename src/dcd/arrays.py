@@ -1,0 +1,8 @@
+"""Names for the array types that pass between the stages."""
+
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int8]

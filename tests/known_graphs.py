@@ -1,0 +1,26 @@
+"""Graphs to test on: all small ones, and random ones of any density."""
+
+from itertools import combinations, product
+
+import numpy as np
+
+from dcd.graph import is_acyclic
+
+
+def all_dags(n):
+    """Every DAG on n labelled nodes, by trying absent, forward and backward for each pair."""
+    pairs = list(combinations(range(n), 2))
+    for choice in product((0, 1, 2), repeat=len(pairs)):
+        dag = np.zeros((n, n), dtype=np.int8)
+        for (i, j), direction in zip(pairs, choice, strict=True):
+            if direction:
+                dag[(i, j) if direction == 1 else (j, i)] = 1
+        if is_acyclic(dag):
+            yield dag
+
+
+def random_dag(n, rng):
+    """A DAG on n nodes with a random density, labels shuffled."""
+    order = rng.permutation(n)
+    dag = np.triu(rng.random((n, n)) < rng.uniform(0.1, 0.7), k=1).astype(np.int8)
+    return dag[np.ix_(order, order)]

@@ -1,0 +1,37 @@
+"""The order of the house: a stage imports only from stages to its left, `graph` and `validation`."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dcd
+
+SOURCE = Path(dcd.__file__).parent
+STAGES = ["data", "kernels", "decoupling", "dependence", "boundary", "construction", "discovery"]
+SHARED = ["arrays", "validation", "graph"]
+
+
+def imported_by(module):
+    tree = ast.parse((SOURCE / f"{module}.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("dcd"):
+            yield from [node.module.partition(".")[2]] if "." in node.module else [a.name for a in node.names]
+        elif isinstance(node, ast.Import):
+            yield from [a.name.partition(".")[2] for a in node.names if a.name.startswith("dcd.")]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stages_import_from_the_left(stage):
+    allowed = {*SHARED, *STAGES[: STAGES.index(stage)]}
+    assert set(imported_by(stage)) <= allowed
+
+
+def test_shared_modules_stand_alone():
+    assert set(imported_by("validation")) == set()
+    assert set(imported_by("graph")) <= {"arrays", "validation"}
+
+
+def test_public_names_are_sorted_and_there():
+    assert dcd.__all__ == sorted(dcd.__all__)
+    assert all(hasattr(dcd, name) for name in dcd.__all__)

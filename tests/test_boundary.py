@@ -1,0 +1,132 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import dcd
+from dcd import InputError, MarkovBoundary
+from dcd.boundary import BoundaryIdentifier
+from dcd.data import read_table
+from dcd.decoupling import WeightOptions
+
+# What scikit-learn asks of estimators and does not apply here.
+NOT_APPLICABLE = {
+    "check_dtype_object": "a cell that is no number is an InputError that names the column, not a TypeError",
+}
+
+
+def collider_with_bystanders(n, seed):
+    """a -> c <- b, c -> d, and e apart; enough noise that the rows can be told apart by weights."""
+    rng = np.random.default_rng(seed)
+    a, b, e = rng.standard_normal((3, n))
+    c = a + b + rng.standard_normal(n)
+    d = c + 2.5 * rng.standard_normal(n)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": e})
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected")
+def test_scikit_learns_contract():
+    check_estimator(MarkovBoundary(target=0), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_finds_parents_children_and_spouses(seed):
+    frame = collider_with_bystanders(1000, seed)
+    for target, boundary in {"a": "bc", "b": "ac", "c": "abd", "d": "c"}.items():
+        model = MarkovBoundary(target=target, alpha=1e-3).fit(frame)
+        assert model.boundary_ == list(boundary)
+
+
+def test_a_child_of_a_child_is_not_in_the_boundary_though_it_depends():
+    frame = collider_with_bystanders(1000, 0)
+    unweighted = abs(np.corrcoef(frame["a"], frame["d"])[0, 1])
+    assert unweighted > 0.25
+    model = MarkovBoundary(target="a").fit(frame)
+    assert abs(model.statistics_[3]) < 0.5 * unweighted
+
+
+def test_fitted_values_belong_together():
+    frame = collider_with_bystanders(500, 1)
+    model = MarkovBoundary(target="c").fit(frame)
+    assert model.weights_.sum() == pytest.approx(500)
+    assert model.effective_sample_size_ == pytest.approx(500**2 / np.square(model.weights_).sum())
+    assert np.isnan(model.pvalues_[2])
+    assert np.isnan(model.statistics_[2])
+    assert model.boundary_ == list(frame.columns[model.get_support()])
+    assert model.boundary_ == list(model.get_feature_names_out())
+    assert model.decoupling_.status in ("converged", "ess_floor")
+    assert list(model.transform(frame).shape) == [500, len(model.boundary_)]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_any_table_same_answer(make):
+    frame = collider_with_bystanders(300, 2)
+    columns = {name: frame[name].to_numpy() for name in frame}
+    model = MarkovBoundary(target="c").fit(make(columns))
+    expected = MarkovBoundary(target=2).fit(frame.to_numpy())
+    np.testing.assert_array_equal(model.pvalues_, expected.pvalues_)
+    assert list(model.feature_names_in_) == list("abcde")
+    assert not hasattr(expected, "feature_names_in_")
+    np.testing.assert_array_equal(model.transform(make(columns)), expected.transform(frame.to_numpy()))
+
+
+def test_selects_features_in_a_pipeline():
+    frame = collider_with_bystanders(500, 3)
+    model = make_pipeline(MarkovBoundary(target="c").set_output(transform="pandas"), LinearRegression())
+    model.fit(frame, frame["c"])
+    assert set(model[-1].feature_names_in_) >= {"a", "b", "d"}
+
+
+def test_column_order_does_not_matter():
+    frame = collider_with_bystanders(300, 4)
+    first = MarkovBoundary(target="c").fit(frame)
+    other = MarkovBoundary(target="c").fit(frame[list("ecabd")])
+    np.testing.assert_array_equal(first.weights_, other.weights_)
+    assert dict(zip("abcde", first.pvalues_, strict=True))["a"] == other.pvalues_[2]
+
+
+def test_identifier_agrees_with_the_estimator_and_decouples_each_set_once():
+    frame = collider_with_bystanders(300, 5)
+    dataset = read_table(frame).in_canonical_order()
+    identifier = BoundaryIdentifier(dataset, alpha=0.05, options=WeightOptions())
+    others = ["a", "b", "d", "e"]
+    assert identifier("c", others) == set(MarkovBoundary(target="c").fit(frame).boundary_)
+    expected = MarkovBoundary(target="c").fit(frame).pvalues_[0]
+    assert identifier.pvalue("c", "a", others) == pytest.approx(expected, rel=1e-6)
+    identifier.prepare([["b", "a", "e", "d"], ["a", "b"], ["b", "a"]])
+    assert len(identifier.decoupled_sets) == 2
+    assert identifier("e", ["a", "b"]) <= {"a", "b"}
+    assert len(identifier.decoupled_sets) == 2
+    assert identifier("c", []) == set()
+
+
+def test_one_other_variable_is_pearsons_test():
+    frame = collider_with_bystanders(300, 6)[["a", "c"]]
+    model = MarkovBoundary(target="c").fit(frame)
+    assert model.decoupling_.status == "nothing_to_decouple"
+    assert model.statistics_[0] == pytest.approx(np.corrcoef(frame["a"], frame["c"])[0, 1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_random_start_is_seeded(seed):
+    frame = collider_with_bystanders(200, seed)
+    weights = [
+        MarkovBoundary("c", init_scale=0.1, random_state=state).fit(frame).weights_
+        for state in (seed, seed, 99)
+    ]
+    np.testing.assert_array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+
+
+def test_bad_input():
+    frame = dcd.datasets.load_sachs().frame
+    with pytest.raises(InputError, match=r"column 'pka': is not in the table\. Did you mean 'PKA'"):
+        MarkovBoundary(target="pka").fit(frame)
+    with pytest.raises(InputError, match="parameter 'alpha'"):
+        MarkovBoundary(target="PKA", alpha=0).fit(frame)
+    with pytest.raises(InputError, match="parameter 'min_ess'"):
+        MarkovBoundary(target="PKA", min_ess=2).fit(frame)

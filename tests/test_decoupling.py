@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+from causallearn.utils.KCI.KCI import KCI_UInd
+from scipy.optimize import approx_fprime
+
+import dcd
+from dcd.decoupling import (
+    DenseObjective,
+    LowRankObjective,
+    WeightOptions,
+    choose_objective,
+    effective_sample_size,
+    learn_weights,
+    minimise,
+    pairwise_hsic,
+    softmax,
+)
+from dcd.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
+
+SEEDS = range(4)
+OBJECTIVES = [DenseObjective, LowRankObjective]
+
+
+def correlated_table(n, d, seed):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) + 1.2 * rng.standard_normal((n, 1))
+
+
+def exact_features(table):
+    """Features to machine precision, so that what is compared with explicit sums is the formula alone."""
+    return [rbf_features(column, median_bandwidth(column), 1e-15) for column in table.T]
+
+
+def kernels_of(table):
+    return [rbf_kernel(column, median_bandwidth(column)) for column in table.T]
+
+
+def hsic_by_explicit_sums(left, right, p):
+    """sum_kl p_k p_l A_kl B_kl + sum_klqr p_k p_l p_q p_r A_kl B_qr - 2 sum_klq p_k p_l p_q A_kl B_kq."""
+    n = range(len(p))
+    joint = sum(p[k] * p[m] * left[k, m] * right[k, m] for k in n for m in n)
+    apart = sum(p[k] * p[m] * left[k, m] for k in n for m in n) * sum(
+        p[k] * p[m] * right[k, m] for k in n for m in n
+    )
+    mixed = sum(p[k] * p[m] * p[q] * left[k, m] * right[k, q] for k in n for m in n for q in n)
+    return joint + apart - 2 * mixed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_loss_equals_the_definition(seed):
+    table = correlated_table(12, 3, seed)
+    p = softmax(np.random.default_rng(seed).standard_normal(12))
+    kernels, features = kernels_of(table), exact_features(table)
+    pairs = np.array([[hsic_by_explicit_sums(a, b, p) for b in kernels] for a in kernels])
+    np.testing.assert_allclose(pairwise_hsic(features, p), pairs, rtol=0, atol=1e-10)
+    loss = pairs.sum() - np.trace(pairs)
+    for objective in OBJECTIVES:
+        assert objective(features).value_and_gradient(p)[0] == pytest.approx(loss, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_equal_weights_give_the_usual_biased_hsic(seed):
+    """Against causal-learn, whose statistic is the trace of the centred kernels' product, n² times ours."""
+    table = correlated_table(80, 2, seed)
+    trace, _, _ = KCI_UInd().HSIC_V_statistic(*kernels_of(table))
+    ours = pairwise_hsic(exact_features(table), np.full(80, 1 / 80))[0, 1]
+    assert ours == pytest.approx(trace / 80**2, abs=1e-12)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gradient_equals_finite_differences(objective, seed):
+    table = correlated_table(40, 4, seed)
+    loss = objective(exact_features(table))
+    theta = 0.3 * np.random.default_rng(seed).standard_normal(40)
+    p = softmax(theta)
+    gradient = loss.value_and_gradient(p)[1]
+    by_theta = p * (gradient - p @ gradient)
+    numeric = approx_fprime(theta, lambda t: loss.value_and_gradient(softmax(t))[0], 1e-6)
+    np.testing.assert_allclose(by_theta, numeric, rtol=0, atol=1e-5 * np.abs(numeric).max())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_forms_learn_the_same_weights(seed):
+    features = [kernel_features(column) for column in correlated_table(200, 5, seed).T]
+    options = WeightOptions(tolerance=0.0, max_steps=100)
+    dense, dense_path, _ = minimise(DenseObjective(features), np.zeros(200), options)
+    low_rank, low_rank_path, _ = minimise(LowRankObjective(features), np.zeros(200), options)
+    np.testing.assert_allclose(200 * dense, 200 * low_rank, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(dense_path, low_rank_path, rtol=1e-9)
+
+
+def test_the_cheaper_form_is_chosen():
+    few = [np.ones((800, 15)), np.ones((800, 15))]
+    many = [np.ones((800, 20))] * 10
+    long = [np.ones((10_000, 20))] * 3
+    assert isinstance(choose_objective(few), LowRankObjective)
+    assert isinstance(choose_objective(many), DenseObjective)
+    assert isinstance(choose_objective(long), LowRankObjective)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_result_keeps_its_constraints(seed):
+    result = dcd.decoupling_weights(correlated_table(150, 4, seed), min_ess=0.5)
+    assert result.weights.min() >= 0
+    assert result.weights.sum() == pytest.approx(150)
+    assert result.ess == pytest.approx(effective_sample_size(result.weights))
+    assert result.ess >= 0.5 * 150
+    assert result.loss_path[-1] < result.loss_path[0]
+    off_diagonal = ~np.eye(4, dtype=bool)
+    assert result.hsic_before[off_diagonal].sum() == pytest.approx(result.loss_path[0], rel=1e-6)
+    assert result.hsic_after[off_diagonal].sum() == pytest.approx(result.loss_path[-1], rel=1e-6)
+    assert result.n_steps == len(result.loss_path) - 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weights_remove_dependence(seed):
+    result = dcd.decoupling_weights(correlated_table(400, 3, seed))
+    assert result.hsic_after[0, 1] < 0.05 * result.hsic_before[0, 1]
+
+
+def test_each_way_to_stop_is_told():
+    table = correlated_table(200, 3, 0)
+    assert dcd.decoupling_weights(table).status == "converged"
+    assert dcd.decoupling_weights(table, max_steps=5).status == "max_steps"
+    assert dcd.decoupling_weights(table, max_steps=5).n_steps == 5
+    assert dcd.decoupling_weights(table, min_ess=0.95).status == "ess_floor"
+
+
+def test_one_variable_needs_no_weights():
+    result = learn_weights([kernel_features(np.arange(20.0))], WeightOptions())
+    assert result.status == "nothing_to_decouple"
+    np.testing.assert_array_equal(result.weights, 1)
+    assert result.ess == 20
+    assert result.n_steps == 0
+
+
+def test_the_start_is_random_only_on_request_and_matters_little():
+    table = correlated_table(300, 3, 1)
+    fixed = [dcd.decoupling_weights(table, random_state=seed).weights for seed in (0, 1)]
+    np.testing.assert_array_equal(*fixed)
+    started = [dcd.decoupling_weights(table, init_scale=0.1, random_state=seed) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(started[0].weights, started[1].weights)
+    assert not np.array_equal(started[0].weights, started[2].weights)
+    assert np.corrcoef(started[0].weights, started[2].weights)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("learning_rate", 0), ("learning_rate", "fast"), ("max_steps", 0), ("max_steps", 1.5),
+        ("max_steps", True), ("min_ess", 1.0), ("min_ess", -0.1), ("tolerance", -1), ("init_scale", -1),
+        ("init_scale", np.nan),
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(parameter, value):
+    with pytest.raises(dcd.InputError, match=f"parameter '{parameter}': must be .* Try {parameter}="):
+        dcd.decoupling_weights(correlated_table(20, 2, 0), **{parameter: value})

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from dcd.decoupling import effective_sample_size
+from dcd.dependence import correlation_pvalues, weighted_correlation
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_weights_give_pearsons_test(seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((2, 60))
+    y = y + 0.3 * x
+    expected = stats.pearsonr(x, y)
+    r = weighted_correlation(x[:, None], y[:, None], np.ones(60))
+    assert r[0, 0] == pytest.approx(expected.statistic)
+    assert correlation_pvalues(r, 60)[0, 0] == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whole_weights_count_rows(seed):
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((30, 3)), rng.standard_normal((30, 2))
+    counts = rng.integers(0, 4, size=30)
+    repeated = np.corrcoef(np.repeat(left, counts, axis=0), np.repeat(right, counts, axis=0), rowvar=False)
+    np.testing.assert_allclose(weighted_correlation(left, right, counts * 1.0), repeated[:3, 3:], atol=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.7, 1.2])
+def test_level_under_independence(spread):
+    """5 % of 4,000 independent pairs rejected, with weights that leave all, half or a quarter of the sample.
+
+    The bounds are five standard errors of the rate wide, so a right test fails here once in a million.
+    """
+    rng = np.random.default_rng(5)
+    n, repetitions = 400, 4000
+    rejected = 0
+    for _ in range(repetitions // 40):
+        weights = np.exp(spread * rng.standard_normal(n))
+        r = weighted_correlation(rng.laplace(size=(n, 40)), rng.standard_normal((n, 40)), weights)
+        pvalues = correlation_pvalues(np.diag(r), effective_sample_size(weights))
+        rejected += int((pvalues < 0.05).sum())
+    error = np.sqrt(0.05 * 0.95 / repetitions)
+    assert abs(rejected / repetitions - 0.05) < 5 * error
+
+
+def test_limits():
+    assert correlation_pvalues(np.array([1.0, -1.0]), 50.0).tolist() == [0.0, 0.0]
+    assert correlation_pvalues(np.array([0.0]), 50.0).tolist() == [1.0]
+    assert correlation_pvalues(np.array([0.9]), 1.5).tolist() == [1.0]
+    x = np.arange(10.0)[:, None]
+    only_one = np.eye(10)[0]
+    assert weighted_correlation(x, x, only_one) == 0.0

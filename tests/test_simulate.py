@@ -1,0 +1,149 @@
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import stats
+
+from dcd import InputError, simulate
+from dcd.graph import is_acyclic, unshielded_colliders
+
+SEEDS = range(20)
+EDGES_OF_TEN_NODES = {
+    ("scale-free", 2): 9, ("scale-free", 4): 16, ("erdos-renyi", 2): 10, ("erdos-renyi", 4): 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("degree", [2, 4])
+@pytest.mark.parametrize("graph", simulate.GRAPHS)
+def test_graphs_are_connected_dags_of_the_asked_degree(graph, degree):
+    for seed in SEEDS:
+        dag = simulate.random_dag(10, graph=graph, degree=degree, random_state=seed)
+        assert is_acyclic(dag)
+        assert nx.is_weakly_connected(nx.from_numpy_array(dag, create_using=nx.DiGraph))
+        expected = {
+            ("scale-free", 2): 9,
+            ("scale-free", 4): 16,
+            ("erdos-renyi", 2): 10,
+            ("erdos-renyi", 4): 20,
+        }
+        assert dag.sum() == expected[graph, degree]
+
+
+def test_scale_free_of_degree_two_is_a_tree_from_one_root():
+    for seed in SEEDS:
+        dag = simulate.random_dag(20, random_state=seed)
+        assert sorted(dag.sum(axis=0)) == [0] + [1] * 19
+        assert not list(unshielded_colliders(dag))
+
+
+def test_scale_free_has_hubs_and_erdos_renyi_has_not():
+    def largest_degree(graph):
+        dags = [simulate.random_dag(40, graph=graph, random_state=seed) for seed in range(60)]
+        return np.mean([(dag + dag.T).sum(axis=0).max() for dag in dags])
+
+    assert largest_degree("scale-free") > largest_degree("erdos-renyi") + 2
+
+
+def test_prufer_trees_are_uniform():
+    """Cayley: 16 labelled trees on 4 nodes, each as likely."""
+    rng = np.random.default_rng(0)
+    counts = {}
+    for _ in range(3200):
+        tree = frozenset(simulate._random_tree(4, rng))
+        counts[tree] = counts.get(tree, 0) + 1
+    assert len(counts) == 16
+    assert stats.chisquare(list(counts.values())).pvalue > 1e-4
+
+
+def test_labels_carry_no_information():
+    """The root of a scale-free graph is every label about equally often."""
+    roots = [int(np.argmin(simulate.random_dag(5, random_state=s).sum(axis=0))) for s in range(500)]
+    assert stats.chisquare(np.bincount(roots, minlength=5)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("noise", simulate.NOISES)
+def test_noise_has_the_asked_deviation_and_shape(noise):
+    empty = np.zeros((2, 2))
+    values = simulate.sample(empty, 100_000, noise=noise, noise_std=2.0, random_state=0)
+    np.testing.assert_allclose(values.std(axis=0), 2.0, rtol=0.05)
+    np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=0.05)
+    reference = {
+        "gaussian": stats.norm(scale=2),
+        "laplace": stats.laplace(scale=np.sqrt(2)),
+        "student-t": stats.t(5, scale=2 * np.sqrt(3 / 5)),
+        "uniform": stats.uniform(-2 * np.sqrt(3), 4 * np.sqrt(3)),
+    }[noise]
+    assert stats.kstest(values[:, 0], reference.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("mechanism", simulate.MECHANISMS)
+def test_signal_is_standardised(mechanism):
+    for seed in SEEDS:
+        dag = simulate.random_dag(6, graph="erdos-renyi", degree=4, random_state=seed)
+        values = simulate.sample(dag, 5000, mechanism=mechanism, noise_std=1e-9, random_state=seed)
+        children = dag.any(axis=0)
+        np.testing.assert_allclose(values[:, children].std(axis=0), 1.0, atol=1e-6)
+        assert np.isfinite(values).all()
+
+
+def test_every_function_occurs_and_is_what_it_says():
+    edge = np.array([[0, 1], [0, 0]])
+    shapes = {
+        "x": lambda x: x, "x²": np.square, "x³": lambda x: x**3, "tanh": np.tanh, "exp": np.exp,
+        "log": lambda x: np.log(np.abs(x)),
+    }  # fmt: skip
+    seen = set()
+    for seed in range(60):
+        cause, effect = simulate.sample(edge, 400, noise_std=1e-3, noise="gaussian", random_state=seed).T
+        # Up to the weight inside, which lies between 0.5 and 2 with a sign, one of the shapes fits.
+        fits = {
+            name: max(
+                abs(np.corrcoef(shape(weight * cause), effect)[0, 1])
+                for weight in np.r_[np.linspace(0.5, 2, 61), -np.linspace(0.5, 2, 61)]
+            )
+            for name, shape in shapes.items()
+        }
+        best = max(fits, key=fits.get)
+        assert fits[best] > 0.99
+        seen.add(best)
+    assert seen == set(shapes)
+
+
+def test_noise_in_the_mechanism_is_transformed_with_it():
+    edge = np.array([[0, 1], [0, 0]])
+    for seed in SEEDS:
+        values = simulate.sample(edge, 2000, noise_in_mechanism=True, random_state=seed)
+        assert np.isfinite(values).all()
+        assert values[:, 1].std() == pytest.approx(1.0)
+
+
+def test_same_seed_same_data():
+    def draw(seed):
+        dag = simulate.random_dag(8, random_state=seed)
+        return dag, simulate.sample(dag, 50, random_state=seed)
+
+    for first, second in zip(draw(3), draw(3), strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(draw(3)[1], draw(4)[1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate.random_dag(1), "'n_variables'"),
+        (lambda: simulate.random_dag(5, graph="scalefree"), "Did you mean 'scale-free'"),
+        (lambda: simulate.random_dag(5, degree=3), "'degree': must be even"),
+        (lambda: simulate.random_dag(3, degree=6), "'degree': must be even and below 6"),
+        (lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="linear"), "'mechanism'"),
+        (lambda: simulate.sample(np.zeros((2, 2)), 10, noise="normal"), "'noise'"),
+        (lambda: simulate.sample(np.zeros((2, 2)), 10, noise_std=-1), "'noise_std'"),
+        (lambda: simulate.sample(np.zeros((2, 2)), 1), "'n_samples'"),
+        (lambda: simulate.sample(np.ones((2, 2)) - np.eye(2), 10), "directed cycle"),
+        (
+            lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="mlp", noise_in_mechanism=True),
+            "'noise_in_mechanism'",
+        ),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
