@@ -1,8 +1,8 @@
 """Accuracy of DCD at its default setting on the paper's protocol (Table 1, the row of DCD).
 
-Scale-free graphs, n = 800, noise of standard deviation 2; 50 graphs a cell, 25 at d = 20, as in the paper. Writes
-`benchmarks/results/accuracy.csv`, a row for each graph, and `accuracy.md`, the table. The seeds start at
-10,000: the defaults were chosen on graphs with seeds below 100.
+Scale-free graphs, n = 800, noise of standard deviation 2; as in the paper 50 graphs a cell, 25 at d = 20.
+Writes `benchmarks/results/accuracy.csv`, a row for each graph, and `accuracy.md`, the table. The seeds start
+at 10,000: the defaults were chosen on graphs with seeds below 100.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArr
     """A square 0/1 matrix with an empty diagonal, as int8; anything else is an `InputError`."""
     matrix = np.asarray(adjacency)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
-    if not square or not np.isin(matrix, (0, 1)).all() or matrix.diagonal().any():
+    if not square or not ((matrix == 0) | (matrix == 1)).all() or matrix.diagonal().any():
         raise InputError(
             f"parameter '{what}'",
             f"must be a square matrix of 0 and 1 with an empty diagonal, got shape {matrix.shape}",
@@ -186,9 +186,8 @@ def _can_be_set_aside(node: int, graph: IntArray) -> bool:
 
 def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ()) -> bool:
     """Whether `x` and `y` are d-separated by `given`: apart in the moral graph of all their ancestors."""
-    matrix = check_adjacency(dag, "dag").astype(bool)
     blocked = set(given)
-    moral = _moral_graph(matrix, {x, y, *blocked})
+    moral = _moral_graph(_parents(check_adjacency(dag, "dag")), {x, y, *blocked})
     return y not in _reached(moral, x, through=lambda node: node not in blocked)
 
 
@@ -205,32 +204,35 @@ def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None
         names = list(dag.columns) if isinstance(dag, pd.DataFrame) else list(range(len(np.asarray(dag))))
     labels = list(names)
     position = {name: index for index, name in enumerate(labels)}
-    matrix = check_adjacency(dag, "dag").astype(bool)
+    matrix = check_adjacency(dag, "dag")
     topological_order(matrix)
+    parents = _parents(matrix)
 
     def identify(target: Any, others: Collection[Any]) -> set[Any]:
         observed = {position[name] for name in others}
         start = position[target]
-        moral = _moral_graph(matrix, observed | {start})
+        moral = _moral_graph(parents, observed | {start})
         reached = _reached(moral, start, through=lambda node: node not in observed)
         return {labels[index] for index in reached & observed}
 
     return identify
 
 
-def _moral_graph(dag: BoolArray, nodes: set[int]) -> dict[int, set[int]]:
+def _parents(dag: IntArray) -> list[list[int]]:
+    return [np.flatnonzero(column).tolist() for column in dag.T]
+
+
+def _moral_graph(parents: Sequence[Sequence[int]], nodes: set[int]) -> dict[int, set[int]]:
     """Neighbours in the moral graph over `nodes` and their ancestors."""
     moral: dict[int, set[int]] = {}
     pending = list(nodes)
     while pending:
         node = pending.pop()
-        if node in moral:
-            continue
-        moral[node] = set()
-        pending += np.flatnonzero(dag[:, node]).tolist()
+        if node not in moral:
+            moral[node] = set()
+            pending += parents[node]
     for node in moral:
-        family = [*np.flatnonzero(dag[:, node]).tolist(), node]
-        for a, b in combinations(family, 2):
+        for a, b in combinations([*parents[node], node], 2):
             moral[a].add(b)
             moral[b].add(a)
     return moral

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcd.arrays import IntArray
+from dcd.arrays import FloatArray, IntArray
 from dcd.graph import CPDAG, skeleton_of, topological_order
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
         from matplotlib.lines import Line2D
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'dcd[plot]'") from error
-    places = layered_positions(cpdag)
+    other = None if truth is None else truth.reorder(cpdag.names).adjacency
+    places = layered_positions(cpdag, other)
     if ax is None:
-        width, height = np.ptp(places, axis=0) + (1.8, 1.6)
+        width, height = np.ptp(places, axis=0) + np.array([1.8, 1.6])
         inches = 0.5 + 0.075 * max(len(_short(name)) for name in cpdag.names)  # room for the longest name
         figure = plt.figure(figsize=(max(inches * width, 4.5), 0.9 * height))
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    other = None if truth is None else truth.reorder(cpdag.names).adjacency
     shown: dict[str, tuple[str, str]] = {}
     for i, j, style in _edges(cpdag.adjacency, other):
         label, colour, line = style
@@ -61,14 +61,17 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
     return ax
 
 
-def layered_positions(cpdag: CPDAG) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(d, 2) coordinates: one DAG of the class in layers, nodes of a layer near their neighbours above."""
+def layered_positions(cpdag: CPDAG, also: IntArray | None = None) -> FloatArray:
+    """(d, 2) coordinates: one DAG of the class in layers, nodes of a layer near their neighbours.
+
+    Edges of the graph `also` pull at the nodes of a layer, but make no layers.
+    """
     dag = cpdag.to_dag().to_numpy()
     layer = np.zeros(len(dag), dtype=int)
     for node in topological_order(dag):
         parents = np.flatnonzero(dag[:, node])
         layer[node] = layer[parents].max() + 1 if len(parents) else 0
-    linked = skeleton_of(dag)
+    linked = skeleton_of(dag) if also is None else skeleton_of(dag) | skeleton_of(also)
     layer[~linked.any(axis=0)] = layer.max() + 1 if linked.any() else 0  # unconnected ones to the bottom
     members = [np.flatnonzero(layer == level).tolist() for level in range(layer.max() + 1)]
     position = np.zeros(len(dag))
@@ -101,9 +104,7 @@ def _edges(estimated: IntArray, truth: IntArray | None) -> list[tuple[int, int, 
     return styled
 
 
-def _draw_edge(
-    ax: Axes, graph: IntArray, i: int, j: int, places: np.ndarray[Any, Any], colour: str, line: str
-) -> None:
+def _draw_edge(ax: Axes, graph: IntArray, i: int, j: int, places: FloatArray, colour: str, line: str) -> None:
     directed = graph[i, j] != graph[j, i]
     start, end = (i, j) if graph[i, j] else (j, i)
     # An edge that skips a layer, or runs along one past a node, bends out of the way.
@@ -119,7 +120,7 @@ def _draw_edge(
             "linewidth": 1.6,
             "shrinkA": 16,
             "shrinkB": 16,
-            "connectionstyle": f"arc3,rad={0.2 if far else 0.0}",
+            "connectionstyle": f"arc3,rad={0.3 if far else 0.0}",
         },
         zorder=2,
     )

@@ -1,0 +1,169 @@
+"""Speed on one thread, as ratios measured in one run.
+
+1. A step of weight learning against the direct reading of the paper (`direct.py`), with the same weights.
+2. `DCD().fit` against PC with the kernel test (KCIT) of causal-learn on the same data.
+3. How the time of a fit grows with the rows and with the variables.
+
+Writes `benchmarks/results/speed.json` and `speed.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from causallearn.search.ConstraintBased.PC import pc
+from direct import DirectLearner
+from threadpoolctl import threadpool_limits
+
+import dcd
+from dcd.decoupling import Adam, WeightOptions, choose_objective, minimise, softmax
+from dcd.kernels import kernel_features
+
+RESULTS = Path(__file__).parent / "results"
+N = 800
+
+
+def simulated(d: int, n: int, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    dag = dcd.simulate.random_dag(d, random_state=seed)
+    return dcd.simulate.sample(dag, n, random_state=seed)
+
+
+def seconds(action: Callable[[], object], repeats: int) -> float:
+    """Median time of an action."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
+    """Time of a step both ways, and how far the weights are apart after a hundred."""
+    rows = []
+    for d in sizes:
+        table = simulated(d, N, seed=d)
+        features = [kernel_features(column) for column in table.T]
+        objective, adam = choose_objective(features), Adam(0.05, N)
+        state = {"theta": np.zeros(N)}
+
+        def our_step(objective=objective, adam=adam, state=state) -> None:
+            p = softmax(state["theta"])
+            _, gradient = objective.value_and_gradient(p)
+            state["theta"] = state["theta"] - adam.step(p * (gradient - p @ gradient))
+
+        direct = DirectLearner(table)
+        # In turns, so that both see the same machine.
+        ours, theirs = [], []
+        for _ in range(5):
+            theirs.append(seconds(direct.step, 1))
+            ours.append(seconds(our_step, 40))
+        for _ in range(95):
+            direct.step()
+        options = WeightOptions(tolerance=0.0, max_steps=100, min_ess=0.0)
+        probabilities, _, _ = minimise(choose_objective(features), np.zeros(N), options)
+        rows.append(
+            {
+                "d": d,
+                "direct_ms": 1e3 * statistics.median(theirs),
+                "dcd_ms": 1e3 * statistics.median(ours),
+                "ratio": statistics.median(theirs) / statistics.median(ours),
+                "largest_weight_difference": float(np.abs(N * probabilities - direct.weights).max()),
+            }
+        )
+        print("step", rows[-1], flush=True)
+    return rows
+
+
+def against_kernel_pc(seeds: range) -> list[dict[str, float]]:
+    """Time of `DCD().fit` and of PC (KCIT) on the same data, d = 10, n = 800."""
+    rows = []
+    for seed in seeds:
+        table = simulated(10, N, seed)
+        ours = seconds(lambda table=table: dcd.DCD(progress=False).fit(table), 3)
+        theirs = seconds(lambda table=table: pc(table, 0.05, "kci", show_progress=False, verbose=False), 1)
+        rows.append({"seed": seed, "pc_kcit_s": theirs, "dcd_s": ours, "ratio": theirs / ours})
+        print("fit", rows[-1], flush=True)
+    return rows
+
+
+def growth() -> list[dict[str, float]]:
+    """Time of a fit over rows at d = 10 and over variables at n = 800; median over three graphs."""
+    rows = []
+    for d, n in [(10, n) for n in (200, 400, 800, 1600, 3200, 6400)] + [(d, N) for d in (5, 20, 40)]:
+        fits = []
+        for seed in range(3):
+            table = simulated(d, n, seed)
+            started = time.perf_counter()
+            model = dcd.DCD(progress=False).fit(table)
+            fits.append((time.perf_counter() - started, len(model.diagnostics_.sets)))
+        rows.append(
+            {
+                "d": d,
+                "n": n,
+                "seconds": statistics.median(fit[0] for fit in fits),
+                "sets": statistics.median(fit[1] for fit in fits),
+            }
+        )
+        print("growth", rows[-1], flush=True)
+    return rows
+
+
+def report(results: dict[str, Any]) -> str:
+    """The results as Markdown."""
+    lines = [
+        "One thread. Ratios compare times taken in turns in one run.",
+        "",
+        "A step of weight learning, n = 800:",
+    ]
+    lines += ["", "| d | direct, ms | dcd, ms | ratio | largest difference of weights after 100 steps |"]
+    lines += ["|---|---|---|---|---|"]
+    lines += [
+        f"| {r['d']} | {r['direct_ms']:.0f} | {r['dcd_ms']:.2f} | {r['ratio']:.0f}x "
+        f"| {r['largest_weight_difference']:.0e} |"
+        for r in results["steps"]
+    ]
+    lines += ["", "`DCD().fit` and PC (KCIT) of causal-learn, d = 10, n = 800:", ""]
+    lines += ["| data seed | PC (KCIT), s | dcd, s | ratio |", "|---|---|---|---|"]
+    lines += [
+        f"| {r['seed']} | {r['pc_kcit_s']:.0f} | {r['dcd_s']:.2f} | {r['ratio']:.0f}x |"
+        for r in results["against_kernel_pc"]
+    ]
+    lines += ["", "Growth of `DCD().fit`, median of three graphs:", ""]
+    lines += ["| d | n | seconds | sets decoupled |", "|---|---|---|---|"]
+    lines += [f"| {r['d']} | {r['n']} | {r['seconds']:.2f} | {r['sets']:.0f} |" for r in results["growth"]]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--pc-seeds", type=int, default=3, help="data sets for the comparison with PC")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # causal-learn and SciPy warn of each other's deprecations
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
+        results = {
+            "versions": {"dcd": dcd.__version__, "numpy": np.__version__, "torch": torch.__version__},
+            "machine": platform.machine(),
+            "steps": steps((5, 10, 20)),
+            "against_kernel_pc": against_kernel_pc(range(arguments.pc_seeds)),
+            "growth": growth(),
+        }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "speed.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    (RESULTS / "speed.md").write_text(report(results), encoding="utf-8")
+    print(report(results))
+
+
+if __name__ == "__main__":
+    main()
