@@ -44,6 +44,13 @@ def test_level_under_independence(spread):
     assert abs(rejected / repetitions - 0.05) < 5 * error
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_scale_does_not_matter(scale):
+    x, y = np.random.default_rng(0).standard_normal((2, 50, 1))
+    expected = weighted_correlation(x, x + y, np.ones(50))
+    np.testing.assert_allclose(weighted_correlation(scale * x, x + y, np.ones(50)), expected)
+
+
 def test_limits():
     assert correlation_pvalues(np.array([1.0, -1.0]), 50.0).tolist() == [0.0, 0.0]
     assert correlation_pvalues(np.array([0.0]), 50.0).tolist() == [1.0]

@@ -90,6 +90,21 @@ def test_a_cut_search_is_told_and_recorded():
     assert "subsets searched" in str(model.diagnostics_)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_units_do_not_matter(scale):
+    frame = collider_with_bystanders(300, 2)
+    assert DCD().fit(frame * scale).cpdag_ == DCD().fit(frame).cpdag_
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_columns_and_counts_are_enough(seed):
+    rng = np.random.default_rng(seed)
+    cause = rng.poisson(2, size=300)
+    effect = (rng.random(300) < 0.2 + 0.15 * np.minimum(cause, 4)).astype(int)
+    model = DCD().fit(pd.DataFrame({"cause": cause, "effect": effect}))
+    assert str(model.cpdag_) == "cause - effect"
+
+
 def test_progress_is_silent_unless_in_a_terminal(capfd):
     DCD().fit(collider_with_bystanders(100, 0))
     assert capfd.readouterr() == ("", "")

@@ -100,6 +100,8 @@ class BoundaryIdentifier:
         """Decouple several sets, those not done yet, over `n_jobs` processes."""
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
         pending = [members for members in wanted if members not in self._decoupled]
+        if not pending:
+            return
         results = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(decouple_set)(
                 members,

@@ -178,7 +178,7 @@ def exclusions(
 def check_max_subsets(max_subsets: int | None) -> None:
     """Raise `InputError` unless the bound on the search is None or a positive whole number."""
     if max_subsets is not None:
-        check_number("max_subsets", max_subsets, at_least=1, whole=True, suggestion=1024)
+        check_number("max_subsets", max_subsets, at_least=1, whole=True, suggestion=256)
 
 
 def search_boundary(

@@ -22,12 +22,18 @@ def weighted_correlation(left: FloatArray, right: FloatArray, weights: FloatArra
     A column without spread under the weights has no correlation; 0 is returned for it.
     """
     probabilities = weights / weights.sum()
-    left = left - probabilities @ left
-    right = right - probabilities @ right
+    left, right = _centred(left, probabilities), _centred(right, probabilities)
     covariance = left.T @ (probabilities[:, None] * right)
     scale = np.sqrt(np.outer(probabilities @ np.square(left), probabilities @ np.square(right)))
     correlation = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
     return np.clip(correlation, -1.0, 1.0)
+
+
+def _centred(columns: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Columns without their weighted means, at a scale at which squares neither over- nor underflow."""
+    deviations = columns - probabilities @ columns
+    largest = np.abs(deviations).max(axis=0)
+    return deviations / np.where(largest > 0, largest, 1.0)
 
 
 def correlation_pvalues(correlation: FloatArray, ess: float) -> FloatArray:

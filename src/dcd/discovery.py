@@ -87,9 +87,9 @@ class DCD(BaseEstimator):
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness.
-    max_subsets : int or None, default=1024
+    max_subsets : int or None, default=256
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
-        are searched in increasing order as long as all subsets of a size fit, so boundaries of up to 10
+        are searched in increasing order as long as all subsets of a size fit, so boundaries of up to 8
         variables are searched in full, larger ones by smaller exclusions (recorded in `diagnostics_.cuts`,
         with a warning). None never cuts.
     n_jobs : int or None, default=None
@@ -129,7 +129,7 @@ class DCD(BaseEstimator):
         min_ess: float = 0.2,
         tolerance: float = 0.002,
         init_scale: float = 0.0,
-        max_subsets: int | None = 1024,
+        max_subsets: int | None = 256,
         n_jobs: int | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = None,

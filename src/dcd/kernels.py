@@ -2,7 +2,7 @@ r"""One variable to low-rank features of its RBF kernel.
 
 The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the
 median of :math:`|x_k - x_l|` over the pairs :math:`k < l` (Section 3.3). In one dimension its eigenvalues
-fall off so fast that some 20 columns hold it to 1e-8 at any sample size:
+fall off so fast that some 20 columns hold it to 1e-10 at any sample size:
 :math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
 """
 
@@ -52,7 +52,7 @@ def rbf_kernel(x: FloatArray, bandwidth: float) -> FloatArray:
     return np.exp(-0.5 * np.square(scaled[:, None] - scaled[None, :]))
 
 
-def rbf_features(x: FloatArray, bandwidth: float, tolerance: float = 1e-8) -> FloatArray:
+def rbf_features(x: FloatArray, bandwidth: float, tolerance: float = 1e-10) -> FloatArray:
     """Features of shape (n, r) whose Gram matrix is the RBF kernel, to `tolerance` in every entry.
 
     Pivoted Cholesky: the next column is the kernel column of the sample that is explained worst so far.
