@@ -13,6 +13,7 @@ import warnings
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from tqdm import tqdm
@@ -35,8 +36,9 @@ PAPER = {
 def one_graph(mechanism: str, d: int, seed: int) -> dict[str, object]:
     """Simulate, fit and score one graph."""
     warnings.simplefilter("ignore", dcd.SearchCutWarning)  # counted below
-    dag = dcd.simulate.random_dag(d, random_state=seed)
-    values = dcd.simulate.sample(dag, 800, mechanism=mechanism, random_state=seed)
+    rng = np.random.default_rng(seed)
+    dag = dcd.simulate.random_dag(d, random_state=rng)
+    values = dcd.simulate.sample(dag, 800, mechanism=mechanism, random_state=rng)
     started = time.perf_counter()
     model = dcd.DCD(progress=False).fit(values)
     seconds = time.perf_counter() - started

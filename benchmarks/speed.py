@@ -34,8 +34,8 @@ N = 800
 
 
 def simulated(d: int, n: int, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    dag = dcd.simulate.random_dag(d, random_state=seed)
-    return dcd.simulate.sample(dag, n, random_state=seed)
+    rng = np.random.default_rng(seed)
+    return dcd.simulate.sample(dcd.simulate.random_dag(d, random_state=rng), n, random_state=rng)
 
 
 def seconds(action: Callable[[], object], repeats: int) -> float:
@@ -65,10 +65,10 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
         direct = DirectLearner(table)
         # In turns, so that both see the same machine.
         ours, theirs = [], []
-        for _ in range(5):
+        for _ in range(15):
             theirs.append(seconds(direct.step, 1))
             ours.append(seconds(our_step, 40))
-        for _ in range(95):
+        for _ in range(85):
             direct.step()
         options = WeightOptions(tolerance=0.0, max_steps=100, min_ess=0.0)
         probabilities, _, _ = minimise(choose_objective(features), np.zeros(N), options)

@@ -8,7 +8,7 @@ import pytest
 import dcd
 
 SOURCE = Path(dcd.__file__).parent
-STAGES = ["data", "kernels", "decoupling", "dependence", "boundary", "construction", "discovery"]
+STAGES = ["data", "kernels", "decoupling", "dependence", "boundary", "search", "construction", "discovery"]
 SHARED = ["arrays", "validation", "graph"]
 
 

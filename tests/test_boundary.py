@@ -6,12 +6,14 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd import InputError, MarkovBoundary
-from dcd.boundary import BoundaryIdentifier
+from dcd.boundary import BoundaryIdentifier, decouple_set
 from dcd.data import read_table
 from dcd.decoupling import WeightOptions
+from dcd.kernels import kernel_features
 
 # What scikit-learn asks of estimators and does not apply here.
 NOT_APPLICABLE = {
@@ -120,6 +122,43 @@ def test_a_random_start_is_seeded(seed):
     ]
     np.testing.assert_array_equal(weights[0], weights[1])
     assert not np.array_equal(weights[0], weights[2])
+
+
+def test_level_under_learned_weights():
+    """A target apart from all others: rejected at most at the level (five standard errors allowed)."""
+    rng = np.random.default_rng(8)
+    rejected, tests = 0, 0
+    for _ in range(200):
+        others = rng.standard_normal((200, 4)) + 1.5 * rng.standard_normal((200, 1))
+        model = MarkovBoundary(target=4).fit(np.column_stack([others, rng.standard_normal(200)]))
+        rejected, tests = rejected + len(model.boundary_), tests + 4
+    assert rejected / tests < 0.05 + 5 * np.sqrt(0.05 * 0.95 / tests)
+
+
+def test_bits_do_not_depend_on_the_threads_around():
+    dataset = read_table(np.random.default_rng(0).standard_normal((3000, 20))).in_canonical_order()
+    members = [0, 1]
+    features = [kernel_features(dataset.values[:, member]) for member in members]
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(decouple_set(members, features, dataset, WeightOptions(), 0))
+    np.testing.assert_array_equal(found[0].correlations, found[1].correlations)
+
+
+def test_a_second_fit_forgets_the_first():
+    frame = collider_with_bystanders(100, 0)
+    model = MarkovBoundary(target=0).fit(frame)
+    model.fit(frame[["a", "b"]].to_numpy())
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_what_was_fitted_does_not_change_with_parameters():
+    model = MarkovBoundary(target="c").fit(collider_with_bystanders(300, 0))
+    before = model.get_support()
+    model.set_params(alpha=0.999)
+    np.testing.assert_array_equal(model.get_support(), before)
 
 
 def test_bad_input():

@@ -6,8 +6,9 @@ from known_graphs import all_dags, random_dag
 
 import dcd
 from dcd import InputError, SearchCutWarning
-from dcd.construction import exclusions
+from dcd.construction import _fit_pattern
 from dcd.graph import dag_to_cpdag, oracle
+from dcd.search import exclusions
 
 
 def assert_recovers(dag):
@@ -149,6 +150,28 @@ def test_of_two_colliders_that_disagree_the_stronger_wins():
         assert len(refused) == 1
         assert "points away from the middle already" in str(refused[0])
         assert sorted(str(result.cpdag).split("\n")) == sorted(graph.split("\n"))
+
+
+def test_a_contradiction_elsewhere_changes_nothing_here():
+    """0 -> 1 <- 2 and 3 -> 4 <- 5 with an edge 1 - 4, with and without a ring beside them."""
+    edges = {(0, 1): 1e-9, (1, 2): 1e-9, (3, 4): 1e-9, (4, 5): 1e-9, (1, 4): 1e-5}
+    ring = {(6, 7): 1e-9, (7, 8): 1e-9, (8, 9): 1e-9, (6, 9): 1e-3}
+    colliders = {(0, 1, 2): 0.9, (3, 4, 5): 0.3}
+    alone, alone_refused, alone_left_out = _fit_pattern(10, edges, colliders)
+    beside, refused, left_out = _fit_pattern(10, {**edges, **ring}, colliders)
+    assert alone_left_out == []
+    assert left_out == [(6, 9)]
+    assert refused == alone_refused
+    np.testing.assert_array_equal(alone[:6, :6], beside[:6, :6])
+
+
+def test_an_edge_between_two_contradictions_is_kept():
+    rings = {(0, 1): 1e-9, (1, 2): 1e-9, (2, 3): 1e-9, (0, 3): 1e-8}
+    rings |= {(i + 5, j + 5): p for (i, j), p in rings.items()}
+    bridge = {(3, 4): 0.04, (4, 5): 0.045}
+    _, refused, left_out = _fit_pattern(9, rings | bridge, {})
+    assert refused == []
+    assert sorted(left_out) == [(0, 3), (5, 8)]
 
 
 def test_asymmetric_findings_are_recorded():

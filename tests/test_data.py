@@ -87,6 +87,10 @@ def test_position_by_name_or_number():
     assert dataset.position("b") == 1
     assert dataset.position(0) == 0
     assert dataset.position(-1) == 1
+    numbered = read_table(pd.DataFrame(table(d=2), columns=[1, 0]))
+    assert numbered.position(1) == 0  # a label comes before a position
+    with pytest.raises(InputError, match="column True"):
+        dataset.position(True)
     with pytest.raises(InputError, match=r"column 'B': is not in the table\. Did you mean 'b'\?"):
         dataset.position("B")
     with pytest.raises(InputError, match=r"column 7: is not in the table\. Choose from 'a', 'b'"):
@@ -125,6 +129,12 @@ REFUSED = {
     "sparse": (scipy.sparse.eye(12, 3).tocsr(), "sparse matrix"),
     "text array": (np.full((12, 2), "x"), "column 'x0': is not numeric"),
     "not a table": (None, "dimension"),
+    "date array": (np.arange(24).reshape(12, 2).astype("datetime64[D]"), "dates or times"),
+    "ragged": ([[1, 2], [3]], "Give rows of equal length"),
+    "huge": (frame(c=1e300 * np.arange(12)), "column 'c': values beyond 1e"),
+    "huge object": (np.array([[10**400, 1]] * 12, dtype=object), "column 'x0': has a number too large"),
+    "masked": (np.ma.masked_greater(table(), 1.0), "missing values"),
+    "lazy": (pl.LazyFrame({"a": range(12)}), r"is lazy\. Pass table\.collect"),
 }
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from causallearn.utils.KCI.KCI import KCI_UInd
 from scipy.optimize import approx_fprime
+from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd.decoupling import (
@@ -143,6 +144,21 @@ def test_the_start_is_random_only_on_request_and_matters_little():
     np.testing.assert_array_equal(started[0].weights, started[1].weights)
     assert not np.array_equal(started[0].weights, started[2].weights)
     assert np.corrcoef(started[0].weights, started[2].weights)[0, 1] > 0.9
+
+
+def test_a_wild_start_keeps_the_floor():
+    result = dcd.decoupling_weights(correlated_table(60, 3, 0), init_scale=3.0, random_state=0)
+    assert result.ess >= 0.2 * 60
+
+
+def test_column_order_and_threads_do_not_matter():
+    table = correlated_table(300, 5, 2)
+    first = dcd.decoupling_weights(table)
+    order = [3, 0, 4, 2, 1]
+    with threadpool_limits(1):
+        other = dcd.decoupling_weights(table[:, order])
+    np.testing.assert_array_equal(first.weights, other.weights)
+    np.testing.assert_array_equal(first.hsic_after[np.ix_(order, order)], other.hsic_after)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,14 @@ def test_graphs_are_matched_by_name():
     assert compare(one, one.reorder("bca")).shd_c == 0
 
 
+def test_labelled_frames_are_matched_by_label():
+    one = CPDAG.from_dag("abc", [[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+    assert compare(one.to_frame(), one.reorder("bca").to_frame()).shd_c == 0
+    assert compare(one, one.reorder("bca").to_frame()).shd_c == 0
+    with pytest.raises(InputError, match="rows and columns with different labels"):
+        compare(one, one.to_frame().loc[["c", "b", "a"]])
+
+
 def test_other_variables_are_refused():
     line = [[0, 1], [1, 0]]
     with pytest.raises(InputError, match="'b', 'c' on one side only"):

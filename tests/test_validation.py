@@ -1,9 +1,10 @@
 import pickle
 
+import numpy as np
 import pytest
 
 from dcd import InputError
-from dcd.validation import check_choice, check_number, suggest
+from dcd.validation import check_choice, check_number, make_generator, suggest
 
 
 def test_the_message_has_one_form():
@@ -23,6 +24,21 @@ def test_the_error_survives_the_way_back_from_a_worker():
 def test_numbers_outside_their_bounds(value):
     with pytest.raises(InputError, match="parameter 'x'"):
         check_number("x", value, above=0, below=1, suggestion=0.5)
+
+
+def test_infinity_is_no_number():
+    with pytest.raises(InputError, match="got inf"):
+        check_number("x", float("inf"), above=0, suggestion=1)
+
+
+def test_generators():
+    rng = np.random.default_rng(3)
+    assert make_generator(rng) is rng
+    assert make_generator(np.int64(3)).random() == make_generator(3).random()
+    make_generator(None)
+    for wrong in (-1, "a", 1.5, True):
+        with pytest.raises(InputError, match="parameter 'random_state'"):
+            make_generator(wrong)
 
 
 def test_numbers_inside_their_bounds():

@@ -7,26 +7,24 @@ target at the same time.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
 from tqdm.auto import tqdm
 
-from dcd.arrays import FloatArray
+from dcd.arrays import BoolArray, FloatArray
 from dcd.data import Dataset, read_table
-from dcd.decoupling import DecouplingResult, Status, WeightOptions, learn_weights
+from dcd.decoupling import DecouplingResult, Status, WeightOptions, learn_weights, one_blas_thread
 from dcd.dependence import correlation_pvalues, weighted_correlation
 from dcd.kernels import kernel_features
-from dcd.validation import check_number
+from dcd.validation import check_number, make_generator
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class DecoupledSet:
     variables : the m decoupled variables.
     ess : effective sample size under the weights.
     status, n_steps : why learning stopped, and after how many steps.
-    loss_before, loss_after : sum of weighted HSIC over ordered pairs under equal and under learned weights.
-    hsic_before, hsic_after : (m, m) pairwise weighted HSIC.
+    hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
     """
 
@@ -47,8 +44,6 @@ class DecoupledSet:
     ess: float
     status: Status
     n_steps: int
-    loss_before: float
-    loss_after: float
     hsic_before: FloatArray = field(repr=False)
     hsic_after: FloatArray = field(repr=False)
     correlations: FloatArray = field(repr=False)
@@ -69,11 +64,12 @@ class BoundaryIdentifier:
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
-        rng = np.random.default_rng(random_state)
+        rng = make_generator(random_state)
         self._seed = int(rng.integers(2**63))
         self._dataset, self._alpha, self._options = dataset, alpha, options
         self._position = {name: index for index, name in enumerate(dataset.names)}
-        self._features = [kernel_features(column) for column in dataset.values.T]
+        with one_blas_thread():
+            self._features = [kernel_features(column) for column in dataset.values.T]
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -112,7 +108,8 @@ class BoundaryIdentifier:
             )
             for members in pending
         )
-        hidden = None if progress else True  # None: hidden unless this is a terminal
+        someone_watches = sys.stderr.isatty() or "ipykernel" in sys.modules
+        hidden = not (progress and someone_watches)
         bar = tqdm(results, total=len(pending), desc="decoupling", unit="set", disable=hidden)
         for members, result in zip(pending, bar, strict=True):
             self._decoupled[members] = result
@@ -135,37 +132,37 @@ def decouple_set(
     seed: int,
 ) -> DecoupledSet:
     """Learn weights for one set and test every variable against its members; `features` are theirs alone."""
-    learned = _learn(features, options, seed, members)
-    correlations = weighted_correlation(dataset.values[:, members], dataset.values, learned.weights)
+    targets = range(len(dataset.names))
+    learned, correlations, pvalues = _learn_and_test(members, features, targets, dataset, options, seed)
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
         status=learned.status,
         n_steps=learned.n_steps,
-        loss_before=float(learned.loss_path[0]),
-        loss_after=float(learned.loss_path[-1]),
         hsic_before=learned.hsic_before,
         hsic_after=learned.hsic_after,
         correlations=correlations,
-        pvalues=correlation_pvalues(correlations, learned.ess),
+        pvalues=pvalues,
     )
 
 
-def _learn(
-    features: Sequence[FloatArray], options: WeightOptions, seed: int, members: Sequence[int]
-) -> DecouplingResult:
-    """Weights from a start that depends on the seed and the set only, on one thread.
+def _learn_and_test(
+    members: Sequence[int],
+    features: Sequence[FloatArray],
+    targets: Sequence[int],
+    dataset: Dataset,
+    options: WeightOptions,
+    seed: int,
+) -> tuple[DecouplingResult, FloatArray, FloatArray]:
+    """Weights of one set, and its correlations with the targets and their p-values.
 
-    One thread because these matrices are too small to gain from more, and because the sums of a threaded
-    BLAS, and with them the last digits, would depend on how many processes share the machine.
+    A random start depends on the seed and the set only, not on what was decoupled before.
     """
-    with _blas().limit(limits=1):
-        return learn_weights(features, options, np.random.default_rng([seed, *members]))
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+    with one_blas_thread():
+        learned = learn_weights(features, options, np.random.default_rng([seed, *members]))
+        values = dataset.values
+        correlations = weighted_correlation(values[:, members], values[:, targets], learned.weights)
+    return learned, correlations, correlation_pvalues(correlations, learned.ess)
 
 
 class MarkovBoundary(SelectorMixin, BaseEstimator):
@@ -179,8 +176,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     target : str or int, default=0
         Column whose boundary is sought, by name or position.
     alpha : float, default=0.05
-        Level of the test, as in the paper. A variable that has nothing to do with the target is taken into
-        the boundary this often.
+        Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
+        this share is taken into the boundary, if decoupling succeeds.
     learning_rate : float, default=0.05
         Step size of Adam on the logarithms of the weights.
     max_steps : int, default=300
@@ -204,11 +201,14 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         Names of the columns in the boundary.
     pvalues_, statistics_ : (d,) arrays
         p-value and weighted correlation with the target for every column; NaN at the target itself.
+    support_ : (d,) bool array
+        Which columns are in the boundary.
     weights_ : (n,) array
         The decoupling weights, summing to n.
     effective_sample_size_ : float
     decoupling_ : DecouplingResult
-        The weights with their loss path, why learning stopped, and pairwise HSIC before and after.
+        The weights with their loss path, why learning stopped, and the pairwise HSIC of the other columns
+        before and after.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -224,11 +224,11 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         target: str | int = 0,
         *,
         alpha: float = 0.05,
-        learning_rate: float = 0.05,
-        max_steps: int = 300,
-        min_ess: float = 0.2,
-        tolerance: float = 0.002,
-        init_scale: float = 0.0,
+        learning_rate: float = WeightOptions.learning_rate,
+        max_steps: int = WeightOptions.max_steps,
+        min_ess: float = WeightOptions.min_ess,
+        tolerance: float = WeightOptions.tolerance,
+        init_scale: float = WeightOptions.init_scale,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
@@ -242,36 +242,44 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
         """Find the boundary of the target among the columns of `X`; `y` is ignored."""
-        rng = np.random.default_rng(self.random_state)
+        rng = make_generator(self.random_state)
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         options = weight_options(self)
         given = read_table(X)
         target = given.names[given.position(self.target)]
         dataset = given.in_canonical_order()
         others = [index for index, name in enumerate(dataset.names) if name != target]
-        features = [kernel_features(dataset.values[:, index]) for index in others]
-        learned = _learn(features, options, int(rng.integers(2**63)), others)
-        column = dataset.values[:, [dataset.names.index(target)]]
-        correlations = weighted_correlation(dataset.values[:, others], column, learned.weights)[:, 0]
+        with one_blas_thread():
+            features = [kernel_features(dataset.values[:, index]) for index in others]
+        learned, correlations, pvalues = _learn_and_test(
+            others, features, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
+        )
 
+        record_features(self, given)
         place = [given.names.index(dataset.names[index]) for index in others]
-        self.n_features_in_ = len(given.names)
-        if given.named:
-            self.feature_names_in_ = np.array(given.names, dtype=object)
-        self.statistics_ = np.full(self.n_features_in_, np.nan)
-        self.statistics_[place] = correlations
-        self.pvalues_ = np.full(self.n_features_in_, np.nan)
-        self.pvalues_[place] = correlation_pvalues(correlations, learned.ess)
-        self.boundary_ = [name for name, p in zip(given.names, self.pvalues_, strict=True) if p < self.alpha]
+        self.statistics_ = np.full(len(given.names), np.nan)
+        self.statistics_[place] = correlations[:, 0]
+        self.pvalues_ = np.full(len(given.names), np.nan)
+        self.pvalues_[place] = pvalues[:, 0]
+        self.support_: BoolArray = self.pvalues_ < self.alpha
+        self.boundary_ = [name for name, is_in in zip(given.names, self.support_, strict=True) if is_in]
+        self.decoupling_ = learned.reordered(np.argsort(place).tolist())
         self.weights_ = learned.weights
         self.effective_sample_size_ = learned.ess
-        self.decoupling_ = learned
         return self
 
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+    def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
-        mask: npt.NDArray[np.bool_] = self.pvalues_ < self.alpha
-        return mask
+        return self.support_
+
+
+def record_features(estimator: Any, dataset: Dataset) -> None:
+    """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
+    estimator.n_features_in_ = len(dataset.names)
+    if dataset.named:
+        estimator.feature_names_in_ = np.array(dataset.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
 
 
 def weight_options(estimator: Any) -> WeightOptions:

@@ -1,20 +1,18 @@
 """Algorithm 1 (DCD-C): from Markov boundaries alone to the CPDAG, over any boundary identifier.
 
-A neighbour of a target stays in its boundary within every subset of variables; a spouse drops out once all
-common children (and their descendants) are left out. So for each target, every non-empty proper subset of
-its boundary is excluded in turn: what drops is a spouse, and the excluded variables are candidate colliders
-between the two. With a perfect identifier the result is the true CPDAG (Theorem 2). With an estimated one
-the findings can contradict each other; then the strongest evidence goes first, what does not fit is left out
-and recorded, and the answer is the CPDAG of a DAG in any case.
+The search within each target's boundary tells its neighbours and candidate colliders. Their union is the
+skeleton, candidates that are unshielded in it become colliders, and Meek's rules finish the graph. With a
+perfect identifier the result is the true CPDAG (Theorem 2). With an estimated one the findings can contradict
+each other; then the strongest evidence goes first, what does not fit is left out and recorded, and the answer
+is the CPDAG of a DAG in any case.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
 
 import numpy as np
 
@@ -29,10 +27,9 @@ from dcd.graph import (
     is_acyclic,
     undirected_part,
 )
-from dcd.validation import InputError, check_number
+from dcd.search import BoundaryOf, Cut, PValueOf, TargetSearch, check_max_subsets, search_boundary
+from dcd.validation import InputError
 
-BoundaryOf = Callable[[str, Collection[str]], Collection[str]]
-PValueOf = Callable[[str, str, Collection[str]], float]
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
 
@@ -62,51 +59,18 @@ class Conflict:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """A search that `max_subsets` cut short."""
-
-    target: str
-    boundary_size: int
-    subsets_searched: int
-    subsets_in_all: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.target}: boundary of {self.boundary_size} variables, {self.subsets_searched} of its "
-            f"{self.subsets_in_all} subsets searched"
-        )
-
-
-@dataclass(frozen=True)
-class TargetSearch:
-    """What excluding subsets of one target's boundary showed.
-
-    Attributes
-    ----------
-    boundary : the Markov boundary within all variables.
-    neighbours : the members that never dropped, each with its p-value within the whole boundary's set: the
-        smaller, the stronger the evidence for the edge.
-    colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
-        excluded: the larger, the stronger the evidence for target -> z <- dropped.
-    cut : set if not all subsets were searched.
-    """
-
-    target: str
-    boundary: tuple[str, ...]
-    neighbours: Mapping[str, float]
-    colliders: Mapping[tuple[str, str], float]
-    cut: Cut | None
-
-
-@dataclass(frozen=True)
 class Construction:
     """A CPDAG with the account of how it came about."""
 
     cpdag: CPDAG
     markov_boundaries: Mapping[str, Mapping[str, Role]]
     conflicts: tuple[Conflict, ...]
-    cuts: tuple[Cut, ...]
     searches: tuple[TargetSearch, ...] = field(repr=False)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The searches that were cut short."""
+        return tuple(search.cut for search in self.searches if search.cut is not None)
 
 
 def construct_cpdag(
@@ -127,7 +91,8 @@ def construct_cpdag(
         all of `others` decoupled; decides which of two contradicting findings wins. Without it all count the
         same, and earlier names win.
     max_subsets : bound on the search within one boundary of m variables, which has 2^m - 2 subsets to
-        exclude: sizes are searched in increasing order while all subsets of a size fit. None searches all.
+        exclude: sizes are searched in increasing order while all subsets of a size fit, and size 1 in any
+        case. None searches all.
 
     Returns
     -------
@@ -142,6 +107,18 @@ def construct_cpdag(
     smoking -> cancer
     asbestos -> cancer
     """
+    construction = construct(names, markov_boundary, pvalue, max_subsets)
+    warn_of_cuts(construction.cuts, stacklevel=3)
+    return construction
+
+
+def construct(
+    names: Sequence[str],
+    markov_boundary: BoundaryOf,
+    pvalue: PValueOf | None,
+    max_subsets: int | None,
+) -> Construction:
+    """`construct_cpdag` without its warning."""
     check_max_subsets(max_subsets)
     names = tuple(names)
     if len(set(names)) != len(names):
@@ -155,69 +132,22 @@ def construct_cpdag(
     return assemble(names, searches)
 
 
-# --- one target: which members of its boundary are neighbours? -------------------------------------------
-
-
-def exclusions(
-    boundary: Sequence[str], max_subsets: int | None = None
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """`(excluded, kept)` for the non-empty proper subsets of a boundary, small exclusions first.
-
-    With `max_subsets`, as many whole sizes as together stay within it, and at least size 1.
-    """
-    n_visited = 0
-    for size in range(1, len(boundary)):
-        n_visited += comb(len(boundary), size)
-        if max_subsets is not None and size > 1 and n_visited > max_subsets:
-            return
-        for excluded in combinations(boundary, size):
-            left_out = set(excluded)
-            yield excluded, tuple(name for name in boundary if name not in left_out)
-
-
-def check_max_subsets(max_subsets: int | None) -> None:
-    """Raise `InputError` unless the bound on the search is None or a positive whole number."""
-    if max_subsets is not None:
-        check_number("max_subsets", max_subsets, at_least=1, whole=True, suggestion=256)
-
-
-def search_boundary(
-    target: str,
-    boundary: Sequence[str],
-    others: Sequence[str],
-    markov_boundary: BoundaryOf,
-    pvalue: PValueOf | None = None,
-    max_subsets: int | None = None,
-) -> TargetSearch:
-    """Lines 5 to 19 of Algorithm 1: exclude subsets of one target's boundary and see what drops."""
-    pvalue = pvalue or _no_pvalue
-    neighbours = dict.fromkeys(boundary, 0.0)
-    colliders: dict[tuple[str, str], float] = {}
-    n_searched = 0
-    for excluded, kept in exclusions(boundary, max_subsets):
-        n_searched += 1
-        stayed = set(markov_boundary(target, kept))
-        for dropped in (name for name in kept if name not in stayed):
-            neighbours.pop(dropped, None)
-            strength = pvalue(target, dropped, kept)
-            for middle in excluded:
-                colliders[middle, dropped] = max(strength, colliders.get((middle, dropped), 0.0))
-    for name in neighbours:
-        neighbours[name] = pvalue(target, name, others)
-    n_subsets = max(2 ** len(boundary) - 2, 0)
-    cut = Cut(target, len(boundary), n_searched, n_subsets) if n_searched < n_subsets else None
-    return TargetSearch(target, tuple(boundary), neighbours, colliders, cut)
-
-
-def _no_pvalue(target: str, member: str, others: Collection[str]) -> float:  # noqa: ARG001
-    return 0.0
+def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
+    """Warn if a search was cut short; `stacklevel` as in `warnings.warn`, counted from here."""
+    if cuts:
+        warnings.warn(
+            f"The search was cut short for {len(cuts)} large Markov boundaries, so spouses may be left as "
+            f"edges ({cuts[0]}{', ...' if len(cuts) > 1 else ''}). Raise max_subsets, or lower alpha.",
+            SearchCutWarning,
+            stacklevel=stacklevel,
+        )
 
 
 # --- all targets: one graph that is valid ----------------------------------------------------------------
 
 
 def assemble(names: Sequence[str], searches: Sequence[TargetSearch]) -> Construction:
-    """Lines 20 to 31 of Algorithm 1: skeleton, colliders, Meek's rules, on findings that may be at odds."""
+    """The rest of Algorithm 1: skeleton, colliders, Meek's rules, on findings that may be at odds."""
     names = tuple(names)
     position = {name: index for index, name in enumerate(names)}
     pattern, refused, left_out = _fit_pattern(
@@ -226,14 +156,6 @@ def assemble(names: Sequence[str], searches: Sequence[TargetSearch]) -> Construc
     dag = consistent_extension(pattern)
     assert dag is not None  # what `_fit_pattern` sees to
     cpdag = CPDAG(names, dag_to_cpdag(dag))
-    cuts = tuple(search.cut for search in searches if search.cut is not None)
-    if cuts:
-        warnings.warn(
-            f"The search was cut short for {len(cuts)} large Markov boundaries, so spouses may be left as "
-            f"edges ({cuts[0]}{', ...' if len(cuts) > 1 else ''}). Raise max_subsets, or lower alpha.",
-            SearchCutWarning,
-            stacklevel=3,
-        )
     return Construction(
         cpdag=cpdag,
         markov_boundaries={search.target: _roles(search, cpdag) for search in searches},
@@ -242,7 +164,6 @@ def assemble(names: Sequence[str], searches: Sequence[TargetSearch]) -> Construc
             *(_refused_collider(names, triple, reason) for triple, reason in refused),
             *(_left_out_edge(names, pair) for pair in left_out),
         ),
-        cuts=cuts,
         searches=tuple(searches),
     )
 
@@ -280,50 +201,56 @@ def _fit_pattern(
     for i, j in edges:
         skeleton[i, j] = skeleton[j, i] = 1
     left_out: list[Pair] = []
-    while True:
-        unshielded = [
-            (x, z, y) for x, z, y in colliders if skeleton[x, z] and skeleton[y, z] and not skeleton[x, y]
-        ]
-        strongest_first = sorted(unshielded, key=lambda triple: (-colliders[triple], triple))
-        pattern, refused = _orient_colliders(skeleton, strongest_first)
-        core = contradictory_core(pattern)
-        if not core:
-            return pattern, refused, left_out
+    pattern, refused = _orient_colliders(skeleton, colliders)
+    while core := contradictory_core(pattern):
         undirected = undirected_part(pattern)
-        weakest = max(
-            (pair for pair in combinations(core, 2) if undirected[pair]), key=lambda p: (edges[p], p)
-        )
-        skeleton[weakest] = skeleton[weakest[::-1]] = 0
-        left_out.append(weakest)
+        candidates = [pair for pair in combinations(core, 2) if undirected[pair]]
+        left_out.append(max(candidates, key=lambda pair: (edges[pair], pair)))
+        skeleton[left_out[-1]] = skeleton[left_out[-1][::-1]] = 0
+        pattern, refused = _orient_colliders(skeleton, colliders)
+    # The core holds what lies between two contradictions, too. An edge that was no part of either comes back.
+    for pair in sorted(left_out, key=lambda pair: (edges[pair], pair)):
+        trial = skeleton.copy()
+        trial[pair] = trial[pair[::-1]] = 1
+        trial_pattern, trial_refused = _orient_colliders(trial, colliders)
+        if not contradictory_core(trial_pattern) and len(trial_refused) <= len(refused):
+            skeleton, pattern, refused = trial, trial_pattern, trial_refused
+            left_out.remove(pair)
+    return pattern, refused, left_out
 
 
 def _orient_colliders(
-    skeleton: IntArray, strongest_first: Sequence[Triple]
+    skeleton: IntArray, colliders: Mapping[Triple, float]
 ) -> tuple[IntArray, list[tuple[Triple, str]]]:
     """Turn candidates into arrows: `(pattern, [(refused candidate, reason), ...])`; the arrows are acyclic.
 
     If all candidates together make a pattern that some DAG fits, as they do with a perfect identifier, that
-    is the answer. Otherwise they are taken one by one, and one that does not fit the ones before is refused.
+    is the answer. Otherwise they are taken one by one, the strongest first, and one that does not fit the
+    ones before is refused.
     """
+    unshielded = [
+        (x, z, y) for x, z, y in colliders if skeleton[x, z] and skeleton[y, z] and not skeleton[x, y]
+    ]
     pattern = skeleton.copy()
-    for x, z, y in strongest_first:
+    for x, z, y in unshielded:
         pattern[z, x] = pattern[z, y] = 0
     no_edge_lost = np.array_equal(pattern | pattern.T, skeleton)
     if no_edge_lost and not contradictory_core(pattern):
         return pattern, []
 
-    pattern, refused = skeleton.copy(), []
-    for x, z, y in strongest_first:
+    pattern, core, refused = skeleton.copy(), set(contradictory_core(skeleton)), []
+    for x, z, y in sorted(unshielded, key=lambda triple: (-colliders[triple], triple)):
         trial = pattern.copy()
         trial[z, x] = trial[z, y] = 0
+        trial_core = set(contradictory_core(trial))
         if not pattern[x, z] or not pattern[y, z]:
             refused.append(((x, z, y), "one of these edges points away from the middle already"))
         elif not is_acyclic(directed_part(trial)):
             refused.append(((x, z, y), "that would close a directed cycle"))
-        elif contradictory_core(trial) and not contradictory_core(pattern):
+        elif trial_core - core:
             refused.append(((x, z, y), "no directed acyclic graph has it together with the others"))
         else:
-            pattern = trial
+            pattern, core = trial, trial_core
     return pattern, refused
 
 
@@ -333,7 +260,8 @@ def _orient_colliders(
 def _roles(search: TargetSearch, cpdag: CPDAG) -> dict[str, Role]:
     """What each member of a boundary is to its target in the finished graph.
 
-    An edge that only the other side saw makes that side a member too, so that boundaries and graph agree.
+    An edge that only the other side saw makes that side a member, too. A member without an edge counts as a
+    spouse, whether or not the collider between the two was accepted.
     """
     roles: dict[str, Role] = {}
     for name in cpdag.names:

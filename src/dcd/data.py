@@ -16,6 +16,7 @@ from dcd.validation import InputError, suggest
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
 _SHOWN = 5  # columns listed in one message
+_LARGEST = 1e290
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,12 @@ class Dataset:
         return Dataset(values, tuple(self.names[column] for column in order), self.named)
 
     def position(self, column: object) -> int:
-        """Position of a column given by name, or by number where a number is not a name."""
-        if isinstance(column, str) and column in self.names:
-            return self.names.index(column)
-        if isinstance(column, (int, np.integer)) and -len(self.names) <= column < len(self.names):
-            return int(column) % len(self.names)
+        """Position of a column given by name, or by number if no column is named by that number."""
+        if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
+            if str(column) in self.names:
+                return self.names.index(str(column))
+            if not isinstance(column, str) and -len(self.names) <= column < len(self.names):
+                return int(column) % len(self.names)
         raise InputError(f"column {column!r}", "is not in the table", suggest(column, self.names))
 
 
@@ -96,7 +98,16 @@ def _is_frame(table: Any) -> bool:
 def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
         raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
-    array = np.asarray(table)
+    if hasattr(table, "collect"):
+        raise InputError("the table", "is lazy", "Pass table.collect().")
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)
+    try:
+        array = np.asarray(table)
+    except ValueError as error:
+        raise InputError(
+            "the table", f"is not rectangular ({error})", "Give rows of equal length."
+        ) from error
     if array.ndim != 2:
         raise InputError(
             "the table",
@@ -106,6 +117,8 @@ def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
     names = tuple(f"x{index}" for index in range(array.shape[1]))
     if np.iscomplexobj(array):
         raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
+    if array.dtype.kind in "mM":
+        raise InputError("the table", f"holds dates or times ({array.dtype})", "Turn them into numbers.")
     if array.dtype.kind not in "biuf":
         columns = [_objects_as_floats(array[:, j], name) for j, name in enumerate(names)]
         array = np.column_stack(columns) if columns else array
@@ -128,7 +141,10 @@ def _objects_as_floats(column: npt.NDArray[Any], name: str) -> FloatArray:
     strange = [cell for cell in numbers if not isinstance(cell, (int, float, np.number, np.bool_))]
     if strange:
         raise _not_numeric(name, f"values such as {strange[0]!r:.40}")
-    return np.array(numbers, dtype=np.float64)
+    try:
+        return np.array(numbers, dtype=np.float64)
+    except OverflowError as error:
+        raise InputError(f"column {name!r}", "has a number too large for a float", "Rescale it.") from error
 
 
 def _not_numeric(name: str, found: str) -> InputError:
@@ -174,6 +190,11 @@ def _check_finite(values: FloatArray, names: Sequence[str]) -> None:
             f"infinite values (inf), {_counts(infinite)}",
             "Drop these rows, or transform the column so that it stays finite.",
         )
+    huge = [
+        name for name, largest in zip(names, np.abs(values).max(axis=0), strict=True) if largest > _LARGEST
+    ]
+    if huge:
+        raise InputError(_columns(huge), f"values beyond {_LARGEST:g}", "Rescale: sums would overflow.")
 
 
 def _check_varying(values: FloatArray, names: Sequence[str]) -> None:

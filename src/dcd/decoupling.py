@@ -20,17 +20,20 @@ The pair sum never becomes a pair loop. Two forms of the same loss, chosen by co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsymv
+from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
 from dcd.data import read_table
 from dcd.kernels import kernel_features
-from dcd.validation import check_number
+from dcd.validation import check_number, make_generator
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 _CONVERGENCE_WINDOW = 10
@@ -69,6 +72,11 @@ class DecouplingResult:
     def n_steps(self) -> int:
         """Number of Adam steps behind the returned weights."""
         return len(self.loss_path) - 1
+
+    def reordered(self, order: Sequence[int]) -> DecouplingResult:
+        """The same result with the variables of the HSIC matrices in another order."""
+        index = np.ix_(order, order)
+        return replace(self, hsic_before=self.hsic_before[index], hsic_after=self.hsic_after[index])
 
 
 def effective_sample_size(weights: FloatArray) -> float:
@@ -122,24 +130,17 @@ class DenseObjective:
     """The loss through one (n, n) matrix that holds the first term of all pairs."""
 
     def __init__(self, features: Sequence[FloatArray]) -> None:
-        n_samples, n_variables = features[0].shape[0], len(features)
-        rank = max(block.shape[1] for block in features)
-        # One (m, n, r) array, short blocks padded with zeros, so that a product over all variables is one
-        # batched call.
-        self._features = np.zeros((n_variables, n_samples, rank))
-        for index, block in enumerate(features):
-            self._features[index, :, : block.shape[1]] = block
+        # Features as rows: both products of `_apply_kernels` then run along contiguous memory.
+        self._rows = [np.ascontiguousarray(block.T) for block in features]
         self._pairs = _sum_of_kernel_products(features)
 
-    def _apply_kernels(self, vectors: FloatArray) -> FloatArray:
-        """K_i v_i for every variable; `vectors` has shape (m, n) or (n,)."""
-        coefficients = vectors[..., None, :] @ self._features
-        product: FloatArray = (self._features @ coefficients.swapaxes(-1, -2))[..., 0]
-        return product
+    def _apply_kernels(self, vectors: Iterable[FloatArray]) -> FloatArray:
+        """K_i v_i for every variable, shape (m, n)."""
+        return np.stack([(rows @ vector) @ rows for rows, vector in zip(self._rows, vectors, strict=True)])
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
         """See `Objective`."""
-        embeddings = self._apply_kernels(probabilities)
+        embeddings = self._apply_kernels([probabilities] * len(self._rows))
         norms = embeddings @ probabilities
         total, total_norm = embeddings.sum(axis=0), norms.sum()
         others = total - embeddings
@@ -177,7 +178,7 @@ def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
 
 
 def choose_objective(features: Sequence[FloatArray]) -> Objective:
-    """The cheaper of the two forms, by what a hundred steps and the set-up take (`benchmarks/speed.py`)."""
+    """The cheaper of the two forms, by what a hundred steps and the set-up take."""
     n_samples = features[0].shape[0]
     n_columns = sum(block.shape[1] for block in features)
     fits_in_cache = 8 * n_samples**2 <= _CACHE_BYTES
@@ -202,7 +203,8 @@ class WeightOptions:
     min_ess : floor under the effective sample size, as a share of n. The last weights above it are kept.
     tolerance : stop as converged when ten steps together lower the loss by less than this share of its
         first value.
-    init_scale : standard deviation of a random start of theta. 0 starts at equal weights.
+    init_scale : standard deviation of a random start of theta. 0 starts at equal weights. A start below the
+        floor of the effective sample size is drawn towards equal weights until it is above.
     """
 
     learning_rate: float = 0.05
@@ -241,10 +243,30 @@ def decoupling_weights(
     >>> round(float(result.weights.sum())), result.status
     (853, 'converged')
     """
-    rng = np.random.default_rng(random_state)
+    rng = make_generator(random_state)
     options = WeightOptions(learning_rate, max_steps, min_ess, tolerance, init_scale)
     options.check()
-    return learn_weights([kernel_features(column) for column in read_table(X).values.T], options, rng)
+    given = read_table(X)
+    dataset = given.in_canonical_order()
+    with one_blas_thread():
+        result = learn_weights([kernel_features(column) for column in dataset.values.T], options, rng)
+    return result.reordered([dataset.names.index(name) for name in given.names])
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run linear algebra on one thread.
+
+    These matrices are too small to gain from more, and the sums of a threaded BLAS, and with them the last
+    digits, would depend on how many processes share the machine.
+    """
+    with _blas().limit(limits=1):
+        yield
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def learn_weights(
@@ -262,6 +284,8 @@ def learn_weights(
     theta: FloatArray = np.zeros(n_samples)
     if options.init_scale and rng is not None:
         theta += options.init_scale * rng.standard_normal(n_samples)
+    while effective_sample_size(softmax(theta)) < options.min_ess * n_samples:
+        theta /= 2.0
     probabilities, loss_path, status = minimise(choose_objective(features), theta, options)
     weights = n_samples * probabilities
     after = pairwise_hsic(features, probabilities)

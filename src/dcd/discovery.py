@@ -10,11 +10,14 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from dcd.boundary import BoundaryIdentifier, DecoupledSet, weight_options
-from dcd.construction import Conflict, Cut, check_max_subsets, construct_cpdag, exclusions
+from dcd.arrays import FloatArray
+from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, weight_options
+from dcd.construction import Conflict, construct, warn_of_cuts
 from dcd.data import read_table
+from dcd.decoupling import WeightOptions
 from dcd.graph import CPDAG, Role
-from dcd.validation import InputError, check_number
+from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
+from dcd.validation import InputError, check_number, make_generator
 
 
 @dataclass(frozen=True)
@@ -25,30 +28,31 @@ class Diagnostics:
     ----------
     sets : every decoupled set, with its effective sample size, pairwise weighted HSIC before and after,
         steps and why learning stopped. The first d are the ones behind the Markov boundaries.
-    cuts : targets whose boundary was too large to search in full.
+    searches : for each target its boundary as estimated, and what excluding subsets of it showed.
     """
 
     sets: tuple[DecoupledSet, ...]
-    cuts: tuple[Cut, ...]
+    searches: tuple[TargetSearch, ...]
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The targets whose boundary was too large to search in full."""
+        return tuple(search.cut for search in self.searches if search.cut is not None)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set; HSIC as its mean over the pairs of the set."""
-        rows = []
-        for decoupled in self.sets:
-            size = len(decoupled.variables)
-            n_ordered_pairs = size * (size - 1)
-            rows.append(
-                {
-                    "variables": decoupled.variables,
-                    "size": size,
-                    "ess": decoupled.ess,
-                    "hsic_before": decoupled.loss_before / n_ordered_pairs if n_ordered_pairs else 0.0,
-                    "hsic_after": decoupled.loss_after / n_ordered_pairs if n_ordered_pairs else 0.0,
-                    "steps": decoupled.n_steps,
-                    "status": decoupled.status,
-                }
-            )
-        return pd.DataFrame(rows)
+        return pd.DataFrame(
+            {
+                "variables": decoupled.variables,
+                "size": len(decoupled.variables),
+                "ess": decoupled.ess,
+                "hsic_before": _mean_of_pairs(decoupled.hsic_before),
+                "hsic_after": _mean_of_pairs(decoupled.hsic_after),
+                "steps": decoupled.n_steps,
+                "status": decoupled.status,
+            }
+            for decoupled in self.sets
+        )
 
     def __str__(self) -> str:
         frame = self.to_frame()
@@ -59,6 +63,12 @@ class Diagnostics:
         ]
         lines += [str(cut) for cut in self.cuts]
         return "\n".join(lines)
+
+
+def _mean_of_pairs(matrix: FloatArray) -> float:
+    """Mean of the entries off the diagonal; 0 for one variable."""
+    size = len(matrix)
+    return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
 class DCD(BaseEstimator):
@@ -89,9 +99,9 @@ class DCD(BaseEstimator):
         result free of randomness.
     max_subsets : int or None, default=256
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
-        are searched in increasing order as long as all subsets of a size fit, so boundaries of up to 8
-        variables are searched in full, larger ones by smaller exclusions (recorded in `diagnostics_.cuts`,
-        with a warning). None never cuts.
+        are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
+        boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
+        `diagnostics_.cuts`, with a warning). None never cuts.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -105,11 +115,13 @@ class DCD(BaseEstimator):
     adjacency_matrix_ : DataFrame
         `[i, j] = 1, [j, i] = 0` for `i -> j`; both 1 for `i - j`.
     markov_boundaries_ : dict
-        `{target: {member: role}}` with role "parent", "child", "neighbour" (direction unknown) or "spouse".
+        `{target: {member: role}}` with role "parent", "child", "neighbour" (direction unknown) or "spouse"
+        in the finished graph. Members are the estimated boundary and whoever has an edge to the target; the
+        boundary as estimated is in `diagnostics_.searches`.
     conflicts_ : tuple of Conflict
         What the data contradicted, and what was done about it.
     diagnostics_ : Diagnostics
-        How each set was decoupled, and which searches were cut short.
+        How each set was decoupled, what each search showed, and which were cut short.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -124,11 +136,11 @@ class DCD(BaseEstimator):
         self,
         *,
         alpha: float = 0.05,
-        learning_rate: float = 0.05,
-        max_steps: int = 300,
-        min_ess: float = 0.2,
-        tolerance: float = 0.002,
-        init_scale: float = 0.0,
+        learning_rate: float = WeightOptions.learning_rate,
+        max_steps: int = WeightOptions.max_steps,
+        min_ess: float = WeightOptions.min_ess,
+        tolerance: float = WeightOptions.tolerance,
+        init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
         n_jobs: int | None = None,
         progress: bool = True,
@@ -147,32 +159,26 @@ class DCD(BaseEstimator):
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
         """Discover the graph behind the columns of `X`; `y` is ignored."""
+        rng = make_generator(self.random_state)
         self._check_parameters()
+        options = weight_options(self)
         given = read_table(X)
         dataset = given.in_canonical_order()
-        identifier = BoundaryIdentifier(
-            dataset, alpha=self.alpha, options=weight_options(self), random_state=self.random_state
-        )
+        identifier = BoundaryIdentifier(dataset, alpha=self.alpha, options=options, random_state=rng)
         self._decouple_ahead(dataset.names, identifier)
-        construction = construct_cpdag(
-            dataset.names, identifier, pvalue=identifier.pvalue, max_subsets=self.max_subsets
-        )
+        construction = construct(dataset.names, identifier, identifier.pvalue, self.max_subsets)
+        warn_of_cuts(construction.cuts, stacklevel=3)
 
-        self.n_features_in_ = len(given.names)
-        if given.named:
-            self.feature_names_in_ = np.array(given.names, dtype=object)
+        record_features(self, given)
         self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
         self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
+        boundaries = construction.markov_boundaries
         self.markov_boundaries_: dict[str, dict[str, Role]] = {
-            target: {
-                name: construction.markov_boundaries[target][name]
-                for name in given.names
-                if name in construction.markov_boundaries[target]
-            }
+            target: {name: boundaries[target][name] for name in given.names if name in boundaries[target]}
             for target in given.names
         }
         self.conflicts_: tuple[Conflict, ...] = construction.conflicts
-        self.diagnostics_ = Diagnostics(identifier.decoupled_sets, construction.cuts)
+        self.diagnostics_ = Diagnostics(identifier.decoupled_sets, construction.searches)
         return self
 
     def _check_parameters(self) -> None:
@@ -191,6 +197,7 @@ class DCD(BaseEstimator):
         """
         others = {target: [name for name in names if name != target] for target in names}
         identifier.prepare(others.values(), n_jobs=self.n_jobs, progress=self.progress)
-        boundaries = [sorted(identifier(target, others[target])) for target in names]
+        found = [identifier(target, others[target]) for target in names]
+        boundaries = [[name for name in names if name in boundary] for boundary in found]
         kept_sets = [kept for boundary in boundaries for _, kept in exclusions(boundary, self.max_subsets)]
         identifier.prepare(kept_sets, n_jobs=self.n_jobs, progress=self.progress)

@@ -32,6 +32,12 @@ Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
 
 def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArray:
     """A square 0/1 matrix with an empty diagonal, as int8; anything else is an `InputError`."""
+    if isinstance(adjacency, pd.DataFrame) and list(adjacency.index) != list(adjacency.columns):
+        raise InputError(
+            f"parameter '{what}'",
+            "has rows and columns with different labels",
+            "Give both the same names in the same order.",
+        )
     matrix = np.asarray(adjacency)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
     if not square or not ((matrix == 0) | (matrix == 1)).all() or matrix.diagonal().any():

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from dcd.arrays import IntArray
 from dcd.graph import CPDAG, check_adjacency, skeleton_of
 from dcd.validation import InputError
+
+Graph = CPDAG | pd.DataFrame | npt.ArrayLike
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,11 @@ class Comparison:
     skeleton_f1: float
 
 
-def compare(true_cpdag: CPDAG | npt.ArrayLike, estimated_cpdag: CPDAG | npt.ArrayLike) -> Comparison:
+def compare(true_cpdag: Graph, estimated_cpdag: Graph) -> Comparison:
     """Compare two CPDAGs over the same variables.
 
-    Two `CPDAG`s are matched by name; adjacency matrices must have their variables in the same order.
+    Each is a `CPDAG`, a labelled adjacency matrix or a plain one. Two graphs with names are matched by name;
+    otherwise the variables must be in the same order.
     Precision of a graph without edges is 0, unless the truth has none either: then every score is 1.
     """
     true, estimated = _matched(true_cpdag, estimated_cpdag)
@@ -42,28 +46,35 @@ def compare(true_cpdag: CPDAG | npt.ArrayLike, estimated_cpdag: CPDAG | npt.Arra
     return Comparison(shd, precision, recall, f1, *skeleton)
 
 
-def _matched(true: CPDAG | npt.ArrayLike, estimated: CPDAG | npt.ArrayLike) -> tuple[IntArray, IntArray]:
+def _matched(true: Graph, estimated: Graph) -> tuple[IntArray, IntArray]:
     """Both adjacency matrices in the variable order of the first."""
-    if isinstance(true, CPDAG) and isinstance(estimated, CPDAG):
-        if set(true.names) != set(estimated.names):
-            unshared = ", ".join(repr(name) for name in sorted(set(true.names) ^ set(estimated.names)))
+    true_names, true_matrix = _read(true, "true_cpdag")
+    names, matrix = _read(estimated, "estimated_cpdag")
+    if true_names is not None and names is not None:
+        if set(true_names) != set(names):
+            unshared = ", ".join(repr(name) for name in sorted(map(str, set(true_names) ^ set(names))))
             raise InputError(
                 "parameter 'estimated_cpdag'",
                 f"is not over the same variables as the truth ({unshared} on one side only)",
                 "Compare graphs over the same names.",
             )
-        return true.adjacency, estimated.reorder(true.names).adjacency
-    matrices = [
-        graph.adjacency if isinstance(graph, CPDAG) else check_adjacency(graph, name)
-        for name, graph in (("true_cpdag", true), ("estimated_cpdag", estimated))
-    ]
-    if matrices[0].shape != matrices[1].shape:
+        order = [names.index(name) for name in true_names]
+        return true_matrix, matrix[np.ix_(order, order)]
+    if true_matrix.shape != matrix.shape:
         raise InputError(
             "parameter 'estimated_cpdag'",
-            f"has shape {matrices[1].shape} where the truth has {matrices[0].shape}",
+            f"has shape {matrix.shape} where the truth has {true_matrix.shape}",
             "Compare graphs over the same variables.",
         )
-    return matrices[0], matrices[1]
+    return true_matrix, matrix
+
+
+def _read(graph: Graph, parameter: str) -> tuple[list[str] | None, IntArray]:
+    """Names, if the graph has any, and adjacency matrix."""
+    if isinstance(graph, CPDAG):
+        return list(graph.names), graph.adjacency
+    names = list(graph.columns) if isinstance(graph, pd.DataFrame) else None
+    return names, check_adjacency(graph, parameter)
 
 
 def _scores(true: IntArray, estimated: IntArray) -> tuple[int, float, float, float]:

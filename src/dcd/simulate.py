@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dcd.arrays import FloatArray, IntArray
 from dcd.graph import topological_order
-from dcd.validation import InputError, check_choice, check_number
+from dcd.validation import InputError, check_choice, check_number, make_generator
 
 GRAPHS = ("scale-free", "erdos-renyi")
 MECHANISMS = ("func", "mlp")
@@ -52,16 +52,16 @@ def random_dag(
     degree : average number of neighbours, even: degree 2 attaches each new node to one older one.
     random_state : seed or generator.
     """
-    check_number("n_variables", n_variables, at_least=2, whole=True, suggestion=10)
+    check_number("n_variables", n_variables, at_least=3, whole=True, suggestion=10)
     check_choice("graph", graph, GRAPHS)
     check_number("degree", degree, at_least=2, whole=True, suggestion=2)
-    if degree % 2 or degree // 2 >= n_variables:
+    if degree % 2 or degree >= n_variables:
         raise InputError(
             "parameter 'degree'",
-            f"must be even and below {2 * n_variables} for {n_variables} variables, got {degree}",
+            f"must be even and below the number of variables ({n_variables}), got {degree}",
             "Try degree=2.",
         )
-    rng = np.random.default_rng(random_state)
+    rng = make_generator(random_state)
     draw = _scale_free_edges if graph == "scale-free" else _erdos_renyi_edges
     label = rng.permutation(n_variables)
     adjacency = np.zeros((n_variables, n_variables), dtype=np.int8)
@@ -133,13 +133,13 @@ def sample(
     check_choice("mechanism", mechanism, MECHANISMS)
     if noise is not None:
         check_choice("noise", noise, NOISES)
-    check_number("noise_std", noise_std, at_least=0, suggestion=2.0)
+    check_number("noise_std", noise_std, above=0, suggestion=2.0)
     if noise_in_mechanism and mechanism != "func":
         raise InputError(
             "parameter 'noise_in_mechanism'", f"has no meaning for mechanism {mechanism!r}", "Use 'func'."
         )
+    rng = make_generator(random_state)
     adjacency = np.asarray(dag)
-    rng = np.random.default_rng(random_state)
     values = np.empty((n_samples, adjacency.shape[0]))
     for node in topological_order(adjacency):
         parents = values[:, np.flatnonzero(adjacency[:, node])]
@@ -151,10 +151,11 @@ def sample(
         else:
             combined = parents @ _random_weights((parents.shape[1],), rng)
             function = _FUNCTIONS[rng.integers(len(_FUNCTIONS))]
-            if noise_in_mechanism:
-                values[:, node] = _standardise(function(_standardise(combined) + disturbance))
-            else:
-                values[:, node] = _standardise(function(combined)) + disturbance
+            with np.errstate(over="ignore", invalid="ignore"):  # `_standardise` looks at the outcome
+                if noise_in_mechanism:
+                    values[:, node] = _standardise(function(_standardise(combined) + disturbance))
+                else:
+                    values[:, node] = _standardise(function(combined)) + disturbance
     return values
 
 
@@ -189,4 +190,6 @@ def _standardise(signal: FloatArray) -> FloatArray:
     """Zero mean and unit variance."""
     centred = signal - signal.mean()
     scale = centred.std()
+    if not np.isfinite(scale):
+        raise InputError("parameter 'noise_std'", "is so large that a mechanism overflows", "Use 10 or less.")
     return centred / scale if scale > 0 else centred

@@ -13,6 +13,8 @@ import math
 import numbers
 from collections.abc import Sequence
 
+import numpy as np
+
 
 class InputError(ValueError):
     """Bad input, with the place (`subject`), the `problem` and the `remedy` as attributes."""
@@ -41,9 +43,9 @@ def check_number(
     bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
     allowed = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
     is_number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
-    number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # nan fails every bound
+    number = float(value) if is_number else math.nan  # type: ignore[arg-type]
     within = (
-        not math.isnan(number)
+        math.isfinite(number)
         and (above is None or number > above)
         and (at_least is None or number >= at_least)
         and (below is None or number < below)
@@ -54,6 +56,23 @@ def check_number(
         raise InputError(
             f"parameter '{name}'", f"must be {expected}, got {value!r}", f"Try {name}={suggestion!r}."
         )
+
+
+def make_generator(random_state: object) -> np.random.Generator:
+    """The one generator of a call, from None, a seed or a generator; an `InputError` for anything else."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if (
+        isinstance(random_state, (int, np.integer))
+        and not isinstance(random_state, bool)
+        and random_state >= 0
+    ):
+        return np.random.default_rng(int(random_state))
+    raise InputError(
+        "parameter 'random_state'",
+        f"must be None, a whole number at least 0 or a numpy.random.Generator, got {random_state!r}",
+        "Try random_state=0.",
+    )
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
