@@ -30,9 +30,10 @@ def collider_with_bystanders(n, seed):
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": e})
 
 
-@pytest.mark.filterwarnings("ignore:No features were selected")
-def test_scikit_learns_contract():
-    check_estimator(MarkovBoundary(target=0), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
+@pytest.mark.filterwarnings("ignore:No features were selected", "ignore::dcd.SmallSampleWarning")
+@pytest.mark.parametrize("target", [0, None])
+def test_scikit_learns_contract(target):
+    check_estimator(MarkovBoundary(target=target), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -78,9 +79,19 @@ def test_any_table_same_answer(make):
 
 def test_selects_features_in_a_pipeline():
     frame = collider_with_bystanders(500, 3)
-    model = make_pipeline(MarkovBoundary(target="c").set_output(transform="pandas"), LinearRegression())
-    model.fit(frame, frame["c"])
+    model = make_pipeline(MarkovBoundary().set_output(transform="pandas"), LinearRegression())
+    model.fit(frame[["a", "b", "d", "e"]], frame["c"])
     assert set(model[-1].feature_names_in_) >= {"a", "b", "d"}
+    assert model.predict(frame[["a", "b", "d", "e"]]).shape == (500,)
+
+
+def test_a_separate_target_is_the_same_as_a_column():
+    frame = collider_with_bystanders(300, 7)
+    inside = MarkovBoundary(target="c").fit(frame)
+    apart = MarkovBoundary().fit(frame.drop(columns="c"), frame["c"])
+    assert apart.boundary_ == inside.boundary_
+    np.testing.assert_array_equal(apart.pvalues_, np.delete(inside.pvalues_, 2))
+    assert list(apart.feature_names_in_) == list("abde")
 
 
 def test_column_order_does_not_matter():
@@ -165,6 +176,8 @@ def test_bad_input():
     frame = dcd.datasets.load_sachs().frame
     with pytest.raises(InputError, match=r"column 'pka': is not in the table\. Did you mean 'PKA'"):
         MarkovBoundary(target="pka").fit(frame)
+    with pytest.raises(InputError, match="parameter 'target': is None"):
+        MarkovBoundary().fit(frame)
     with pytest.raises(InputError, match="parameter 'alpha'"):
         MarkovBoundary(target="PKA", alpha=0).fit(frame)
     with pytest.raises(InputError, match="parameter 'min_ess'"):

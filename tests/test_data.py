@@ -5,8 +5,10 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from dcd import InputError
+from dcd import InputError, SmallSampleWarning
 from dcd.data import read_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 
 
 def table(n=12, d=3, seed=0):
@@ -114,11 +116,11 @@ REFUSED = {
     "constant": (frame(c=7), "column 'c': has the same value in every row. Drop it"),
     "copy": (frame().assign(c=frame()["a"]), "columns 'a', 'c': one is a copy of the other"),
     "scaled copy": (frame().assign(c=3 - 2 * frame()["b"]), "columns 'b', 'c': one is a copy"),
-    "text": (frame(c=["x"] * 12), "column 'c': is not numeric .* Encode it"),
-    "objects": (frame(c=[{"k": 1}] * 12), "column 'c': is not numeric .* Encode it"),
-    "dates": (frame(c=pd.date_range("2020", periods=12)), "column 'c': is not numeric"),
-    "category": (frame(c=pd.Categorical(list("xyz") * 4)), "column 'c': is not numeric"),
-    "polars text": (pl.DataFrame({"a": range(12), "b": ["x"] * 12}), "column 'b': is not numeric"),
+    "text": (frame(c=["x"] * 12), "column 'c': not numeric .* Encode"),
+    "objects": (frame(c=[{"k": 1}] * 12), "column 'c': not numeric .* Encode"),
+    "dates": (frame(c=pd.date_range("2020", periods=12)), "column 'c': not numeric"),
+    "category": (frame(c=pd.Categorical(list("xyz") * 4)), "column 'c': not numeric"),
+    "polars text": (pl.DataFrame({"a": range(12), "b": ["x"] * 12}), "column 'b': not numeric"),
     "name twice": (pd.DataFrame(table(), columns=["a", "b", "a"]), "column 'a': the name occurs more than"),
     "one column": (table(d=1), r"1 feature\(s\) .* minimum of 2"),
     "no column": (table(d=0), r"0 feature\(s\) .* minimum of 2"),
@@ -127,12 +129,21 @@ REFUSED = {
     "three dimensions": (np.zeros((3, 3, 3)), r"3 dimension\(s\)"),
     "complex": (table() + 1j, "Complex data not supported"),
     "sparse": (scipy.sparse.eye(12, 3).tocsr(), "sparse matrix"),
-    "text array": (np.full((12, 2), "x"), "column 'x0': is not numeric"),
-    "not a table": (None, "dimension"),
+    "text array": (np.full((12, 2), "x"), "columns 'x0', 'x1': not numeric"),
+    "not a table": (None, "is no table, got NoneType"),
+    "a path": ("data.csv", "is no table, got str. Read a file first"),
+    "two text columns": (frame(c=["x"] * 12, d=["y"] * 12), "columns 'c', 'd': not numeric"),
+    "a sum": (
+        frame().assign(c=lambda f: f["a"] + f["b"], d=range(12)),
+        "columns 'a', 'b', 'c': each is an exact",
+    ),
     "date array": (np.arange(24).reshape(12, 2).astype("datetime64[D]"), "dates or times"),
     "ragged": ([[1, 2], [3]], "Give rows of equal length"),
     "huge": (frame(c=1e300 * np.arange(12)), "column 'c': values beyond 1e"),
-    "huge object": (np.array([[10**400, 1]] * 12, dtype=object), "column 'x0': has a number too large"),
+    "huge object": (
+        np.array([[10**400, 1]] * 12, dtype=object),
+        "column 'x0': not numeric .numbers too large",
+    ),
     "masked": (np.ma.masked_greater(table(), 1.0), "missing values"),
     "lazy": (pl.LazyFrame({"a": range(12)}), r"is lazy\. Pass table\.collect"),
 }
@@ -152,3 +163,37 @@ def test_many_bad_columns_are_counted_not_listed():
     values[0, :] = np.nan
     with pytest.raises(InputError, match="'x4' and 4 more: missing"):
         read_table(values)
+
+
+def test_few_rows_are_warned_of():
+    with pytest.warns(SmallSampleWarning, match="Only 12 rows"):
+        read_table(table())
+
+
+@pytest.mark.parametrize(
+    "target", [np.arange(12), pd.Series(range(12), name="price"), np.arange(12)[:, None]]
+)
+def test_a_separate_target_becomes_the_last_column(target):
+    dataset = read_table(frame(), target)
+    assert dataset.names == ("a", "b", getattr(target, "name", "y"))
+    np.testing.assert_array_equal(dataset.values[:, 2], np.arange(12))
+    assert dataset.without_last().names == ("a", "b")
+
+
+def test_the_target_does_not_hide_a_column():
+    assert read_table(frame(y=np.arange(12.0) ** 2), np.arange(12)).names == ("a", "b", "y", "y_")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (np.arange(11), r"the target 'y': has shape \(11,\) beside a table of 12 rows"),
+        (np.zeros((12, 2)), r"has shape \(12, 2\)"),
+        (["x"] * 12, "column 'y': not numeric"),
+        (MISSING, "column 'y': missing values"),
+        (np.ones(12), "column 'y': has the same value"),
+    ],
+)
+def test_bad_targets(target, message):
+    with pytest.raises(InputError, match=message):
+        read_table(frame(), target)

@@ -18,6 +18,7 @@ from dcd.decoupling import (
 )
 from dcd.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
 
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 SEEDS = range(4)
 OBJECTIVES = [DenseObjective, LowRankObjective]
 

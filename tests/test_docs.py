@@ -13,7 +13,9 @@ def python_blocks(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def test_the_readme_runs(capsys):
+def test_the_readme_runs(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {}
     blocks = python_blocks(README)
     assert len(blocks) >= 3
@@ -22,6 +24,7 @@ def test_the_readme_runs(capsys):
     printed = capsys.readouterr().out
     assert "Raf - Mek" in printed
     assert "shd_c" in printed
+    assert (tmp_path / "graph.png").exists()
 
 
 @pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)

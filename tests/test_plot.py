@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from known_graphs import random_dag
 
-from dcd import CPDAG
-from dcd.plot import layered_positions, plot_cpdag
+from dcd import CPDAG, InputError
+from dcd.plot import _bend, layered_positions, plot_cpdag
 
 mpl.use("Agg")
 
@@ -33,7 +33,7 @@ def test_every_edge_is_drawn_with_its_kind(tmp_path):
     found = CPDAG.from_dag("abcd", [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
     ax = plot_cpdag(found, truth=truth)
     labels = {text.get_text() for text in ax.get_legend().get_texts()}
-    assert labels == {"right pair, other direction", "missing", "extra"}
+    assert labels == {"other direction or type", "missing", "extra"}
     assert {text.get_text() for text in ax.texts} >= set("abcd")
     ax.figure.savefig(tmp_path / "graph.png")
     assert (tmp_path / "graph.png").stat().st_size > 1000
@@ -47,6 +47,17 @@ def test_odd_names_are_text(tmp_path):
     assert len(shown[2]) == 24
     ax.figure.savefig(tmp_path / "graph.svg")
     assert "<script>" not in (tmp_path / "graph.svg").read_text()
+
+
+def test_edges_keep_clear_of_nodes_between():
+    places = np.array([[0.0, 0.0], [0.0, -1.0], [0.0, -2.0], [3.0, 0.0]])
+    assert _bend(0, 1, places) == 0.0
+    assert _bend(0, 2, places) != 0.0
+
+
+def test_only_graphs_are_drawn():
+    with pytest.raises(InputError, match=r"must be a CPDAG, got ndarray\. Pass model\.cpdag_"):
+        plot_cpdag(np.zeros((2, 2)))
 
 
 def test_says_what_to_install(monkeypatch):

@@ -9,9 +9,10 @@
 True
 """
 
-from dcd import datasets, graph, metrics, simulate
+from dcd import datasets, graph, metrics, plot, simulate
 from dcd.boundary import MarkovBoundary
 from dcd.construction import SearchCutWarning, construct_cpdag
+from dcd.data import SmallSampleWarning
 from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
@@ -25,11 +26,13 @@ __all__ = [
     "InputError",
     "MarkovBoundary",
     "SearchCutWarning",
+    "SmallSampleWarning",
     "construct_cpdag",
     "dag_to_cpdag",
     "datasets",
     "decoupling_weights",
     "graph",
     "metrics",
+    "plot",
     "simulate",
 ]

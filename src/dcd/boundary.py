@@ -24,7 +24,7 @@ from dcd.data import Dataset, read_table
 from dcd.decoupling import DecouplingResult, Status, WeightOptions, learn_weights, one_blas_thread
 from dcd.dependence import correlation_pvalues, weighted_correlation
 from dcd.kernels import kernel_features
-from dcd.validation import check_number, make_generator
+from dcd.validation import InputError, check_number, make_generator
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    target : str or int, default=0
-        Column whose boundary is sought, by name or position.
+    target : str, int or None, default=None
+        Column of the table whose boundary is sought, by name or position. None takes `y` of `fit` as the
+        target, as selectors in a scikit-learn pipeline do.
     alpha : float, default=0.05
         Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
         this share is taken into the boundary, if decoupling succeeds.
@@ -217,11 +218,13 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     >>> frame = dcd.datasets.load_sachs().frame
     >>> dcd.MarkovBoundary(target="Raf").fit(frame).boundary_
     ['Mek']
+    >>> dcd.MarkovBoundary().fit(frame.drop(columns="Raf"), frame["Raf"]).boundary_
+    ['Mek']
     """
 
     def __init__(
         self,
-        target: str | int = 0,
+        target: str | int | None = None,
         *,
         alpha: float = 0.05,
         learning_rate: float = WeightOptions.learning_rate,
@@ -240,13 +243,15 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.init_scale = init_scale
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
-        """Find the boundary of the target among the columns of `X`; `y` is ignored."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the boundary of the target among the columns of `X`.
+
+        `y` is the target if the parameter `target` is None, and ignored otherwise.
+        """
         rng = make_generator(self.random_state)
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         options = weight_options(self)
-        given = read_table(X)
-        target = given.names[given.position(self.target)]
+        given, target = self._read(X, y)
         dataset = given.in_canonical_order()
         others = [index for index, name in enumerate(dataset.names) if name != target]
         with one_blas_thread():
@@ -255,18 +260,38 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
             others, features, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
         )
 
-        record_features(self, given)
+        columns = given if self.target is not None else given.without_last()
+        record_features(self, columns)
         place = [given.names.index(dataset.names[index]) for index in others]
-        self.statistics_ = np.full(len(given.names), np.nan)
+        self.statistics_ = np.full(len(columns.names), np.nan)
         self.statistics_[place] = correlations[:, 0]
-        self.pvalues_ = np.full(len(given.names), np.nan)
+        self.pvalues_ = np.full(len(columns.names), np.nan)
         self.pvalues_[place] = pvalues[:, 0]
         self.support_: BoolArray = self.pvalues_ < self.alpha
-        self.boundary_ = [name for name, is_in in zip(given.names, self.support_, strict=True) if is_in]
+        self.boundary_ = [name for name, is_in in zip(columns.names, self.support_, strict=True) if is_in]
         self.decoupling_ = learned.reordered(np.argsort(place).tolist())
         self.weights_ = learned.weights
         self.effective_sample_size_ = learned.ess
         return self
+
+    def _read(self, X: Any, y: Any) -> tuple[Dataset, str]:
+        """The table, with `y` as its last column if that is the target, and the target's name."""
+        if self.target is not None:
+            given = read_table(X)
+            return given, given.names[given.position(self.target)]
+        if y is None:
+            raise InputError(
+                "parameter 'target'",
+                "is None, which requires y to be passed, but the target y is None",
+                "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
+            )
+        given = read_table(X, y)
+        return given, given.names[-1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.target is None
+        return tags
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)

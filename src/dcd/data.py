@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from dcd.arrays import FloatArray
 from dcd.validation import InputError, suggest
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
+FEW_ROWS = 100
 _SHOWN = 5  # columns listed in one message
 _LARGEST = 1e290
 
@@ -44,6 +46,10 @@ class Dataset:
         values = np.ascontiguousarray(self.values[:, order])
         return Dataset(values, tuple(self.names[column] for column in order), self.named)
 
+    def without_last(self) -> Dataset:
+        """The table without its last column."""
+        return Dataset(self.values[:, :-1], self.names[:-1], self.named)
+
     def position(self, column: object) -> int:
         """Position of a column given by name, or by number if no column is named by that number."""
         if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
@@ -54,8 +60,11 @@ class Dataset:
         raise InputError(f"column {column!r}", "is not in the table", suggest(column, self.names))
 
 
-def read_table(table: Any) -> Dataset:
+def read_table(table: Any, target: Any = None) -> Dataset:
     """Read and check a NumPy array or a pandas, polars, pyarrow (or any narwhals) table.
+
+    Names become text. A separate `target` (one value for each row) becomes the last column, named "y" or by
+    the name it brings along.
 
     Raises
     ------
@@ -63,11 +72,23 @@ def read_table(table: Any) -> Dataset:
         naming the columns, what is wrong with them and what to do.
     """
     values, names, named = _as_floats(table)
-    _check_shape(values)
+    _check_shape(values, min_features=2 if target is None else 1)
+    if target is not None:
+        values, names = _append_target(values, names, target)
     _check_finite(values, names)
     _check_varying(values, names)
     _check_distinct(values, names)
+    if len(values) < FEW_ROWS:
+        warnings.warn(
+            f"Only {len(values)} rows: after weighting, little more than the strongest relations can show.",
+            SmallSampleWarning,
+            stacklevel=3,
+        )
     return Dataset(values, names, named)
+
+
+class SmallSampleWarning(UserWarning):
+    """The table has so few rows that an absent edge says little."""
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -86,9 +107,8 @@ def _as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
         named = True
     frame = nw.from_native(table, eager_only=True)
     _check_names(frame.columns)
-    columns = [_column_as_floats(frame[name], name) for name in frame.columns]
-    values = np.column_stack(columns) if columns else np.empty((len(frame), 0))
-    return values, tuple(frame.columns), named
+    columns = [_column_as_floats(frame[name]) for name in frame.columns]
+    return _stack(columns, frame.columns, len(frame)), tuple(frame.columns), named
 
 
 def _is_frame(table: Any) -> bool:
@@ -108,6 +128,12 @@ def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
         raise InputError(
             "the table", f"is not rectangular ({error})", "Give rows of equal length."
         ) from error
+    if array.ndim == 0:
+        raise InputError(
+            "the table",
+            f"is no table, got {type(table).__name__}",
+            "Read a file first, with pandas.read_csv, say.",
+        )
     if array.ndim != 2:
         raise InputError(
             "the table",
@@ -120,35 +146,63 @@ def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
     if array.dtype.kind in "mM":
         raise InputError("the table", f"holds dates or times ({array.dtype})", "Turn them into numbers.")
     if array.dtype.kind not in "biuf":
-        columns = [_objects_as_floats(array[:, j], name) for j, name in enumerate(names)]
-        array = np.column_stack(columns) if columns else array
+        array = _stack([_objects_as_floats(column) for column in array.T], names, len(array))
     return np.ascontiguousarray(array, dtype=np.float64), names, False
 
 
-def _column_as_floats(column: nw.Series[Any], name: str) -> FloatArray:
+def _append_target(
+    values: FloatArray, names: tuple[str, ...], target: Any
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """The table with a separate target as its last column."""
+    name = str(getattr(target, "name", None) or "y")
+    while name in names:
+        name += "_"
+    column = np.asarray(target)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1 or len(column) != len(values):
+        raise InputError(
+            f"the target {name!r}",
+            f"has shape {column.shape} beside a table of {len(values)} rows",
+            "Give one value for each row.",
+        )
+    floats = column.astype(np.float64) if column.dtype.kind in "biuf" else _objects_as_floats(column)
+    return np.column_stack([values, _stack([floats], [name], len(values))]), (*names, name)
+
+
+def _column_as_floats(column: nw.Series[Any]) -> FloatArray | str:
+    """A column as numbers, or what it holds instead."""
     if column.dtype == nw.Object:
-        return _objects_as_floats(column.to_numpy(), name)
+        return _objects_as_floats(column.to_numpy())
     if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-        raise _not_numeric(name, str(column.dtype))
+        return str(column.dtype)
     floats = column.cast(nw.Float64)
     # A null of a nullable column becomes NaN, so that one later check speaks for all missing values.
     return np.asarray(floats.fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
-def _objects_as_floats(column: npt.NDArray[Any], name: str) -> FloatArray:
-    """Numbers stored as Python objects; None and pandas' NA count as missing, text is refused."""
-    numbers = [np.nan if cell is None or cell is pd.NA else cell for cell in column.tolist()]
-    strange = [cell for cell in numbers if not isinstance(cell, (int, float, np.number, np.bool_))]
+def _objects_as_floats(column: npt.NDArray[Any]) -> FloatArray | str:
+    """Numbers stored as Python objects, or what there is instead; None and pandas' NA count as missing."""
+    cells = [np.nan if cell is None or cell is pd.NA else cell for cell in column.tolist()]
+    strange = [cell for cell in cells if not isinstance(cell, (int, float, np.number, np.bool_))]
     if strange:
-        raise _not_numeric(name, f"values such as {strange[0]!r:.40}")
+        return f"values such as {strange[0]!r:.40}"
     try:
-        return np.array(numbers, dtype=np.float64)
-    except OverflowError as error:
-        raise InputError(f"column {name!r}", "has a number too large for a float", "Rescale it.") from error
+        return np.array(cells, dtype=np.float64)
+    except OverflowError:
+        return "numbers too large for a float"
 
 
-def _not_numeric(name: str, found: str) -> InputError:
-    return InputError(f"column {name!r}", f"is not numeric ({found})", "Encode it as numbers or drop it.")
+def _stack(columns: Sequence[FloatArray | str], names: Sequence[str], n_samples: int) -> FloatArray:
+    """Columns side by side; an `InputError` that names all those that are no numbers."""
+    wrong = {name: found for name, found in zip(names, columns, strict=True) if isinstance(found, str)}
+    if wrong:
+        raise InputError(
+            _columns(list(wrong)),
+            f"not numeric ({next(iter(wrong.values()))})",
+            "Encode as numbers or drop.",
+        )
+    return np.column_stack(columns) if columns else np.empty((n_samples, 0))
 
 
 # --- the preflight audit ---------------------------------------------------------------------------------
@@ -160,13 +214,14 @@ def _check_names(names: Sequence[str]) -> None:
         raise InputError(_columns(repeated), "the name occurs more than once", "Rename or drop all but one.")
 
 
-def _check_shape(values: FloatArray) -> None:
+def _check_shape(values: FloatArray, min_features: int) -> None:
     n_samples, n_features = values.shape
-    if n_features < 2:
+    if n_features < min_features:
         raise InputError(
             "the table",
-            f"has {n_features} feature(s) (shape={values.shape}) while a minimum of 2 is required",
-            "A causal graph needs two variables or more.",
+            f"has {n_features} feature(s) (shape={values.shape}) "
+            f"while a minimum of {min_features} is required",
+            "Two variables is the least that can be related.",
         )
     if n_samples < MIN_ROWS:
         raise InputError(
@@ -206,19 +261,26 @@ def _check_varying(values: FloatArray, names: Sequence[str]) -> None:
 
 
 def _check_distinct(values: FloatArray, names: Sequence[str]) -> None:
-    """Refuse columns that are copies of each other up to shift, scale and sign."""
+    """Refuse copies and exact linear combinations of other columns: no method can tell them apart."""
     centred = values - values.mean(axis=0)
     scaled = centred / np.abs(centred).max(axis=0)
     scaled /= np.sqrt(np.square(scaled).sum(axis=0))
-    correlation = np.abs(scaled.T @ scaled)
-    copies = np.argwhere(np.triu(correlation > 1 - 1e-12, k=1))
+    correlation = scaled.T @ scaled
+    copies = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
     if len(copies):
-        first, second = (names[index] for index in copies[0])
         more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
         raise InputError(
-            _columns([first, second]),
+            _columns([names[index] for index in copies[0]]),
             f"one is a copy of the other, up to shift and scale{more}",
-            "Drop one of the two: no method can tell them apart.",
+            "Drop one of the two.",
+        )
+    smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
+    if smallest < 1e-12 and len(values) > len(names):
+        involved = np.flatnonzero(np.abs(combination) > 1e-5).tolist()
+        raise InputError(
+            _columns([names[index] for index in involved]),
+            "each is an exact linear combination of the others",
+            "Drop one of them.",
         )
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, Protocol
 
@@ -61,12 +61,12 @@ class DecouplingResult:
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     """
 
-    weights: FloatArray
+    weights: FloatArray = field(repr=False)
     ess: float
-    loss_path: FloatArray
+    loss_path: FloatArray = field(repr=False)
     status: Status
-    hsic_before: FloatArray
-    hsic_after: FloatArray
+    hsic_before: FloatArray = field(repr=False)
+    hsic_after: FloatArray = field(repr=False)
 
     @property
     def n_steps(self) -> int:

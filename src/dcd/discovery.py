@@ -56,13 +56,25 @@ class Diagnostics:
 
     def __str__(self) -> str:
         frame = self.to_frame()
-        stopped = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
-        lines = [
-            f"{len(frame)} sets decoupled: {stopped}",
-            f"effective sample size: median {frame['ess'].median():.0f}, smallest {frame['ess'].min():.0f}",
-        ]
-        lines += [str(cut) for cut in self.cuts]
-        return "\n".join(lines)
+        n_targets = len(self.searches)
+        return "\n".join(
+            [
+                f"{n_targets} sets behind the Markov boundaries: {_summary(frame[:n_targets])}",
+                f"{len(frame) - n_targets} subsets of boundaries: {_summary(frame[n_targets:])}",
+                *(str(cut) for cut in self.cuts),
+            ]
+        )
+
+
+def _summary(frame: pd.DataFrame) -> str:
+    if frame.empty:
+        return "none"
+    stopped = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
+    left = frame["hsic_after"].sum() / max(frame["hsic_before"].sum(), np.finfo(float).tiny)
+    return (
+        f"{stopped}; effective sample size {frame['ess'].min():.0f} to {frame['ess'].max():.0f}; "
+        f"{left:.0%} of the pairwise dependence left"
+    )
 
 
 def _mean_of_pairs(matrix: FloatArray) -> float:

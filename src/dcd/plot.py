@@ -8,6 +8,7 @@ import numpy as np
 
 from dcd.arrays import FloatArray, IntArray
 from dcd.graph import CPDAG, skeleton_of, topological_order
+from dcd.validation import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,10 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
     -------
     The axes.
     """
+    if not isinstance(cpdag, CPDAG):
+        raise InputError(
+            "parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass model.cpdag_."
+        )
     try:
         import matplotlib.pyplot as plt
         from matplotlib.lines import Line2D
@@ -38,7 +43,7 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
     places = layered_positions(cpdag, other)
     if ax is None:
-        width, height = np.ptp(places, axis=0) + np.array([1.8, 1.6])
+        width, height = np.ptp(places, axis=0) + np.array([1.8, 1.4])
         inches = 0.5 + 0.075 * max(len(_short(name)) for name in cpdag.names)  # room for the longest name
         figure = plt.figure(figsize=(max(inches * width, 4.5), 0.9 * height))
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -53,11 +58,11 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
         # parse_math=False: a column name is text, never markup.
         ax.text(x, y, _short(name), ha="center", va="center", bbox=box, parse_math=False, zorder=3)
     if truth is not None:
-        handles = [Line2D([], [], color=c, ls=s, label=label) for label, (c, s) in shown.items()]
+        handles = [Line2D([], [], color=c, ls=s, lw=1.6, label=label) for label, (c, s) in shown.items()]
         ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize="small")
     ax.set_axis_off()
     (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
-    ax.set(xlim=(left - 0.9, right + 0.9), ylim=(bottom - 1.0, top + 0.6))
+    ax.set(xlim=(left - 0.9, right + 0.9), ylim=(bottom - (0.5 if truth is None else 0.9), top + 0.5))
     return ax
 
 
@@ -99,7 +104,7 @@ def _edges(estimated: IntArray, truth: IntArray | None) -> list[tuple[int, int, 
         elif not any(there):
             style = ("extra", _EXTRA, "dashed")
         else:
-            style = ("right pair, other direction", _WRONG_WAY, "solid")
+            style = ("other direction or type", _WRONG_WAY, "solid")
         styled.append((int(i), int(j), style))
     return styled
 
@@ -107,8 +112,6 @@ def _edges(estimated: IntArray, truth: IntArray | None) -> list[tuple[int, int, 
 def _draw_edge(ax: Axes, graph: IntArray, i: int, j: int, places: FloatArray, colour: str, line: str) -> None:
     directed = graph[i, j] != graph[j, i]
     start, end = (i, j) if graph[i, j] else (j, i)
-    # An edge that skips a layer, or runs along one past a node, bends out of the way.
-    far = abs(places[start] - places[end]).max() > 1.5
     ax.annotate(
         "",
         xy=places[end],
@@ -120,10 +123,28 @@ def _draw_edge(ax: Axes, graph: IntArray, i: int, j: int, places: FloatArray, co
             "linewidth": 1.6,
             "shrinkA": 16,
             "shrinkB": 16,
-            "connectionstyle": f"arc3,rad={0.3 if far else 0.0}",
+            "connectionstyle": f"arc3,rad={_bend(start, end, places)}",
         },
         zorder=2,
     )
+
+
+def _bend(start: int, end: int, places: FloatArray) -> float:
+    """The smallest of a few bends at which an edge keeps clear of the nodes between its ends."""
+    others = np.delete(places, [start, end], axis=0)
+    (x0, y0), (x1, y1) = places[start], places[end]
+    along = np.linspace(0.1, 0.9, 25)[:, None]
+    best, best_clearance = 0.0, -np.inf
+    for bend in (0.0, 0.15, -0.15, 0.3, -0.3, 0.45, -0.45):
+        control = np.array([(x0 + x1) / 2 + bend * (y1 - y0), (y0 + y1) / 2 - bend * (x1 - x0)])
+        curve = (1 - along) ** 2 * places[start] + 2 * along * (1 - along) * control + along**2 * places[end]
+        distances = np.linalg.norm(curve[:, None] - others[None], axis=2)
+        clearance = float(distances.min(initial=np.inf))
+        if clearance > 0.4:
+            return bend
+        if clearance > best_clearance:
+            best, best_clearance = bend, clearance
+    return best
 
 
 def _short(name: str, longest: int = 24) -> str:
