@@ -29,7 +29,7 @@ class Dataset:
     ----------
     values : (n, d) float64, finite, no column constant and no two columns the same.
     names : d different names.
-    named : whether the names came with the table, or are "x0", "x1", ... for want of any.
+    named : whether the table named its columns by text; "x0", "x1", ... stand in where it named none.
     """
 
     values: FloatArray
@@ -120,13 +120,12 @@ def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
         raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
     if hasattr(table, "collect"):
         raise InputError("the table", "is lazy", "Pass table.collect().")
-    if isinstance(table, np.ma.MaskedArray):
-        table = np.ma.filled(table.astype(np.float64), np.nan)
     try:
-        array = np.asarray(table)
+        is_masked = isinstance(table, np.ma.MaskedArray)
+        array = np.ma.filled(table.astype(np.float64), np.nan) if is_masked else np.asarray(table)
     except ValueError as error:
         raise InputError(
-            "the table", f"is not rectangular ({error})", "Give rows of equal length."
+            "the table", f"is no matrix of numbers ({error})", "Give rows of equal length."
         ) from error
     if array.ndim == 0:
         raise InputError(
