@@ -1,3 +1,6 @@
+import io
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -113,6 +116,17 @@ def test_two_columns_and_counts_are_enough(seed):
 def test_progress_is_silent_unless_in_a_terminal(capfd):
     DCD().fit(collider_with_bystanders(100, 0))
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_progress_in_a_terminal_can_be_turned_off(progress, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    DCD(progress=progress).fit(collider_with_bystanders(100, 0))
+    assert ("Markov boundaries" in sys.stderr.getvalue()) == progress
 
 
 def test_a_clone_is_unfitted_and_the_same():

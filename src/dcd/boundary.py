@@ -91,9 +91,9 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(
-        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: bool = False
+        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: str | None = None
     ) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes."""
+        """Decouple several sets, those not done yet, over `n_jobs` processes; `progress` labels a bar."""
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
         pending = [members for members in wanted if members not in self._decoupled]
         if not pending:
@@ -109,8 +109,8 @@ class BoundaryIdentifier:
             for members in pending
         )
         someone_watches = sys.stderr.isatty() or "ipykernel" in sys.modules
-        hidden = not (progress and someone_watches)
-        bar = tqdm(results, total=len(pending), desc="decoupling", unit="set", disable=hidden)
+        hidden = progress is None or not someone_watches
+        bar = tqdm(results, total=len(pending), desc=progress, unit="set", disable=hidden)
         for members, result in zip(pending, bar, strict=True):
             self._decoupled[members] = result
 

@@ -208,8 +208,10 @@ class DCD(BaseEstimator):
         several targets share.
         """
         others = {target: [name for name in names if name != target] for target in names}
-        identifier.prepare(others.values(), n_jobs=self.n_jobs, progress=self.progress)
+        bar = "Markov boundaries" if self.progress else None
+        identifier.prepare(others.values(), n_jobs=self.n_jobs, progress=bar)
         found = [identifier(target, others[target]) for target in names]
         boundaries = [[name for name in names if name in boundary] for boundary in found]
         kept_sets = [kept for boundary in boundaries for _, kept in exclusions(boundary, self.max_subsets)]
-        identifier.prepare(kept_sets, n_jobs=self.n_jobs, progress=self.progress)
+        bar = "subsets of boundaries" if self.progress else None
+        identifier.prepare(kept_sets, n_jobs=self.n_jobs, progress=bar)
