@@ -165,6 +165,18 @@ def test_a_contradiction_elsewhere_changes_nothing_here():
     np.testing.assert_array_equal(alone[:6, :6], beside[:6, :6])
 
 
+def test_parts_that_no_edge_connects_do_not_meddle():
+    edges = {(0, 1): 0.01, (1, 2): 0.01, (1, 3): 0.01, (2, 4): 0.01, (3, 4): 0.01}
+    colliders = {(0, 1, 2): 0.83, (2, 1, 3): 0.38}
+    elsewhere = {(5, 6): 0.01, (6, 7): 0.01, (7, 8): 0.01}
+    contradiction = {(5, 6, 7): 0.5, (6, 7, 8): 0.6}
+    alone, alone_refused, _ = _fit_pattern(9, edges, colliders)
+    both, refused, _ = _fit_pattern(9, edges | elsewhere, colliders | contradiction)
+    np.testing.assert_array_equal(alone[:5, :5], both[:5, :5])
+    assert alone_refused == []
+    assert [triple for triple, _ in refused] == [(5, 6, 7)]
+
+
 def test_an_edge_between_two_contradictions_is_kept():
     rings = {(0, 1): 1e-9, (1, 2): 1e-9, (2, 3): 1e-9, (0, 3): 1e-8}
     rings |= {(i + 5, j + 5): p for (i, j), p in rings.items()}

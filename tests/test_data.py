@@ -135,7 +135,7 @@ REFUSED = {
     "two text columns": (frame(c=["x"] * 12, d=["y"] * 12), "columns 'c', 'd': not numeric"),
     "a sum": (
         frame().assign(c=lambda f: f["a"] + f["b"], d=range(12)),
-        "columns 'a', 'b', 'c': each is an exact",
+        "columns 'a', 'b', 'c': each is a linear combination",
     ),
     "date array": (np.arange(24).reshape(12, 2).astype("datetime64[D]"), "dates or times"),
     "ragged": ([[1, 2], [3]], "Give rows of equal length"),
@@ -182,6 +182,9 @@ def test_a_separate_target_becomes_the_last_column(target):
 
 def test_the_target_does_not_hide_a_column():
     assert read_table(frame(y=np.arange(12.0) ** 2), np.arange(12)).names == ("a", "b", "y", "y_")
+    assert read_table(frame(), pd.DataFrame({"name": range(12)})).names == ("a", "b", "name")
+    assert read_table(frame(), pl.Series("price", range(12))).names == ("a", "b", "price")
+    assert read_table(frame(), pd.Series(range(12), name=0)).names == ("a", "b", "0")
 
 
 @pytest.mark.parametrize(
@@ -191,6 +194,9 @@ def test_the_target_does_not_hide_a_column():
         (np.zeros((12, 2)), r"has shape \(12, 2\)"),
         (["x"] * 12, "column 'y': not numeric"),
         (MISSING, "column 'y': missing values"),
+        (np.ma.masked_less(np.arange(12), 3), "column 'y': missing values"),
+        ([[1, 2], [3]], "the target: is no array of numbers"),
+        (pd.DataFrame({"a": range(12), "b": range(12)}), "has shape"),
         (np.ones(12), "column 'y': has the same value"),
     ],
 )

@@ -25,6 +25,13 @@ def test_bandwidth_scales_with_the_data(scale):
     assert median_bandwidth(scale * x) == pytest.approx(scale * median_bandwidth(x), rel=1e-9)
 
 
+def test_extreme_columns_come_to_an_end():
+    rng = np.random.default_rng(0)
+    assert median_bandwidth(1e-320 * rng.standard_normal(50)) >= 0
+    outlier = np.r_[1e10, 1e-300 * rng.standard_normal(49)]
+    assert np.isfinite(kernel_features(outlier)).all()
+
+
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
 @pytest.mark.parametrize("seed", range(3))
 def test_features_reproduce_the_kernel(tolerance, seed):

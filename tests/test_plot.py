@@ -56,8 +56,15 @@ def test_edges_keep_clear_of_nodes_between():
 
 
 def test_only_graphs_are_drawn():
-    with pytest.raises(InputError, match=r"must be a CPDAG, got ndarray\. Pass model\.cpdag_"):
+    with pytest.raises(InputError, match=r"must be a CPDAG, got ndarray\. Pass \.cpdag_"):
         plot_cpdag(np.zeros((2, 2)))
+    with pytest.raises(InputError, match="parameter 'truth'"):
+        plot_cpdag(CPDAG("ab", np.zeros((2, 2))), truth=np.zeros((2, 2)))
+
+
+def test_unconnected_nodes_wrap():
+    places = layered_positions(CPDAG([f"v{i}" for i in range(30)], np.zeros((30, 30))))
+    assert np.ptp(places[:, 0]) < 10
 
 
 def test_says_what_to_install(monkeypatch):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from dcd.arrays import IntArray
 from dcd.graph import (
@@ -194,12 +195,33 @@ def _fit_pattern(
 ) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
     """Skeleton and colliders that some DAG fits: `(pattern, refused colliders, edges left out)`.
 
-    A skeleton can be impossible by itself: four variables in a ring need a collider somewhere, and there may
-    be evidence for none. Then the weakest undirected edge of the contradiction is left out.
+    Parts of the graph that no edge connects are settled apart: what one contradicts is nothing to the other.
     """
     skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
     for i, j in edges:
         skeleton[i, j] = skeleton[j, i] = 1
+    _, part_of = connected_components(skeleton, directed=False)
+    pattern, refused, left_out = np.zeros_like(skeleton), [], []
+    for part in np.unique(part_of):
+        part_pattern, part_refused, part_left_out = _fit_connected_pattern(
+            skeleton * np.outer(part_of == part, part_of == part),
+            edges,
+            {triple: p for triple, p in colliders.items() if part_of[triple[1]] == part},
+        )
+        pattern |= part_pattern
+        refused += part_refused
+        left_out += part_left_out
+    return pattern, refused, left_out
+
+
+def _fit_connected_pattern(
+    skeleton: IntArray, edges: Mapping[Pair, float], colliders: Mapping[Triple, float]
+) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
+    """`_fit_pattern` of one connected part.
+
+    A skeleton can be impossible by itself: four variables in a ring need a collider somewhere, and there may
+    be evidence for none. Then the weakest undirected edge of the contradiction is left out.
+    """
     left_out: list[Pair] = []
     pattern, refused = _orient_colliders(skeleton, colliders)
     while core := contradictory_core(pattern):

@@ -120,13 +120,7 @@ def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
         raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
     if hasattr(table, "collect"):
         raise InputError("the table", "is lazy", "Pass table.collect().")
-    try:
-        is_masked = isinstance(table, np.ma.MaskedArray)
-        array = np.ma.filled(table.astype(np.float64), np.nan) if is_masked else np.asarray(table)
-    except ValueError as error:
-        raise InputError(
-            "the table", f"is no matrix of numbers ({error})", "Give rows of equal length."
-        ) from error
+    array = _to_array(table, "the table")
     if array.ndim == 0:
         raise InputError(
             "the table",
@@ -149,14 +143,28 @@ def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
     return np.ascontiguousarray(array, dtype=np.float64), names, False
 
 
+def _to_array(table: Any, what: str) -> npt.NDArray[Any]:
+    """A NumPy array; masked entries become NaN."""
+    try:
+        if isinstance(table, np.ma.MaskedArray):
+            return np.ma.filled(table.astype(np.float64), np.nan)
+        return np.asarray(table)
+    except ValueError as error:
+        raise InputError(what, f"is no array of numbers ({error})", "Give rows of equal length.") from error
+
+
 def _append_target(
     values: FloatArray, names: tuple[str, ...], target: Any
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """The table with a separate target as its last column."""
-    name = str(getattr(target, "name", None) or "y")
+    if isinstance(target, pd.DataFrame) or _is_frame(target):
+        column, (name, *_), _ = _as_floats(target)
+    else:
+        brought = getattr(target, "name", None)
+        name = str(brought) if isinstance(brought, (str, int)) else "y"
+        column = _to_array(target, "the target")
     while name in names:
         name += "_"
-    column = np.asarray(target)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1 or len(column) != len(values):
@@ -260,7 +268,7 @@ def _check_varying(values: FloatArray, names: Sequence[str]) -> None:
 
 
 def _check_distinct(values: FloatArray, names: Sequence[str]) -> None:
-    """Refuse copies and exact linear combinations of other columns: no method can tell them apart."""
+    """Refuse copies and linear combinations of other columns, to a part in a million: they carry no noise."""
     centred = values - values.mean(axis=0)
     scaled = centred / np.abs(centred).max(axis=0)
     scaled /= np.sqrt(np.square(scaled).sum(axis=0))
@@ -270,7 +278,7 @@ def _check_distinct(values: FloatArray, names: Sequence[str]) -> None:
         more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
         raise InputError(
             _columns([names[index] for index in copies[0]]),
-            f"one is a copy of the other, up to shift and scale{more}",
+            f"one is a copy of the other, up to shift and scale and a part in a million{more}",
             "Drop one of the two.",
         )
     smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
@@ -278,7 +286,7 @@ def _check_distinct(values: FloatArray, names: Sequence[str]) -> None:
         involved = np.flatnonzero(np.abs(combination) > 1e-5).tolist()
         raise InputError(
             _columns([names[index] for index in involved]),
-            "each is an exact linear combination of the others",
+            "each is a linear combination of the others, to a part in a million",
             "Drop one of them.",
         )
 

@@ -38,8 +38,7 @@ def _pairs_within(ordered: FloatArray, distance: float) -> int:
 def _kth_distance(ordered: FloatArray, rank: int) -> float:
     """The distance of the given rank (from 0) among all pairs, by bisection on the count of closer pairs."""
     low, high = 0.0, float(ordered[-1] - ordered[0])
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
+    while high - low > 1e-12 * high and low < (middle := 0.5 * (low + high)) < high:
         if _pairs_within(ordered, middle) > rank:
             high = middle
         else:
@@ -59,7 +58,8 @@ def rbf_features(x: FloatArray, bandwidth: float, tolerance: float = 1e-10) -> F
     Pivoted Cholesky: the next column is the kernel column of the sample that is explained worst so far.
     The residual is positive semi-definite, so its largest diagonal entry bounds every entry.
     """
-    scaled = x / bandwidth
+    with np.errstate(over="ignore"):
+        scaled = np.clip(x / bandwidth, -1e100, 1e100)  # farther apart than any kernel reaches
     residual = np.ones_like(scaled)
     columns: list[FloatArray] = []
     features = np.empty((0, x.size))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, told apart with any kind of colour vision; style and label carry the meaning too.
 _RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999"
 _PLAIN = "#333333"
+_ALONE_IN_A_ROW = 6
 
 
 def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = None) -> Axes:
@@ -31,10 +32,10 @@ def plot_cpdag(cpdag: CPDAG, *, truth: CPDAG | None = None, ax: Axes | None = No
     -------
     The axes.
     """
-    if not isinstance(cpdag, CPDAG):
-        raise InputError(
-            "parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass model.cpdag_."
-        )
+    for parameter, given in {"cpdag": cpdag, "truth": cpdag if truth is None else truth}.items():
+        if not isinstance(given, CPDAG):
+            found = type(given).__name__
+            raise InputError(f"parameter '{parameter}'", f"must be a CPDAG, got {found}", "Pass .cpdag_.")
     try:
         import matplotlib.pyplot as plt
         from matplotlib.lines import Line2D
@@ -77,7 +78,9 @@ def layered_positions(cpdag: CPDAG, also: IntArray | None = None) -> FloatArray:
         parents = np.flatnonzero(dag[:, node])
         layer[node] = layer[parents].max() + 1 if len(parents) else 0
     linked = skeleton_of(dag) if also is None else skeleton_of(dag) | skeleton_of(also)
-    layer[~linked.any(axis=0)] = layer.max() + 1 if linked.any() else 0  # unconnected ones to the bottom
+    alone = np.flatnonzero(~linked.any(axis=0))  # to the bottom, in rows
+    first_row = layer.max() + 1 if linked.any() else 0
+    layer[alone] = first_row + np.arange(len(alone)) // _ALONE_IN_A_ROW
     members = [np.flatnonzero(layer == level).tolist() for level in range(layer.max() + 1)]
     position = np.zeros(len(dag))
     for _sweep in range(8):  # sweeps of the barycentre heuristic; more change nothing on graphs one can read
