@@ -129,6 +129,14 @@ def test_each_way_to_stop_is_told():
     assert dcd.decoupling_weights(table, min_ess=0.95).status == "ess_floor"
 
 
+def test_no_tolerance_never_stops_for_convergence():
+    """Steps so large that the loss goes up and down, which a tolerance would take for the end."""
+    table = correlated_table(200, 3, 0)
+    wild = {"learning_rate": 5.0, "min_ess": 0.0, "max_steps": 60}
+    assert dcd.decoupling_weights(table, tolerance=1e-9, **wild).status == "converged"
+    assert dcd.decoupling_weights(table, tolerance=0.0, **wild).status == "max_steps"
+
+
 def test_one_variable_needs_no_weights():
     result = learn_weights([kernel_features(np.arange(20.0))], WeightOptions())
     assert result.status == "nothing_to_decouple"

@@ -43,7 +43,7 @@ def test_generators():
 
 def test_numbers_inside_their_bounds():
     check_number("x", 0.5, above=0, below=1, suggestion=0.5)
-    check_number("x", 0, at_least=0, at_most=0, whole=True, suggestion=0)
+    check_number("x", 0, at_least=0, below=1, whole=True, suggestion=0)
     with pytest.raises(InputError, match="a whole number at least 1"):
         check_number("x", 1.0, at_least=1, whole=True, suggestion=1)
 

@@ -188,8 +188,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         more dependence but leaves less to test with.
     tolerance : float, default=0.002
         Learning has converged when ten steps together lower the loss by less than this share of its first
-        value. What is left then is mostly the noise of the sample, and chasing it costs effective sample
-        size.
+        value; 0 never stops for it. What is left then is mostly the noise of the sample, and chasing it
+        costs effective sample size.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness; a small positive value shows how little the start matters.

@@ -202,7 +202,7 @@ class WeightOptions:
     max_steps : most Adam steps.
     min_ess : floor under the effective sample size, as a share of n. The last weights above it are kept.
     tolerance : stop as converged when ten steps together lower the loss by less than this share of its
-        first value.
+        first value. 0 never stops for it.
     init_scale : standard deviation of a random start of theta. 0 starts at equal weights. A start below the
         floor of the effective sample size is drawn towards equal weights until it is above.
     """
@@ -312,9 +312,10 @@ def minimise(
         probabilities = proposal
         value, gradient = objective.value_and_gradient(probabilities)
         loss_path.append(value)
-        recent = loss_path[-1 - _CONVERGENCE_WINDOW :]
-        if len(recent) > _CONVERGENCE_WINDOW and recent[0] - value < options.tolerance * loss_path[0]:
-            return probabilities, loss_path, "converged"
+        if options.tolerance > 0 and len(loss_path) > _CONVERGENCE_WINDOW:
+            gain = loss_path[-1 - _CONVERGENCE_WINDOW] - value
+            if gain < options.tolerance * loss_path[0]:
+                return probabilities, loss_path, "converged"
     return probabilities, loss_path, "max_steps"
 
 

@@ -105,7 +105,7 @@ class DCD(BaseEstimator):
         Learning stops before the effective sample size falls below this share of the rows.
     tolerance : float, default=0.002
         Learning has converged when ten steps together lower the loss by less than this share of its first
-        value.
+        value; 0 never stops for it.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness.
