@@ -9,7 +9,7 @@
 True
 """
 
-from dcd import datasets, graph, metrics, plot, simulate
+from dcd import baselines, datasets, graph, metrics, plot, simulate
 from dcd.boundary import MarkovBoundary
 from dcd.construction import SearchCutWarning, construct_cpdag
 from dcd.data import SmallSampleWarning
@@ -27,6 +27,7 @@ __all__ = [
     "MarkovBoundary",
     "SearchCutWarning",
     "SmallSampleWarning",
+    "baselines",
     "construct_cpdag",
     "dag_to_cpdag",
     "datasets",

@@ -52,28 +52,38 @@ def rbf_kernel(x: FloatArray, bandwidth: float) -> FloatArray:
     return np.exp(-0.5 * np.square(scaled[:, None] - scaled[None, :]))
 
 
-def rbf_features(x: FloatArray, bandwidth: float, tolerance: float = 1e-10) -> FloatArray:
+def rbf_features(
+    x: FloatArray, bandwidth: float, tolerance: float = 1e-10, max_rank: int | None = None
+) -> FloatArray:
     """Features of shape (n, r) whose Gram matrix is the RBF kernel, to `tolerance` in every entry.
 
     Pivoted Cholesky: the next column is the kernel column of the sample that is explained worst so far.
     The residual is positive semi-definite, so its largest diagonal entry bounds every entry.
+
+    Parameters
+    ----------
+    x : one variable (n,) or several (n, k), whose squared distances add up.
+    max_rank : stop there, with a residual above the tolerance; n by default, which never stops early.
     """
+    points = x.reshape(x.shape[0], -1)
     with np.errstate(over="ignore"):
-        scaled = np.clip(x / bandwidth, -1e100, 1e100)  # farther apart than any kernel reaches
-    residual = np.ones_like(scaled)
-    columns: list[FloatArray] = []
-    features = np.empty((0, x.size))
-    while len(columns) < x.size:
+        scaled = np.clip(points / bandwidth, -1e100, 1e100).T  # farther apart than any kernel reaches
+    residual = np.ones(len(points))
+    rows = np.empty((32, len(points)))
+    rank = 0
+    while rank < (max_rank or len(points)):
         pivot = int(residual.argmax())
         if residual[pivot] <= tolerance:
             break
-        column = np.exp(-0.5 * np.square(scaled - scaled[pivot]))
-        column -= features[:, pivot] @ features
+        if rank == len(rows):
+            rows = np.concatenate([rows, np.empty_like(rows)])
+        column = np.exp(-0.5 * np.square(scaled - scaled[:, pivot, None]).sum(axis=0))
+        column -= rows[:rank, pivot] @ rows[:rank]
         column /= np.sqrt(residual[pivot])
-        columns.append(column)
-        features = np.stack(columns)
+        rows[rank] = column
+        rank += 1
         residual -= np.square(column)
-    return np.ascontiguousarray(features.T)
+    return np.ascontiguousarray(rows[:rank].T)
 
 
 def kernel_features(column: FloatArray) -> FloatArray:

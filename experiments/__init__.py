@@ -1,0 +1,7 @@
+"""The paper's evaluation and more, each table and figure by one command.
+
+    config -> plan -> runner -> store -> tables, figures
+
+A config (one file in `configs`) names settings and methods, the plan turns it into tasks, the runner runs
+those whose row is not in the store yet, and tables and figures are made from the rows alone.
+"""

@@ -1,0 +1,15 @@
+"""Networks nobody made for this: Sachs as measured, and samples of published networks."""
+
+from dcd.baselines import METHODS
+from experiments.plan import Experiment
+from experiments.settings import Network
+
+NAMES = ("ecoli70", "magic-niab", "asia", "child", "alarm")
+
+EXPERIMENT = Experiment(
+    title="Published networks",
+    settings=(Network("sachs", 853), *(Network(name, n) for name in NAMES for n in (500, 2000))),
+    methods=tuple(METHODS),
+    graphs={"low": (10, 10), "kernel": (3, 1), "network": (3, 1)},
+    time_limit=300.0,
+)

@@ -1,0 +1,95 @@
+"""From a config to tasks: which setting, method and seed, and how many graphs of each."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dcd.baselines import METHODS
+from dcd.validation import InputError, suggest
+from experiments import configs
+from experiments.settings import Setting, Simulated
+
+# The defaults of DCD were chosen on graphs with seeds below 100.
+FIRST_SEED = 10_000
+PAPER_METHODS = tuple(name for name, method in METHODS.items() if not method.discrete)
+# Graphs a cell by what a fit costs: (up to 10 variables, more). The paper has 50 and 25 of each.
+_GRAPHS = {"low": (50, 25), "kernel": (50, 10), "network": (3, 3)}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a config file defines as `EXPERIMENT`.
+
+    Attributes
+    ----------
+    title : one line for the top of the table.
+    settings : where the data come from.
+    methods : names in `dcd.baselines.METHODS`.
+    axis : the field of the settings that goes along the x-axis of a figure; None for tables alone.
+    bars : draw bars with standard deviations instead of lines.
+    graphs : graphs a cell for each cost, as (up to 10 variables, more).
+    time_limit : seconds for one fit.
+    """
+
+    title: str
+    settings: tuple[Setting, ...]
+    methods: tuple[str, ...] = PAPER_METHODS
+    axis: str | None = None
+    bars: bool = False
+    graphs: dict[str, tuple[int, int]] | None = None
+    time_limit: float = 3600.0
+
+    def n_graphs(self, setting: Setting, method: str) -> int:
+        """How many graphs (or samples) of a setting a method gets."""
+        few, many = (self.graphs or _GRAPHS)[METHODS[method].cost]
+        return min(few if setting.d <= 10 else many, setting.max_draws or few)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row to come."""
+
+    setting: Setting
+    method: str
+    seed: int
+
+
+def grid(**choices: Sequence[object]) -> tuple[Simulated, ...]:
+    """Every combination of the given fields, the others at the paper's defaults."""
+    combinations = itertools.product(*choices.values())
+    return tuple(Simulated(**dict(zip(choices, values, strict=True))) for values in combinations)  # type: ignore[arg-type]
+
+
+def experiment_names() -> list[str]:
+    """The config files, by name."""
+    return sorted(module.name for module in pkgutil.iter_modules(configs.__path__))
+
+
+def load_experiment(name: str) -> Experiment:
+    """The experiment that a config file defines."""
+    names = experiment_names()
+    if name not in names:
+        raise InputError(f"experiment {name!r}", "has no config file", suggest(name, names))
+    experiment: Experiment = importlib.import_module(f"experiments.configs.{name}").EXPERIMENT
+    return experiment
+
+
+def tasks(
+    experiment: Experiment, methods: Sequence[str] | None = None, graphs: int | None = None
+) -> Iterator[Task]:
+    """All tasks, one graph of every cell before the next, so that a run that is cut short is balanced."""
+    chosen = [method for method in experiment.methods if methods is None or method in methods]
+    counts = {
+        (setting, method): graphs and min(graphs, setting.max_draws or graphs)
+        or experiment.n_graphs(setting, method)
+        for setting in experiment.settings
+        for method in chosen
+    }
+    for index in range(max(counts.values(), default=0)):
+        for (setting, method), count in counts.items():
+            if index < count:
+                yield Task(setting, method, FIRST_SEED + index)

@@ -1,0 +1,158 @@
+"""Run the tasks that have no row yet, some at a time, and write each row when it is done."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+import dcd
+from dcd.baselines import METHODS, MissingLibraryError, Outcome, Worker
+from dcd.baselines.isolation import read_for_baselines
+from experiments.forecast import Forecast
+from experiments.plan import Task
+from experiments.settings import Problem
+from experiments.store import RESULTS, appending, key_of, path_of, read_rows, setting_values
+
+_PACKAGES = {None: (), "causal-learn": ("causal-learn",), "gcastle": ("gcastle", "torch")}
+Row = dict[str, Any]
+
+
+def run_tasks(
+    experiment: str,
+    tasks: Sequence[Task],
+    *,
+    jobs: int,
+    time_limit: float,
+    retry: bool = False,
+    folder: Path = RESULTS,
+) -> int:
+    """Run what is missing and return how many rows were written."""
+    known = read_rows(folder)
+    finished = {key for key, row in known.items() if row["status"] == "ok" or not retry}
+    missing = [task for task in tasks if key_of(task) not in finished]
+    forecast = Forecast(known.values(), missing, jobs)
+    with (
+        appending(path_of(experiment, folder)) as appender,
+        tqdm(total=len(tasks), initial=len(tasks) - len(missing), unit="row", desc=experiment) as bar,
+        _rows_of(missing, jobs, time_limit) as rows,
+    ):
+        for task, row, seconds in rows:
+            appender.append(row)
+            forecast.finished(task, seconds)
+            bar.set_postfix_str(forecast.time_left(), refresh=False)
+            bar.update()
+    return len(missing)
+
+
+@contextmanager
+def _rows_of(
+    tasks: Sequence[Task], jobs: int, time_limit: float
+) -> Iterator[Iterator[tuple[Task, Row, float]]]:
+    """Rows in the order in which they are done, from `jobs` threads with a worker process each.
+
+    Leaving the block, also by an interrupt, stops the workers.
+    """
+    waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[Task, Row, float] | BaseException] = queue.SimpleQueue()
+    workers = [Worker() for _ in range(jobs)]
+    stopping = threading.Event()
+    for task in tasks:
+        waiting.put(task)
+
+    def serve(worker: Worker) -> None:
+        try:
+            while not stopping.is_set():
+                task = waiting.get_nowait()
+                started = time.perf_counter()
+                done.put((task, run_task(task, worker, time_limit), time.perf_counter() - started))
+        except queue.Empty:
+            pass
+        except BaseException as error:
+            done.put(error)
+
+    def results() -> Iterator[tuple[Task, Row, float]]:
+        for _ in tasks:
+            result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+    threads = [threading.Thread(target=serve, args=[worker], daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield results()
+    finally:
+        stopping.set()
+        for worker in workers:
+            worker.close()
+
+
+def run_task(task: Task, worker: Worker, time_limit: float) -> Row:
+    """One row: what the method found on one data set, or why it found nothing."""
+    problem = task.setting.draw(task.seed)
+    try:
+        dataset = read_for_baselines(problem.table)
+        outcome = worker.solve(task.method, dataset, seed=task.seed, time_limit=time_limit)
+    except (dcd.InputError, MissingLibraryError) as error:
+        return _row(task, "refused", str(error))
+    return {**_row(task, outcome.status, outcome.reason), **_measured(problem, outcome)}
+
+
+def _row(task: Task, status: str, reason: str) -> Row:
+    return {
+        **setting_values(task.setting),
+        "method": task.method,
+        "seed": task.seed,
+        "status": status,
+        "reason": " ".join(reason.split()),
+        "versions": _versions(METHODS[task.method].extra),
+        "commit": _commit(),
+    }
+
+
+def _measured(problem: Problem, outcome: Outcome) -> Row:
+    measured: Row = {}
+    if outcome.peak_mb is not None:
+        measured["peak_mb"] = round(outcome.peak_mb)
+    if outcome.cpdag is not None:
+        found = outcome.cpdag
+        scores = asdict(dcd.metrics.compare(problem.cpdag, found))
+        measured |= {name: round(score, 4) for name, score in scores.items()}
+        measured["n_edges"] = len(found.directed_edges) + len(found.undirected_edges)
+        measured["contradictory"] = int(outcome.contradictory)
+        measured["seconds"] = round(outcome.seconds or 0.0, 3)
+    return measured
+
+
+@cache
+def _versions(extra: str | None) -> str:
+    packages = ("numpy", "scipy", *_PACKAGES[extra])
+    return "; ".join([f"dcd {dcd.__version__}", *(f"{package} {version(package)}" for package in packages)])
+
+
+@cache
+def _commit() -> str:
+    """The commit of the code, with a + if files that git knows differ from it; empty outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short=10", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changed = subprocess.run(
+            ["git", "diff", "--quiet", "HEAD", "--", "../src", "*.py"], cwd=here, check=False
+        ).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return commit + ("+" if changed else "")

@@ -1,0 +1,87 @@
+"""Where the data of a task come from: a simulated graph, or a published network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+import dcd
+from experiments import networks
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table and the CPDAG that a perfect method would return."""
+
+    table: pd.DataFrame
+    cpdag: dcd.CPDAG
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Section 4 of the paper; the defaults are its Func, d = 10."""
+
+    d: int = 10
+    mechanism: str = "func"
+    graph: str = "scale-free"
+    degree: int = 2
+    n: int = 800
+    noise_std: float = 2.0
+    noise_in_mechanism: bool = False
+
+    discrete: ClassVar[bool] = False
+    max_draws: ClassVar[int | None] = None
+
+    def draw(self, seed: int) -> Problem:
+        """Graph and data from one generator."""
+        rng = np.random.default_rng(seed)
+        dag = dcd.simulate.random_dag(self.d, graph=self.graph, degree=self.degree, random_state=rng)
+        values = dcd.simulate.sample(
+            dag,
+            self.n,
+            mechanism=self.mechanism,
+            noise_std=self.noise_std,
+            noise_in_mechanism=self.noise_in_mechanism,
+            random_state=rng,
+        )
+        table = pd.DataFrame(values, columns=[f"x{index}" for index in range(self.d)])
+        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), dag))
+
+
+@dataclass(frozen=True)
+class Network:
+    """Samples from a published network, or the one table of Sachs."""
+
+    network: str
+    n: int
+
+    @cached_property
+    def discrete(self) -> bool:
+        """Whether its columns are categories."""
+        return self.network in networks.DISCRETE
+
+    @cached_property
+    def d(self) -> int:
+        """Number of variables."""
+        return networks.SIZES[self.network]
+
+    @property
+    def max_draws(self) -> int | None:
+        """Measured data are there once."""
+        return 1 if self.network == "sachs" else None
+
+    def draw(self, seed: int) -> Problem:
+        """A sample with that seed."""
+        if self.network == "sachs":
+            data = dcd.datasets.load_sachs()
+            return Problem(data.frame, data.cpdag)
+        model = networks.load(self.network)
+        table = model.sample(self.n, np.random.default_rng(seed))
+        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), model.dag))
+
+
+Setting = Simulated | Network

@@ -1,0 +1,130 @@
+"""Rows on disk: one CSV file an experiment, one line a (setting, method, seed), written when it is done.
+
+A line is appended in one write and pushed to the disk, so that a run killed at any point loses nothing that
+was done. A line cut in the middle is dropped when the file is opened for writing again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from dcd.metrics import Comparison
+from dcd.validation import InputError
+from experiments.plan import Task
+from experiments.settings import Network, Setting, Simulated
+
+try:
+    import fcntl
+except ImportError:  # Windows: no lock, so do not start the same experiment twice there
+    fcntl = None  # type: ignore[assignment]
+
+RESULTS = Path(__file__).parent / "results"
+
+SETTING_FIELDS = tuple(dict.fromkeys(field.name for kind in (Network, Simulated) for field in fields(kind)))
+KEY_FIELDS = (*SETTING_FIELDS, "method", "seed")
+SCORES = tuple(field.name for field in fields(Comparison))
+COLUMNS = (
+    *KEY_FIELDS,
+    *("status", "reason", *SCORES, "n_edges", "contradictory", "seconds", "peak_mb", "versions", "commit"),
+)
+
+Key = tuple[str, ...]
+
+
+def key_of(task: Task) -> Key:
+    """What makes a row the row of this task, as the text that stands in the file."""
+    return (*setting_key(task.setting), task.method, str(task.seed))
+
+
+def setting_key(setting: Setting) -> Key:
+    """The setting's part of the key."""
+    return tuple(str(value) for value in setting_values(setting).values())
+
+
+def setting_values(setting: Setting) -> dict[str, Any]:
+    """The setting's columns of a row; a field that it does not have stays empty."""
+    values = asdict(setting)
+    return {name: values.get(name, "") for name in SETTING_FIELDS}
+
+
+def path_of(experiment: str, folder: Path = RESULTS) -> Path:
+    """The file of an experiment's rows."""
+    return folder / f"{experiment}.csv"
+
+
+def read_rows(folder: Path = RESULTS) -> dict[Key, dict[str, str]]:
+    """The rows of all experiments by key; settings that two experiments share are run once.
+
+    Of two rows with one key (a failure that was tried again) the later one counts.
+    """
+    rows: dict[Key, dict[str, str]] = {}
+    for path in sorted(folder.glob("*.csv")):
+        for row in csv.DictReader(io.StringIO(_whole_lines(path))):
+            rows[tuple(row[name] for name in KEY_FIELDS)] = row
+    return rows
+
+
+def as_frame(rows: list[dict[str, str]]) -> pd.DataFrame:
+    """Rows with their numbers as numbers."""
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    numeric = [*SCORES, "n_edges", "seconds", "peak_mb"]
+    frame[numeric] = frame[numeric].apply(pd.to_numeric)
+    return frame
+
+
+class Appender:
+    """Appends rows to the file of one experiment."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def append(self, row: dict[str, Any]) -> None:
+        """Write one line and see it to the disk."""
+        text = io.StringIO()
+        csv.DictWriter(text, COLUMNS, lineterminator="\n").writerow(row)
+        self._file.write(text.getvalue().encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+@contextmanager
+def appending(path: Path) -> Iterator[Appender]:
+    """Open a file for appending rows; one process at a time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        _lock(file, path)
+        text = _whole_lines(path)
+        if not text:
+            text = ",".join(COLUMNS) + "\n"
+            file.write(text.encode())
+            file.flush()
+        elif text.splitlines()[0] != ",".join(COLUMNS):
+            raise InputError(f"file {path.name}", "has other columns than rows have now", "Move it away.")
+        file.truncate(len(text.encode()))
+        yield Appender(file)
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(
+            f"file {path.name}", "is being written by another run", "Wait for it or stop it."
+        ) from None
+
+
+def _whole_lines(path: Path) -> str:
+    """The text up to the last line end."""
+    text = path.read_bytes()
+    return text[: text.rfind(b"\n") + 1].decode()

@@ -1,0 +1,110 @@
+"""PC and GES of causal-learn.
+
+causal-learn puts the mark of an edge at its row: `graph[i, j] = -1, graph[j, i] = 1` is `i -> j`, both -1
+is `i - j`, both 1 is `i <-> j`, which no CPDAG has and which is read as undirected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from causallearn.search.ConstraintBased.PC import pc
+from causallearn.search.ScoreBased.GES import ges as causal_learn_ges
+from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
+
+from dcd.arrays import FloatArray, IntArray
+from dcd.baselines.ensemble import EnsembleTest, Test, n_parts
+from dcd.baselines.kernel_test import KernelTest
+from dcd.validation import InputError, check_number
+
+_OUR_TEST = "a test of dcd"
+
+
+def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:  # noqa: ARG001
+    """PC with Fisher's z test of partial correlation."""
+    _check_rows(len(values), values.shape[1])
+    return _pc(values, CIT(values, "fisherz"), alpha)
+
+
+def pc_ensemble_fisherz(
+    values: FloatArray, *, seed: int, alpha: float = 0.05, stable_index: float = 2.0
+) -> IntArray:
+    """PC with Fisher's z test on parts of the sample."""
+    _check_rows(len(values) // n_parts(len(values)), values.shape[1], " in each part")
+    test = EnsembleTest(lambda part: CIT(part, "fisherz"), values, seed=seed, stable_index=stable_index)
+    return _pc(values, test, alpha)
+
+
+def pc_kcit(
+    values: FloatArray, *, seed: int, alpha: float = 0.05, original: bool = False  # noqa: ARG001
+) -> IntArray:
+    """PC with the kernel test; `original` takes causal-learn's own form of it, with the same p-values."""
+    return _pc(values, CIT(values, "kci") if original else KernelTest(values), alpha)
+
+
+def pc_ensemble_kcit(
+    values: FloatArray, *, seed: int, alpha: float = 0.05, stable_index: float = 2.0
+) -> IntArray:
+    """PC with the kernel test on parts of the sample."""
+    return _pc(values, EnsembleTest(KernelTest, values, seed=seed, stable_index=stable_index), alpha)
+
+
+def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:  # noqa: ARG001
+    """PC with the G² test, for columns of categories."""
+    return _pc(values, CIT(_categories(values), "gsq"), alpha)
+
+
+def ges(values: FloatArray, *, seed: int) -> IntArray:  # noqa: ARG001
+    """GES with the Gaussian BIC score."""
+    _check_rows(len(values), values.shape[1])
+    return _from_causal_learn(causal_learn_ges(values, "local_score_BIC")["G"].graph)
+
+
+def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:  # noqa: ARG001
+    """GES with the BDeu score, for columns of categories."""
+    return _from_causal_learn(causal_learn_ges(_categories(values), "local_score_BDeu")["G"].graph)
+
+
+class _OurTest(CIT_Base):
+    """Any test of ours in the form that causal-learn's PC calls."""
+
+    def __init__(self, data: FloatArray, test: Test, **_: Any) -> None:
+        super().__init__(data)
+        self.method = _OUR_TEST  # the search looks at it
+        self.test = test
+
+    def __call__(self, X: int, Y: int, condition_set: Sequence[int] | None = None) -> float:
+        return self.test(int(X), int(Y), [int(column) for column in condition_set or ()])
+
+
+register_ci_test(_OUR_TEST, _OurTest)
+
+
+def _pc(values: FloatArray, test: Test, alpha: float) -> IntArray:
+    check_number("alpha", alpha, above=0, below=1, suggestion=0.05)
+    graph = pc(values, alpha, _OUR_TEST, test=test, show_progress=False).G.graph
+    return _from_causal_learn(graph)
+
+
+def _from_causal_learn(graph: Any) -> IntArray:
+    """`[i, j] = 1` where the mark at j lets the edge leave i: any edge but `j -> i`."""
+    marks = np.asarray(graph)
+    edge, arrow_into_row = marks != 0, marks == 1
+    points_back = arrow_into_row & ~arrow_into_row.T
+    return (edge & ~points_back).astype(np.int8)
+
+
+def _categories(values: FloatArray) -> IntArray:
+    """Each column as numbers from 0 on."""
+    return np.column_stack([np.unique(column, return_inverse=True)[1] for column in values.T])
+
+
+def _check_rows(n_rows: int, n_variables: int, where: str = "") -> None:
+    if n_rows <= n_variables + 3:
+        raise InputError(
+            "the table",
+            f"has {n_rows} rows{where} for {n_variables} variables",
+            f"This method needs at least {n_variables + 4}.",
+        )

@@ -1,0 +1,73 @@
+r"""A conditional independence test on parts of the sample, the p-values combined.
+
+The rows are permuted and split into K parts, the test gives :math:`p_k` on each, and
+
+.. math:: T = \frac1K \sum_k F_a^{-1}(p_k), \qquad p = F_a(T / K^{1/a - 1})
+
+with :math:`F_a` the symmetric stable law of index a: the mean of K independent draws from it is a draw
+scaled by :math:`K^{1/a-1}`, so p is uniform where the :math:`p_k` are. With a = 2 (normal) this is Stouffer's
+combination, with a = 1 Cauchy's. A test whose cost grows as n³ becomes K² times as fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import stats
+
+from dcd.arrays import FloatArray
+from dcd.validation import check_number
+
+Test = Callable[[int, int, Sequence[int]], float]  # (x, y, given) -> p-value
+
+ROWS_A_PART = 400
+_CLIP = 1e-15
+
+
+def combine_pvalues(pvalues: FloatArray, *, stable_index: float = 2.0) -> float:
+    """One p-value from those of independent samples, by the symmetric stable law of index `stable_index`."""
+    clipped = np.clip(pvalues, _CLIP, 1 - _CLIP)
+    law = _stable_law(stable_index)
+    scale = len(clipped) ** (1 / stable_index - 1)
+    return float(law.cdf(law.ppf(clipped).mean() / scale))
+
+
+def _stable_law(index: float) -> stats.rv_continuous:
+    """The law itself in the two cases with a closed form, SciPy's quadrature (slow) in the others."""
+    check_number("stable_index", index, above=0, suggestion=2.0)
+    closed_forms = {1.0: stats.cauchy, 2.0: stats.norm}
+    return closed_forms.get(index) or stats.levy_stable(index, 0.0)
+
+
+def n_parts(n_samples: int) -> int:
+    """How many parts: some 400 rows each, at least two."""
+    return max(2, round(n_samples / ROWS_A_PART))
+
+
+class EnsembleTest:
+    """Any conditional independence test, as an ensemble over parts of the rows.
+
+    Parameters
+    ----------
+    make_test : a table (rows, d) to a test, `test(x, y, given) -> p`.
+    values : the whole table.
+    seed : of the permutation of the rows.
+    """
+
+    def __init__(
+        self,
+        make_test: Callable[[FloatArray], Test],
+        values: FloatArray,
+        *,
+        seed: int,
+        stable_index: float = 2.0,
+    ) -> None:
+        rows = np.random.default_rng(seed).permutation(len(values))
+        self.tests = [make_test(values[part]) for part in np.array_split(rows, n_parts(len(values)))]
+        self.stable_index = stable_index
+
+    def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> float:
+        """The combined p-value of `x` and `y` being independent given the others."""
+        pvalues = np.array([test(x, y, given) for test in self.tests])
+        return combine_pvalues(pvalues, stable_index=self.stable_index)

@@ -1,0 +1,65 @@
+"""ICALiNGAM, DirectLiNGAM, Notears, GOLEM and GraNDAG of gCastle.
+
+gCastle's `weight_causal_matrix[i, j]` is `i -> j`. It needs PyTorch without declaring it. The thresholds are
+gCastle's defaults.
+"""
+
+from __future__ import annotations
+
+import castle.algorithms as castle
+import numpy as np
+
+from dcd.arrays import FloatArray, IntArray
+from dcd.baselines.conversion import prune_cycles
+from dcd.validation import check_number
+
+
+def icalingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:
+    """LiNGAM by independent component analysis."""
+    model = castle.ICALiNGAM(random_state=seed, thresh=threshold)
+    model.learn(values)
+    return _above(model.weight_causal_matrix, threshold)
+
+
+def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:  # noqa: ARG001
+    """LiNGAM by repeated search for a root."""
+    model = castle.DirectLiNGAM(thresh=threshold)
+    model.learn(values)
+    return _above(model.weight_causal_matrix, threshold)
+
+
+def notears(
+    values: FloatArray, *, seed: int, threshold: float = 0.3, penalty: float = 0.1, standardise: bool = True  # noqa: ARG001
+) -> IntArray:
+    """Linear NOTEARS, by default on standardised columns: only this agrees with the paper's table."""
+    model = castle.Notears(lambda1=penalty, w_threshold=threshold)
+    model.learn(_standardised(values) if standardise else values)
+    return _above(model.weight_causal_matrix, threshold)
+
+
+def golem(values: FloatArray, *, seed: int, threshold: float = 0.3, iterations: int = 20_000) -> IntArray:
+    """GOLEM with equal noise variances."""
+    check_number("iterations", iterations, at_least=1, whole=True, suggestion=20_000)
+    model = castle.GOLEM(num_iter=iterations, seed=seed, graph_thres=threshold)
+    model.learn(values)
+    return _above(model.weight_causal_matrix, threshold)
+
+
+def grandag(
+    values: FloatArray, *, seed: int, iterations: int = 10_000, standardise: bool = False
+) -> IntArray:
+    """GraN-DAG, without the preliminary selection of neighbours and the pruning that its authors add."""
+    check_number("iterations", iterations, at_least=1, whole=True, suggestion=10_000)
+    model = castle.GraNDAG(input_dim=values.shape[1], iterations=iterations, random_seed=seed)
+    model.learn(_standardised(values) if standardise else values)
+    return prune_cycles(model.causal_matrix)
+
+
+def _above(weights: FloatArray, threshold: float) -> IntArray:
+    check_number("threshold", threshold, at_least=0, suggestion=0.3)
+    matrix = np.asarray(weights, dtype=np.float64)
+    return prune_cycles(np.where(np.abs(matrix) > threshold, matrix, 0.0))
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    return (values - values.mean(axis=0)) / values.std(axis=0)

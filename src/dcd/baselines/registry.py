@@ -1,0 +1,90 @@
+"""The methods by name. A new one is a file with a function, and an entry here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal
+
+from dcd.arrays import FloatArray, IntArray
+from dcd.validation import check_choice
+
+# An adapter takes the checked values (n, d) and a seed, and returns an adjacency matrix in our encoding: of a
+# DAG, a CPDAG or whatever partial graph the method stops at.
+Adapter = Callable[..., IntArray]
+Cost = Literal["low", "kernel", "network"]
+
+# extra of this package -> the modules it brings
+_EXTRAS = {"causal-learn": ("causallearn",), "gcastle": ("castle", "torch")}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One entry.
+
+    Attributes
+    ----------
+    label : how tables and figures call it.
+    module, function : where the adapter is.
+    extra : the extra of this package that installs what it needs, if any.
+    cost : "low" for seconds a fit, "kernel" for kernel matrices, "network" for a neural network.
+    discrete : made for columns of categories rather than for measurements.
+    """
+
+    label: str
+    module: str
+    function: str
+    extra: str | None = None
+    cost: Cost = "low"
+    discrete: bool = False
+
+    def load(self) -> Adapter:
+        """The adapter function; this is what imports the outside library."""
+        adapter: Adapter = getattr(importlib.import_module(self.module), self.function)
+        return adapter
+
+
+def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool = False) -> Method:
+    return Method(label, "dcd.baselines.causal_learn", function, "causal-learn", cost, discrete)
+
+
+def _gcastle(label: str, function: str, cost: Cost = "low") -> Method:
+    return Method(label, "dcd.baselines.gcastle", function, "gcastle", cost)
+
+
+METHODS: dict[str, Method] = {
+    "dcd": Method("DCD", "dcd.baselines.own", "dcd"),
+    "pc-fisherz": _causal_learn("PC (FisherZ)", "pc_fisherz"),
+    "pc-e-fisherz": _causal_learn("PC (E-FisherZ)", "pc_ensemble_fisherz"),
+    "pc-kcit": _causal_learn("PC (KCIT)", "pc_kcit", cost="kernel"),
+    "pc-e-kcit": _causal_learn("PC (E-KCIT)", "pc_ensemble_kcit", cost="kernel"),
+    "ges": _causal_learn("GES", "ges"),
+    "icalingam": _gcastle("ICALiNGAM", "icalingam"),
+    "directlingam": _gcastle("DirectLiNGAM", "directlingam"),
+    "notears": _gcastle("Notears", "notears"),
+    "grandag": _gcastle("GraNDAG", "grandag", cost="network"),
+    "golem": _gcastle("GOLEM", "golem", cost="network"),
+    "pc-gsq": _causal_learn("PC (G²)", "pc_gsq", discrete=True),
+    "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
+}
+
+
+class MissingLibraryError(ImportError):
+    """The library behind a method is not installed; the message says what to install."""
+
+
+def find_method(name: str) -> Method:
+    """The entry of that name; an `InputError` if there is none, `MissingLibraryError` if it cannot run here."""
+    check_choice("method", name, tuple(METHODS))
+    if not installed(name):
+        extra = METHODS[name].extra
+        raise MissingLibraryError(f"method {name!r} needs the extra {extra!r}: pip install 'dcd[{extra}]'")
+    return METHODS[name]
+
+
+def installed(name: str) -> bool:
+    """Whether the libraries of a method are there, without importing them."""
+    extra = METHODS[name].extra
+    return extra is None or all(find_spec(module) is not None for module in _EXTRAS[extra])

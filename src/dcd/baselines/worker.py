@@ -1,0 +1,108 @@
+"""The other side of `isolation`: runs one method after the other, each in a process forked for it.
+
+    python -m dcd.baselines.worker
+
+Tasks come in on standard input, answers go out on standard output (`messages` says how). The libraries are
+imported once, here; the fork shares them, and whatever a method does to global state (seeds, default types,
+memory) ends with its fork. Where there is no safe fork (Windows, macOS) the method runs here, and the answer
+says that this worker is used up.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import select
+import signal
+import sys
+import time
+from typing import Any, BinaryIO
+
+from dcd.arrays import FloatArray
+from dcd.baselines.conversion import to_cpdag
+from dcd.baselines.messages import receive, send
+from dcd.baselines.registry import METHODS, Adapter
+from dcd.graph import consistent_extension
+from dcd.validation import InputError, suggest
+
+_CAN_FORK = sys.platform.startswith("linux")
+
+
+def main() -> None:
+    """Serve until the other side closes."""
+    tasks, answers = sys.stdin.buffer, _claim_stdout()
+    while (task := receive(tasks)) is not None:
+        message, values = task
+        assert values is not None
+        METHODS[message["method"]].load()  # before the fork, so that the next one has it too
+        if _CAN_FORK:
+            _solve_in_fork(message, values, tasks, answers)
+        else:
+            send(answers, {**solve(message, values), "used_up": True})
+
+
+def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
+    """Run one method; the answer is a CPDAG or the reason why there is none."""
+    try:
+        adapter = METHODS[task["method"]].load()
+        _check_options(task["method"], adapter, task["options"])
+        started = time.perf_counter()
+        found = adapter(values, seed=task["seed"], **task["options"])
+        seconds = time.perf_counter() - started
+        cpdag = to_cpdag(found)
+    except InputError as error:
+        return {"status": "bad input", "reason": [error.subject, error.problem, error.remedy]}
+    except Exception as error:  # whatever an outside library raises is its answer
+        return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    return {
+        "status": "ok",
+        "adjacency": cpdag.tolist(),
+        "contradictory": consistent_extension(found) is None,
+        "seconds": seconds,
+    }
+
+
+def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> None:
+    """An `InputError` that names an option which the adapter does not have."""
+    parameters = inspect.signature(adapter).parameters
+    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    known.remove("seed")
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    for option in options:
+        if option not in known and not takes_any:
+            raise InputError(f"parameter {option!r}", f"is no option of {method!r}", suggest(option, known))
+
+
+def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, answers: BinaryIO) -> None:
+    """Fork, solve there, pass the answer on with the peak memory; give up when the other side is gone."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        with os.fdopen(write_end, "wb") as pipe:
+            send(pipe, solve(task, values))
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as pipe:
+        # One task at a time: what can come in meanwhile is only the end of the stream.
+        ready, _, _ = select.select([pipe, tasks], [], [])
+        if pipe not in ready:
+            os.kill(child, signal.SIGKILL)
+        answer = receive(pipe)
+    _, code, usage = os.wait4(child, 0)
+    if answer is not None:
+        send(answers, {**answer[0], "peak_mb": usage.ru_maxrss / 1024})
+    elif pipe in ready:
+        died_of = f"signal {os.WTERMSIG(code)}" if os.WIFSIGNALED(code) else f"exit code {code >> 8}"
+        send(answers, {"status": "failed", "reason": f"the process died ({died_of})"})
+
+
+def _claim_stdout() -> BinaryIO:
+    """Standard output for answers alone: what libraries print goes where errors go."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+if __name__ == "__main__":
+    main()
