@@ -1,0 +1,104 @@
+"""From rows to cells: mean, standard deviation and count, and how far they are from the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dcd.baselines import METHODS
+from experiments.plan import Experiment
+from experiments.settings import Setting, Simulated
+from experiments.store import RESULTS, as_frame, read_rows, setting_key
+
+METRICS = ("shd_c", "precision", "recall", "f1")
+_PAPER_TABLE = Path(__file__).parent / "paper_table1.csv"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation over a number of graphs."""
+
+    mean: float
+    deviation: float
+    count: int
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; unknown from a single graph."""
+        return self.deviation / np.sqrt(self.count)
+
+    def difference(self, other: Spread) -> float:
+        """How far this mean is above the other, in standard errors of the difference."""
+        return (self.mean - other.mean) / np.hypot(self.standard_error, other.standard_error)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one method did in one setting.
+
+    Attributes
+    ----------
+    ours, paper : metric to spread; `paper` is empty where the paper gives no number.
+    missing : status to number of runs that gave no graph.
+    seconds, peak_mb : medians.
+    """
+
+    setting: Setting
+    method: str
+    ours: dict[str, Spread]
+    paper: dict[str, Spread]
+    missing: dict[str, int]
+    seconds: float
+    peak_mb: float
+
+    @property
+    def count(self) -> int:
+        """Graphs behind the means."""
+        return self.ours["shd_c"].count if self.ours else 0
+
+
+def cells_of(experiment: Experiment, folder: Path = RESULTS) -> list[Cell]:
+    """All cells of an experiment that have rows, methods within settings in the order of the config."""
+    rows = as_frame(list(read_rows(folder).values()))
+    key_columns = list(rows.columns[: rows.columns.get_loc("method")])
+    grouped = dict(list(rows.groupby([*key_columns, "method"])))
+    cells = []
+    for setting in experiment.settings:
+        for method in experiment.methods:
+            group = grouped.get((*setting_key(setting), method))
+            if group is not None:
+                cells.append(_cell(setting, method, group))
+    return cells
+
+
+def _cell(setting: Setting, method: str, rows: pd.DataFrame) -> Cell:
+    good = rows[rows["status"] == "ok"]
+    spreads = {name: Spread(good[name].mean(), good[name].std(), len(good)) for name in METRICS}
+    missing = rows.loc[rows["status"] != "ok", "status"].value_counts().to_dict()
+    seconds, memory = good["seconds"].median(), good["peak_mb"].median()
+    return Cell(
+        setting, method, spreads if len(good) else {}, paper_cell(setting, method), missing, seconds, memory
+    )
+
+
+def paper_cell(setting: Setting, method: str) -> dict[str, Spread]:
+    """The paper's numbers, if this is a setting of its Table 1, as borne out or to the letter."""
+    if not isinstance(setting, Simulated):
+        return {}
+    as_borne_out = replace(setting, noise_measure=Simulated.noise_measure, biases=Simulated.biases)
+    if as_borne_out != Simulated(d=setting.d, mechanism=setting.mechanism):
+        return {}
+    table = _paper_table()
+    here = (table["d"] == setting.d) & (table["mechanism"] == setting.mechanism)
+    rows = table[here & (table["method"] == METHODS[method].label)]
+    count = 25 if setting.d == 20 else 50
+    return {row.metric: Spread(row.mean, row.std, count) for row in rows.itertuples()}
+
+
+@cache
+def _paper_table() -> pd.DataFrame:
+    return pd.read_csv(_PAPER_TABLE)

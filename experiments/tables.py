@@ -1,0 +1,169 @@
+"""Tables from cells, in Markdown and in LaTeX.
+
+A table is a caption, a header and rows of text in which ± stands for itself; the two writers differ only in
+how they put lines and escape.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from dcd.baselines import METHODS
+from experiments.plan import Experiment
+from experiments.settings import Network, Setting
+from experiments.summary import METRICS, Cell, Spread
+
+_NAMES = {"shd_c": "SHD_c", "precision": "precision", "recall": "recall", "f1": "F1"}
+_WORDS = {"noise_std": "noise", "noise_in_mechanism": "noise within the mechanism", "network": ""}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in rows and columns."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def tables_of(experiment: Experiment, cells: Sequence[Cell]) -> list[Table]:
+    """One table a setting; or, along an axis, one table a metric with the settings side by side."""
+    if experiment.axis is None:
+        return [
+            _setting_table(experiment, setting, [cell for cell in cells if cell.setting == setting])
+            for setting in experiment.settings
+            if any(cell.setting == setting for cell in cells)
+        ]
+    return [_metric_table(experiment, metric, cells) for metric in ("shd_c", "f1")]
+
+
+def agreement(cells: Sequence[Cell]) -> str:
+    """How many numbers of the paper ours are within two standard errors of, without DCD's own."""
+    distances = [
+        abs(cell.ours[metric].difference(cell.paper[metric]))
+        for cell in cells
+        if cell.method != "dcd" and cell.ours
+        for metric in cell.paper
+    ]
+    known = [distance for distance in distances if math.isfinite(distance)]
+    if not known:
+        return ""
+    near = sum(distance <= 2 for distance in known)
+    return (
+        f"Of the paper's numbers for other methods, {near} of {len(known)} ({near / len(known):.0%}) are "
+        f"within two standard errors of ours."
+    )
+
+
+def label_of(experiment: Experiment, setting: Setting) -> str:
+    """What sets a setting apart within its experiment."""
+    if isinstance(setting, Network):
+        return f"{setting.network}, n = {setting.n}"
+    varying = [
+        field.name
+        for field in fields(setting)
+        if len({getattr(other, field.name) for other in experiment.settings}) > 1
+    ]
+    return ", ".join(f"{_WORDS.get(name, name)} = {getattr(setting, name)}" for name in varying)
+
+
+def _setting_table(experiment: Experiment, setting: Setting, cells: Sequence[Cell]) -> Table:
+    with_paper = any(cell.paper for cell in cells)
+    header = ["method", "graphs"]
+    for metric in METRICS:
+        header += [_NAMES[metric], *(["paper", "Δ"] if with_paper else [])]
+    rows = []
+    for cell in cells:
+        row = [METHODS[cell.method].label, _count(cell)]
+        for metric in METRICS:
+            row.append(_spread(cell.ours.get(metric), metric))
+            if with_paper:
+                row += [_spread(cell.paper.get(metric), metric), _difference(cell, metric)]
+        rows.append([*row, _number(cell.seconds), _number(cell.peak_mb)])
+    return Table(label_of(experiment, setting), [*header, "seconds", "MB"], rows)
+
+
+def _metric_table(experiment: Experiment, metric: str, cells: Sequence[Cell]) -> Table:
+    by_place = {(cell.setting, cell.method): cell for cell in cells}
+    header = ["method", *(label_of(experiment, setting) for setting in experiment.settings)]
+    rows = []
+    for method in experiment.methods:
+        texts = [_metric_cell(by_place.get((setting, method)), metric) for setting in experiment.settings]
+        rows.append([METHODS[method].label, *texts])
+    return Table(_NAMES[metric], header, rows)
+
+
+def _metric_cell(cell: Cell | None, metric: str) -> str:
+    if cell is None:
+        return "–"
+    return f"{_spread(cell.ours.get(metric), metric)} ({_count(cell)})"
+
+
+def _count(cell: Cell) -> str:
+    missing = [f"{count} {status}" for status, count in cell.missing.items()]
+    return ", ".join([str(cell.count), *missing])
+
+
+def _spread(spread: Spread | None, metric: str) -> str:
+    if spread is None:
+        return "–"
+    digits = 1 if metric == "shd_c" else 2
+    if math.isnan(spread.deviation):
+        return f"{spread.mean:.{digits}f}"
+    return f"{spread.mean:.{digits}f} ± {spread.deviation:.{digits}f}"
+
+
+def _difference(cell: Cell, metric: str) -> str:
+    """Ours less the paper's in standard errors of the difference."""
+    if metric not in cell.paper or not cell.ours:
+        return "–"
+    distance = cell.ours[metric].difference(cell.paper[metric])
+    return f"{distance:+.1f}" if math.isfinite(distance) else "–"
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+# --- writers ---------------------------------------------------------------------------------------------
+
+
+def to_markdown(table: Table) -> str:
+    """A pipe table under its caption."""
+    lines = [table.header, ["---"] * len(table.header), *table.rows]
+    return f"**{table.caption}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def to_latex(table: Table) -> str:
+    """A `tabular` for the booktabs package, in a `table` with its caption."""
+    columns = "l" + "r" * (len(table.header) - 1)
+    header, *rows = (" & ".join(_escape(text) for text in line) + r" \\" for line in [table.header, *table.rows])
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering\small",
+            rf"\caption{{{_escape(table.caption)}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            header,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _escape(text: str) -> str:
+    """For LaTeX."""
+    escaped = re.sub(r"([&%$#{}])", r"\\\1", text).replace("SHD_c", r"SHD$_c$")
+    escaped = re.sub(r"(?<!\$)_", r"\\_", escaped)
+    for symbol, latex in {"±": r"$\pm$", "Δ": r"$\Delta$", "²": "$^2$", "–": "--"}.items():
+        escaped = escaped.replace(symbol, latex)
+    return escaped
