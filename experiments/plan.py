@@ -84,7 +84,8 @@ def tasks(
     """All tasks, one graph of every cell before the next, so that a run that is cut short is balanced."""
     chosen = [method for method in experiment.methods if methods is None or method in methods]
     counts = {
-        (setting, method): graphs and min(graphs, setting.max_draws or graphs)
+        (setting, method): graphs
+        and min(graphs, setting.max_draws or graphs)
         or experiment.n_graphs(setting, method)
         for setting in experiment.settings
         for method in chosen

@@ -142,7 +142,9 @@ def to_markdown(table: Table) -> str:
 def to_latex(table: Table) -> str:
     """A `tabular` for the booktabs package, in a `table` with its caption."""
     columns = "l" + "r" * (len(table.header) - 1)
-    header, *rows = (" & ".join(_escape(text) for text in line) + r" \\" for line in [table.header, *table.rows])
+    header, *rows = (
+        " & ".join(_escape(text) for text in line) + r" \\" for line in [table.header, *table.rows]
+    )
     return "\n".join(
         [
             r"\begin{table}",

@@ -38,7 +38,11 @@ def pc_ensemble_fisherz(
 
 
 def pc_kcit(
-    values: FloatArray, *, seed: int, alpha: float = 0.05, original: bool = False  # noqa: ARG001
+    values: FloatArray,
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    original: bool = False,  # noqa: ARG001
 ) -> IntArray:
     """PC with the kernel test; `original` takes causal-learn's own form of it, with the same p-values."""
     return _pc(values, CIT(values, "kci") if original else KernelTest(values), alpha)

@@ -29,7 +29,12 @@ def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> In
 
 
 def notears(
-    values: FloatArray, *, seed: int, threshold: float = 0.3, penalty: float = 0.1, standardise: bool = True  # noqa: ARG001
+    values: FloatArray,
+    *,
+    seed: int,
+    threshold: float = 0.3,
+    penalty: float = 0.1,
+    standardise: bool = True,  # noqa: ARG001
 ) -> IntArray:
     """Linear NOTEARS, by default on standardised columns: only this agrees with the paper's table."""
     model = castle.Notears(lambda1=penalty, w_threshold=threshold)

@@ -15,9 +15,7 @@ def dcd(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
     """`DCD` at its default setting; `options` are its parameters."""
     unknown = set(options) - set(DCD().get_params())
     if unknown:
-        raise InputError(
-            f"parameter {sorted(unknown)[0]!r}", "is no parameter of DCD", "See help(dcd.DCD)."
-        )
+        raise InputError(f"parameter {sorted(unknown)[0]!r}", "is no parameter of DCD", "See help(dcd.DCD).")
     warnings.simplefilter("ignore", SearchCutWarning)
     model = DCD(**{"random_state": seed, "progress": False, **options}).fit(values)
     return model.cpdag_.adjacency
