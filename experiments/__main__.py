@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from dcd.baselines import METHODS
 from dcd.validation import InputError, check_choice, check_number
 from experiments.plan import experiment_names, load_experiment, tasks
 from experiments.runner import run_tasks
+from experiments.store import RESULTS
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,6 +45,9 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--all-methods", action="store_true", help="figures with all methods, not the paper's")
     show.set_defaults(action=_show)
 
+    for action in (run, show):
+        action.add_argument("--results", type=Path, default=RESULTS, help="folder of rows, tables, figures")
+
     listing = actions.add_parser("list", help="what there is to run")
     listing.set_defaults(action=_list)
     return parser
@@ -65,6 +70,7 @@ def _run(options: argparse.Namespace) -> None:
             jobs=options.jobs,
             time_limit=options.time_limit or experiment.time_limit,
             retry=options.retry,
+            folder=options.results,
         )
 
 
@@ -72,7 +78,7 @@ def _show(options: argparse.Namespace) -> None:
     from experiments.show import show_experiment
 
     for name in options.names:
-        show_experiment(name, load_experiment(name), all_methods=options.all_methods)
+        show_experiment(name, load_experiment(name), all_methods=options.all_methods, folder=options.results)
 
 
 def _list(_: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,7 +67,7 @@ def _gaussian(text: str) -> NetworkModel:
     return NetworkModel(_dag(model["nodes"], parents), parents, mechanisms)
 
 
-def _linear(cpd: dict[str, dict[str, list[float]]], parents: list[str]) -> Mechanism:
+def _linear(cpd: dict[str, Any], parents: list[str]) -> Mechanism:
     coefficients = np.array([cpd["coefficients"][parent][0] for parent in parents])
     intercept, deviation = cpd["coefficients"]["(Intercept)"][0], np.sqrt(cpd["variance"][0])
 

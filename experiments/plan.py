@@ -43,10 +43,11 @@ class Experiment:
     graphs: dict[str, tuple[int, int]] | None = None
     time_limit: float = 3600.0
 
-    def n_graphs(self, setting: Setting, method: str) -> int:
-        """How many graphs (or samples) of a setting a method gets."""
-        few, many = (self.graphs or _GRAPHS)[METHODS[method].cost]
-        return min(few if setting.d <= 10 else many, setting.max_draws or few)
+    def n_graphs(self, setting: Setting, method: str, wanted: int | None = None) -> int:
+        """How many graphs (or samples) of a setting a method gets: `wanted`, or what the config says."""
+        small, large = (self.graphs or _GRAPHS)[METHODS[method].cost]
+        count = wanted or (small if setting.d <= 10 else large)
+        return min(count, setting.max_draws or count)
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,7 @@ def tasks(
     """All tasks, one graph of every cell before the next, so that a run that is cut short is balanced."""
     chosen = [method for method in experiment.methods if methods is None or method in methods]
     counts = {
-        (setting, method): graphs
-        and min(graphs, setting.max_draws or graphs)
-        or experiment.n_graphs(setting, method)
+        (setting, method): experiment.n_graphs(setting, method, graphs)
         for setting in experiment.settings
         for method in chosen
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -78,7 +79,7 @@ def cells_of(experiment: Experiment, folder: Path = RESULTS) -> list[Cell]:
 def _cell(setting: Setting, method: str, rows: pd.DataFrame) -> Cell:
     good = rows[rows["status"] == "ok"]
     spreads = {name: Spread(good[name].mean(), good[name].std(), len(good)) for name in METRICS}
-    missing = rows.loc[rows["status"] != "ok", "status"].value_counts().to_dict()
+    missing = dict(Counter(rows.loc[rows["status"] != "ok", "status"]))
     seconds, memory = good["seconds"].median(), good["peak_mb"].median()
     return Cell(
         setting, method, spreads if len(good) else {}, paper_cell(setting, method), missing, seconds, memory
@@ -96,7 +97,8 @@ def paper_cell(setting: Setting, method: str) -> dict[str, Spread]:
     here = (table["d"] == setting.d) & (table["mechanism"] == setting.mechanism)
     rows = table[here & (table["method"] == METHODS[method].label)]
     count = 25 if setting.d == 20 else 50
-    return {row.metric: Spread(row.mean, row.std, count) for row in rows.itertuples()}
+    spreads = rows.set_index("metric")[["mean", "std"]].to_dict("index")
+    return {str(metric): Spread(row["mean"], row["std"], count) for metric, row in spreads.items()}
 
 
 @cache

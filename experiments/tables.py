@@ -17,6 +17,7 @@ from experiments.settings import Network, Setting
 from experiments.summary import METRICS, Cell, Spread
 
 _NAMES = {"shd_c": "SHD_c", "precision": "precision", "recall": "recall", "f1": "F1"}
+_NONE = "\N{EN DASH}"
 _WORDS = {"noise_std": "noise", "noise_in_mechanism": "noise within the mechanism", "network": ""}
 
 
@@ -98,7 +99,7 @@ def _metric_table(experiment: Experiment, metric: str, cells: Sequence[Cell]) ->
 
 def _metric_cell(cell: Cell | None, metric: str) -> str:
     if cell is None:
-        return "–"
+        return _NONE
     return f"{_spread(cell.ours.get(metric), metric)} ({_count(cell)})"
 
 
@@ -109,7 +110,7 @@ def _count(cell: Cell) -> str:
 
 def _spread(spread: Spread | None, metric: str) -> str:
     if spread is None:
-        return "–"
+        return _NONE
     digits = 1 if metric == "shd_c" else 2
     if math.isnan(spread.deviation):
         return f"{spread.mean:.{digits}f}"
@@ -119,14 +120,14 @@ def _spread(spread: Spread | None, metric: str) -> str:
 def _difference(cell: Cell, metric: str) -> str:
     """Ours less the paper's in standard errors of the difference."""
     if metric not in cell.paper or not cell.ours:
-        return "–"
+        return _NONE
     distance = cell.ours[metric].difference(cell.paper[metric])
-    return f"{distance:+.1f}" if math.isfinite(distance) else "–"
+    return f"{distance:+.1f}" if math.isfinite(distance) else _NONE
 
 
 def _number(value: float) -> str:
     if math.isnan(value):
-        return "–"
+        return _NONE
     return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
@@ -166,6 +167,6 @@ def _escape(text: str) -> str:
     """For LaTeX."""
     escaped = re.sub(r"([&%$#{}])", r"\\\1", text).replace("SHD_c", r"SHD$_c$")
     escaped = re.sub(r"(?<!\$)_", r"\\_", escaped)
-    for symbol, latex in {"±": r"$\pm$", "Δ": r"$\Delta$", "²": "$^2$", "–": "--"}.items():
+    for symbol, latex in {"±": r"$\pm$", "Δ": r"$\Delta$", "²": "$^2$", _NONE: "--"}.items():
         escaped = escaped.replace(symbol, latex)
     return escaped

@@ -133,8 +133,8 @@ def sample(
         large; the numbers of the paper's Table 1 agree with this only.
     noise_in_mechanism : add the noise inside, `g(w · parents + noise)`, with the sum of parents
         standardised before and the result after; "func" only.
-    biases : give the layers of "mlp" biases, drawn like the weights, and standardise what each layer puts out.
-        Without biases the network is an odd function, with much that is linear in it; the numbers of
+    biases : give the layers of "mlp" biases, drawn like the weights, and standardise the output of each
+        layer. Without biases the network is an odd function, with much that is linear in it; the numbers of
         Table 1 agree with biases only.
     random_state : seed or generator.
     """

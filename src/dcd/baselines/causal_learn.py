@@ -22,7 +22,7 @@ from dcd.validation import InputError, check_number
 _OUR_TEST = "a test of dcd"
 
 
-def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:  # noqa: ARG001
+def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
     """PC with Fisher's z test of partial correlation."""
     _check_rows(len(values), values.shape[1])
     return _pc(values, CIT(values, "fisherz"), alpha)
@@ -42,7 +42,7 @@ def pc_kcit(
     *,
     seed: int,
     alpha: float = 0.05,
-    original: bool = False,  # noqa: ARG001
+    original: bool = False,
 ) -> IntArray:
     """PC with the kernel test; `original` takes causal-learn's own form of it, with the same p-values."""
     return _pc(values, CIT(values, "kci") if original else KernelTest(values), alpha)
@@ -55,18 +55,18 @@ def pc_ensemble_kcit(
     return _pc(values, EnsembleTest(KernelTest, values, seed=seed, stable_index=stable_index), alpha)
 
 
-def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:  # noqa: ARG001
+def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
     """PC with the G² test, for columns of categories."""
     return _pc(values, CIT(_categories(values), "gsq"), alpha)
 
 
-def ges(values: FloatArray, *, seed: int) -> IntArray:  # noqa: ARG001
+def ges(values: FloatArray, *, seed: int) -> IntArray:
     """GES with the Gaussian BIC score."""
     _check_rows(len(values), values.shape[1])
     return _from_causal_learn(causal_learn_ges(values, "local_score_BIC")["G"].graph)
 
 
-def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:  # noqa: ARG001
+def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:
     """GES with the BDeu score, for columns of categories."""
     return _from_causal_learn(causal_learn_ges(_categories(values), "local_score_BDeu")["G"].graph)
 

@@ -21,7 +21,7 @@ def icalingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntAr
     return _above(model.weight_causal_matrix, threshold)
 
 
-def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:  # noqa: ARG001
+def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:
     """LiNGAM by repeated search for a root."""
     model = castle.DirectLiNGAM(thresh=threshold)
     model.learn(values)
@@ -34,7 +34,7 @@ def notears(
     seed: int,
     threshold: float = 0.3,
     penalty: float = 0.1,
-    standardise: bool = True,  # noqa: ARG001
+    standardise: bool = True,
 ) -> IntArray:
     """Linear NOTEARS, by default on standardised columns: only this agrees with the paper's table."""
     model = castle.Notears(lambda1=penalty, w_threshold=threshold)

@@ -63,7 +63,7 @@ class KernelTest:
         extended = np.column_stack([self.values[:, x], 0.5 * condition])
         product = self._residual_kernel(extended, width, remove)
         product *= self._residual_kernel(self.values[:, [y]], width, remove)
-        return _gamma_tail(product.sum(), np.trace(product), 2 * np.vdot(product, product))
+        return _gamma_tail(product.sum(), np.trace(product), 2 * float(np.vdot(product, product)))
 
     def _width(self, widths: tuple[float, float, float]) -> float:
         return widths[np.searchsorted([200, 1200], len(self.values), side="right")]

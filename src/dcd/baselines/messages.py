@@ -6,14 +6,14 @@ Nothing is pickled: what arrives is data, never code.
 from __future__ import annotations
 
 import json
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
 from dcd.arrays import FloatArray
 
 
-def send(stream: BinaryIO, message: dict[str, Any], values: FloatArray | None = None) -> None:
+def send(stream: IO[bytes], message: dict[str, Any], values: FloatArray | None = None) -> None:
     """Write one message."""
     shape = None if values is None else values.shape
     stream.write(json.dumps({**message, "shape": shape}).encode() + b"\n")
@@ -22,7 +22,7 @@ def send(stream: BinaryIO, message: dict[str, Any], values: FloatArray | None = 
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> tuple[dict[str, Any], FloatArray | None] | None:
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], FloatArray | None] | None:
     """Read one message; None at the end of the stream, also when it ends within a message."""
     line = stream.readline()
     if not line.endswith(b"\n"):

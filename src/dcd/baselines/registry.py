@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
 
-from dcd.arrays import FloatArray, IntArray
+from dcd.arrays import IntArray
 from dcd.validation import check_choice
 
 # An adapter takes the checked values (n, d) and a seed, and returns an adjacency matrix in our encoding: of a
@@ -76,7 +76,7 @@ class MissingLibraryError(ImportError):
 
 
 def find_method(name: str) -> Method:
-    """The entry of that name; an `InputError` if there is none, `MissingLibraryError` if it cannot run here."""
+    """The entry of that name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
     check_choice("method", name, tuple(METHODS))
     if not installed(name):
         extra = METHODS[name].extra

@@ -79,8 +79,8 @@ def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, an
     child = os.fork()
     if child == 0:
         os.close(read_end)
-        with os.fdopen(write_end, "wb") as pipe:
-            send(pipe, solve(task, values))
+        with os.fdopen(write_end, "wb") as answer_pipe:
+            send(answer_pipe, solve(task, values))
         os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
