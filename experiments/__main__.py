@@ -21,6 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stderr.close()
+        return 0
     except KeyboardInterrupt:
         print("\nStopped. Every finished row is kept; the same command goes on from there.", file=sys.stderr)
         return 130

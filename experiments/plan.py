@@ -17,7 +17,7 @@ from experiments.settings import Setting, Simulated
 FIRST_SEED = 10_000
 PAPER_METHODS = tuple(name for name, method in METHODS.items() if not method.discrete)
 # Graphs a cell by what a fit costs: (up to 10 variables, more). The paper has 50 and 25 of each.
-_GRAPHS = {"low": (50, 25), "kernel": (20, 5), "network": (3, 3)}
+_GRAPHS = {"low": (50, 25), "kernel": (10, 3), "network": (3, 3)}
 
 
 @dataclass(frozen=True)

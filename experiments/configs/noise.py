@@ -4,6 +4,6 @@ from experiments.plan import Experiment, grid
 
 EXPERIMENT = Experiment(
     title="Performance under increasing noise",
-    settings=grid(noise_std=[0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0]),
+    settings=grid(noise_std=[0.1, 0.5, 1.0, 2.0, 3.0, 5.0]),
     axis="noise_std",
 )

@@ -4,6 +4,6 @@ from experiments.plan import Experiment, grid
 
 EXPERIMENT = Experiment(
     title="Performance under increasing noise within the mechanism",
-    settings=grid(noise_std=[0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0], noise_in_mechanism=[True]),
+    settings=grid(noise_std=[0.1, 0.5, 1.0, 2.0, 3.0, 5.0], noise_in_mechanism=[True]),
     axis="noise_std",
 )

@@ -4,6 +4,6 @@ from experiments.plan import Experiment, grid
 
 EXPERIMENT = Experiment(
     title="Performance under increasing sample sizes",
-    settings=grid(n=[100, 200, 400, 800, 1200, 2000]),
+    settings=grid(n=[100, 200, 400, 800, 2000]),
     axis="n",
 )

@@ -35,11 +35,12 @@ def check_number(
     above: float | None = None,
     at_least: float | None = None,
     below: float | None = None,
+    at_most: float | None = None,
     whole: bool = False,
     suggestion: object,
 ) -> None:
     """Raise `InputError` unless `value` is a (whole) number within the given bounds."""
-    bounds = {"above": above, "at least": at_least, "below": below}
+    bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
     allowed = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
     is_number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
     number = float(value) if is_number else math.nan  # type: ignore[arg-type]
@@ -48,6 +49,7 @@ def check_number(
         and (above is None or number > above)
         and (at_least is None or number >= at_least)
         and (below is None or number < below)
+        and (at_most is None or number <= at_most)
     )
     if not within:
         expected = f"{'a whole number' if whole else 'a number'} {allowed}".strip()

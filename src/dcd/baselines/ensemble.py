@@ -35,7 +35,7 @@ def combine_pvalues(pvalues: FloatArray, *, stable_index: float = 2.0) -> float:
 
 def _stable_law(index: float) -> stats.rv_continuous:
     """The law itself in the two cases with a closed form, SciPy's quadrature (slow) in the others."""
-    check_number("stable_index", index, above=0, suggestion=2.0)
+    check_number("stable_index", index, above=0, at_most=2, suggestion=2.0)
     closed_forms = {1.0: stats.cauchy, 2.0: stats.norm}
     return closed_forms.get(index) or stats.levy_stable(index, 0.0)
 

@@ -1,0 +1,214 @@
+"""Every adapter on a problem with a known answer, and on input it cannot take."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dcd
+from dcd.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
+from dcd.baselines.isolation import read_for_baselines
+from dcd.baselines.worker import solve
+
+NAMES = ["a", "b", "c", "e"]
+# a -> c <- b, c -> e: every edge has a direction that data can tell.
+TRUTH = dcd.CPDAG.from_dag(NAMES, [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+
+
+def linear(rng, n=1000):
+    noise = rng.uniform(-1.7, 1.7, size=(4, n))
+    a, b = noise[:2]
+    c = a - b + noise[2]
+    return a, b, c, 0.7 * c + noise[3]
+
+
+def nonlinear(rng, n=1000):
+    a, b = rng.standard_normal((2, n))
+    c = 2 * np.sin(1.5 * a) - b**2 + 0.5 * rng.standard_normal(n)
+    return a, b, c, 3 * np.tanh(c) + 0.5 * rng.standard_normal(n)
+
+
+def categories(rng, n=1500):
+    def often(state):
+        return np.where(rng.random(n) < 0.2, rng.integers(0, 3, n), state)
+
+    a, b = rng.integers(0, 2, size=(2, n))
+    c = often(a + b)
+    return a, b, c, often(c)
+
+
+def table(kind, seed):
+    columns = kind(np.random.default_rng(seed))
+    return pd.DataFrame(np.column_stack(columns).astype(float), columns=NAMES)
+
+
+# method: data, options, seeds
+KNOWN = {
+    "dcd": (linear, {"alpha": 0.001}, 3),
+    "pc-fisherz": (linear, {"alpha": 0.001}, 3),
+    "pc-e-fisherz": (linear, {"alpha": 0.001}, 3),
+    "pc-kcit": (linear, {"alpha": 0.001}, 3),
+    "pc-e-kcit": (linear, {"alpha": 0.001}, 3),
+    "ges": (linear, {}, 3),
+    "icalingam": (linear, {}, 3),
+    "directlingam": (linear, {}, 3),
+    "notears": (linear, {"standardise": False}, 3),
+    "golem": (linear, {"iterations": 3000}, 1),
+    "grandag": (nonlinear, {"iterations": 4000}, 1),
+    "pc-gsq": (categories, {"alpha": 0.001}, 3),
+    "ges-bdeu": (categories, {}, 3),
+}
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as worker:
+        yield worker
+
+
+def test_every_method_is_tried():
+    assert set(KNOWN) == set(METHODS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_known_answer(method, worker):
+    kind, options, n_seeds = KNOWN[method]
+    for seed in range(n_seeds):
+        dataset = read_for_baselines(table(kind, seed))
+        outcome = worker.solve(method, dataset, seed=seed, time_limit=300, options=options)
+        assert outcome.status == "ok", outcome.reason
+        assert outcome.cpdag == TRUTH
+        assert outcome.seconds > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bad_tables_are_refused_by_name_before_any_work(method):
+    good = table(linear, 0)
+    for column, bad in {"b": np.nan, "c": 1.0, "e": good["a"] - 2 * good["b"]}.items():
+        with pytest.raises(dcd.InputError, match=f"'{column}'"):
+            dcd.baselines.run(method, good.assign(**{column: bad}))
+
+
+@pytest.mark.parametrize("method", ["pc-fisherz", "pc-e-fisherz", "ges"])
+def test_more_variables_than_rows_bear_are_refused(method):
+    values = np.random.default_rng(0).standard_normal((14, 12))
+    with pytest.raises(dcd.InputError, match="rows"):
+        dcd.baselines.run(method, values)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_unknown_option_is_named(method, worker):
+    with pytest.raises(dcd.InputError, match="alhpa"):
+        worker.solve(method, read_for_baselines(table(linear, 0)), options={"alhpa": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("dcd", {"alpha": 2}),
+        ("pc-fisherz", {"alpha": 2}),
+        ("pc-gsq", {"alpha": 0}),
+        ("pc-e-kcit", {"stable_index": -1}),
+        ("notears", {"threshold": -1}),
+        ("golem", {"iterations": 0}),
+        ("grandag", {"iterations": 0.5}),
+    ],
+)
+def test_a_bad_option_is_named(method, options, worker):
+    with pytest.raises(dcd.InputError, match=next(iter(options))):
+        worker.solve(method, read_for_baselines(table(linear, 0)), options=options)
+
+
+def test_unknown_methods_and_limits_are_named():
+    with pytest.raises(dcd.InputError, match="'pc-fisherz'"):
+        dcd.baselines.run("pc", table(linear, 0))
+    with pytest.raises(dcd.InputError, match="time_limit"):
+        dcd.baselines.run("ges", table(linear, 0), time_limit=0)
+    with pytest.raises(dcd.InputError, match="random_state"):
+        dcd.baselines.run("ges", table(linear, 0), random_state=-1)
+
+
+def test_a_missing_library_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda module: None)
+    assert not installed("golem")
+    assert installed("dcd")
+    with pytest.raises(MissingLibraryError, match=r"pip install 'dcd\[gcastle\]'"):
+        dcd.baselines.run("golem", table(linear, 0))
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
+    dataset = read_for_baselines(table(linear, 0))
+    started = time.perf_counter()
+    outcome = worker.solve("golem", dataset, time_limit=1.0, options={"iterations": 10**7})
+    assert outcome.status == "timeout"
+    assert "1 s" in outcome.reason
+    assert time.perf_counter() - started < 30
+    assert worker.solve("ges", dataset).cpdag == TRUTH
+    with pytest.raises(BaselineError, match="stopped after 0.5 s"):
+        dcd.baselines.run("golem", table(linear, 0), time_limit=0.5)
+
+
+def test_a_process_that_dies_is_a_failure_with_a_reason(worker):
+    dataset = read_for_baselines(table(linear, 0))
+    worker.solve("ges", dataset)
+    killer = threading.Timer(0.5, lambda: os.killpg(worker._process.pid, signal.SIGKILL))
+    killer.start()
+    outcome = worker.solve("golem", dataset, options={"iterations": 10**7})
+    assert outcome.status == "failed"
+    assert "died" in outcome.reason
+    assert worker.solve("ges", dataset).status == "ok"
+
+
+def test_an_error_within_a_library_is_a_failure_with_its_message(monkeypatch):
+    def adapter(values, *, seed):
+        raise RuntimeError("no convergence")
+
+    monkeypatch.setattr(registry.Method, "load", lambda self: adapter)
+    answer = solve({"method": "ges", "seed": 0, "options": {}}, np.zeros((10, 2)))
+    assert answer == {"status": "failed", "reason": "RuntimeError: no convergence"}
+
+
+def test_nothing_of_a_library_is_left_behind():
+    state = np.random.get_state()[1].copy()
+    dcd.baselines.run("icalingam", table(linear, 0))
+    assert "castle" not in sys.modules
+    assert np.array_equal(np.random.get_state()[1], state)
+
+
+def test_names_come_back_and_any_table_goes():
+    frame = table(linear, 0).rename(columns={"a": "<b>", "e": "e e"})
+    assert dcd.baselines.run("ges", frame).names == ("<b>", "b", "c", "e e")
+    assert dcd.baselines.run("ges", frame.to_numpy()).names == ("x0", "x1", "x2", "x3")
+
+
+def test_the_seed_decides(worker):
+    dataset = read_for_baselines(table(nonlinear, 0))
+    options = {"iterations": 20}
+    graphs = [worker.solve("grandag", dataset, seed=seed, options=options).cpdag for seed in (0, 0)]
+    assert graphs[0] == graphs[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_pc_with_our_kernel_test_is_pc_with_causal_learns(seed, worker):
+    rng = np.random.default_rng(seed)
+    values = dcd.simulate.sample(dcd.simulate.random_dag(6, random_state=rng), 200, random_state=rng)
+    dataset = read_for_baselines(values)
+    ours, theirs = (
+        worker.solve("pc-kcit", dataset, options={"original": original}) for original in (False, True)
+    )
+    assert ours.cpdag == theirs.cpdag
+
+
+def test_marks_of_causal_learn():
+    causal_learn = pytest.importorskip("dcd.baselines.causal_learn")
+    # 0 -> 1, 1 - 2, 0 <-> 2 in causal-learn's encoding: the mark stands at the row.
+    graph = np.array([[0, -1, 1], [1, 0, -1], [1, -1, 0]])
+    expected = [[0, 1, 1], [0, 0, 1], [1, 1, 0]]
+    assert causal_learn._from_causal_learn(graph).tolist() == expected
