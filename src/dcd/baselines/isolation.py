@@ -133,7 +133,10 @@ class Worker:
         return _read_answer(answer, dataset.names)
 
     def _ask(self, task: dict[str, Any], dataset: Dataset, time_limit: float | None) -> dict[str, Any]:
-        """Send a task and wait for the answer, or kill the process when the time is up."""
+        """Send a task and wait for the answer, or kill the process when the time is up.
+
+        The time counts from when the library is loaded.
+        """
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -143,17 +146,18 @@ class Worker:
             overtime.set()
             _kill(process)
 
-        timer = threading.Timer(time_limit, stop) if time_limit is not None else None
-        if timer is not None:
-            timer.start()
+        timer = threading.Timer(time_limit or threading.TIMEOUT_MAX, stop)
+        timer.daemon = True
         try:
             send(process.stdin, task, dataset.values)
             received = receive(process.stdout)
+            if received is not None:
+                timer.start()
+                received = receive(process.stdout)
         except BrokenPipeError:
             received = None
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
         if received is None or overtime.is_set() or received[0].pop("used_up", False):
             self.close()
         if overtime.is_set():

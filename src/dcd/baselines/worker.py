@@ -35,6 +35,7 @@ def main() -> None:
         message, values = task
         assert values is not None
         METHODS[message["method"]].load()  # before the fork, so that the next one has it too
+        send(answers, {"status": "loaded"})
         if _CAN_FORK:
             _solve_in_fork(message, values, tasks, answers)
         else:
