@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast check format benchmark clean
+JOBS ?= 2
+EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks
+
+.PHONY: demo test test-fast check format benchmark $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -26,6 +29,11 @@ benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
 
+# A table or figure of the paper: goes on where it stopped, then writes experiments/results.
+$(EXPERIMENTS): .venv/experiments
+	$(BIN)/python -m experiments run $@ --jobs $(JOBS)
+	$(BIN)/python -m experiments show $@
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
@@ -34,7 +42,7 @@ benchmark: .venv/benchmark
 	$(BIN)/python -m pip install --quiet --editable ".[plot,networkx]"
 	touch $@
 
-.venv/test .venv/check .venv/benchmark: .venv/%: .venv/demo
+.venv/test .venv/check .venv/benchmark .venv/experiments: .venv/%: .venv/demo
 	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 

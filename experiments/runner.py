@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 import dcd
 from dcd.baselines import METHODS, MissingLibraryError, Outcome, Worker
-from dcd.baselines.isolation import read_for_baselines
+from dcd.baselines.isolation import read_for
 from experiments.forecast import Forecast
 from experiments.plan import Task
 from experiments.settings import Problem
@@ -103,7 +103,7 @@ def run_task(task: Task, worker: Worker, time_limit: float) -> Row:
     """One row: what the method found on one data set, or why it found nothing."""
     problem = task.setting.draw(task.seed)
     try:
-        dataset = read_for_baselines(problem.table)
+        dataset = read_for(task.method, problem.table)
         outcome = worker.solve(task.method, dataset, seed=task.seed, time_limit=time_limit)
     except (dcd.InputError, MissingLibraryError) as error:
         return _row(task, "refused", str(error))

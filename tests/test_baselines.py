@@ -12,7 +12,7 @@ import pytest
 
 import dcd
 from dcd.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
-from dcd.baselines.isolation import read_for_baselines
+from dcd.baselines.isolation import read_for
 from dcd.baselines.worker import solve
 
 NAMES = ["a", "b", "c", "e"]
@@ -80,7 +80,7 @@ def test_every_method_is_tried():
 def test_known_answer(method, worker):
     kind, options, n_seeds = KNOWN[method]
     for seed in range(n_seeds):
-        dataset = read_for_baselines(table(kind, seed))
+        dataset = read_for(method, table(kind, seed))
         outcome = worker.solve(method, dataset, seed=seed, time_limit=300, options=options)
         assert outcome.status == "ok", outcome.reason
         assert outcome.cpdag == TRUTH
@@ -90,9 +90,21 @@ def test_known_answer(method, worker):
 @pytest.mark.parametrize("method", METHODS)
 def test_bad_tables_are_refused_by_name_before_any_work(method):
     good = table(linear, 0)
-    for column, bad in {"b": np.nan, "c": 1.0, "e": good["a"] - 2 * good["b"]}.items():
+    for column, bad in {"b": np.nan, "c": 1.0, "e": 2 * good["b"] - 1}.items():
         with pytest.raises(dcd.InputError, match=f"'{column}'"):
             dcd.baselines.run(method, good.assign(**{column: bad}))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_linear_combinations_are_refused_or_coped_with(method, worker):
+    """A sum of two columns, as in the network asia: kernels and tables of counts do not mind."""
+    frame = table(categories, 0)
+    frame["e"] = frame["a"] + frame["b"]
+    if METHODS[method].combinations:
+        assert worker.solve(method, read_for(method, frame)).status == "ok"
+    else:
+        with pytest.raises(dcd.InputError, match="linear combination"):
+            dcd.baselines.run(method, frame)
 
 
 @pytest.mark.parametrize("method", ["pc-fisherz", "pc-e-fisherz", "ges"])
@@ -105,7 +117,7 @@ def test_more_variables_than_rows_bear_are_refused(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_unknown_option_is_named(method, worker):
     with pytest.raises(dcd.InputError, match="alhpa"):
-        worker.solve(method, read_for_baselines(table(linear, 0)), options={"alhpa": 0.1})
+        worker.solve(method, read_for("ges", table(linear, 0)), options={"alhpa": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -122,7 +134,7 @@ def test_an_unknown_option_is_named(method, worker):
 )
 def test_a_bad_option_is_named(method, options, worker):
     with pytest.raises(dcd.InputError, match=next(iter(options))):
-        worker.solve(method, read_for_baselines(table(linear, 0)), options=options)
+        worker.solve(method, read_for("ges", table(linear, 0)), options=options)
 
 
 def test_unknown_methods_and_limits_are_named():
@@ -143,7 +155,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch):
 
 
 def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
-    dataset = read_for_baselines(table(linear, 0))
+    dataset = read_for("ges", table(linear, 0))
     started = time.perf_counter()
     outcome = worker.solve("golem", dataset, time_limit=1.0, options={"iterations": 10**7})
     assert outcome.status == "timeout"
@@ -155,7 +167,7 @@ def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
 
 
 def test_a_process_that_dies_is_a_failure_with_a_reason(worker):
-    dataset = read_for_baselines(table(linear, 0))
+    dataset = read_for("ges", table(linear, 0))
     worker.solve("ges", dataset)
     killer = threading.Timer(0.5, lambda: os.killpg(worker._process.pid, signal.SIGKILL))
     killer.start()
@@ -186,7 +198,7 @@ def test_names_come_back_and_any_table_goes():
 
 
 def test_the_seed_decides(worker):
-    dataset = read_for_baselines(table(nonlinear, 0))
+    dataset = read_for("ges", table(nonlinear, 0))
     options = {"iterations": 20}
     graphs = [worker.solve("grandag", dataset, seed=seed, options=options).cpdag for seed in (0, 0)]
     assert graphs[0] == graphs[1]
@@ -197,7 +209,7 @@ def test_the_seed_decides(worker):
 def test_pc_with_our_kernel_test_is_pc_with_causal_learns(seed, worker):
     rng = np.random.default_rng(seed)
     values = dcd.simulate.sample(dcd.simulate.random_dag(6, random_state=rng), 200, random_state=rng)
-    dataset = read_for_baselines(values)
+    dataset = read_for("pc-kcit", values)
     ours, theirs = (
         worker.solve("pc-kcit", dataset, options={"original": original}) for original in (False, True)
     )

@@ -60,11 +60,12 @@ class Dataset:
         raise InputError(f"column {column!r}", "is not in the table", suggest(column, self.names))
 
 
-def read_table(table: Any, target: Any = None) -> Dataset:
+def read_table(table: Any, target: Any = None, *, combinations: bool = False) -> Dataset:
     """Read and check a NumPy array or a pandas, polars, pyarrow (or any narwhals) table.
 
     Names become text. A separate `target` (one value for each row) becomes the last column, named "y" or by
-    the name it brings along.
+    the name it brings along. Columns that are linear combinations of others are refused unless
+    `combinations` allows them.
 
     Raises
     ------
@@ -77,7 +78,10 @@ def read_table(table: Any, target: Any = None) -> Dataset:
         values, names = _append_target(values, names, target)
     _check_finite(values, names)
     _check_varying(values, names)
-    _check_distinct(values, names)
+    correlation = _correlation(values)
+    _check_copies(correlation, names)
+    if not combinations and len(values) > len(names):
+        _check_combinations(correlation, names)
     if len(values) < FEW_ROWS:
         warnings.warn(
             f"Only {len(values)} rows: after weighting, little more than the strongest relations can show.",
@@ -267,12 +271,15 @@ def _check_varying(values: FloatArray, names: Sequence[str]) -> None:
         )
 
 
-def _check_distinct(values: FloatArray, names: Sequence[str]) -> None:
-    """Refuse copies and linear combinations of other columns, to a part in a million: they carry no noise."""
+def _correlation(values: FloatArray) -> FloatArray:
     centred = values - values.mean(axis=0)
     scaled = centred / np.abs(centred).max(axis=0)
     scaled /= np.sqrt(np.square(scaled).sum(axis=0))
-    correlation = scaled.T @ scaled
+    return scaled.T @ scaled
+
+
+def _check_copies(correlation: FloatArray, names: Sequence[str]) -> None:
+    """Refuse copies of other columns, to a part in a million: they carry no noise."""
     copies = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
     if len(copies):
         more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
@@ -281,8 +288,12 @@ def _check_distinct(values: FloatArray, names: Sequence[str]) -> None:
             f"one is a copy of the other, up to shift and scale and a part in a million{more}",
             "Drop one of the two.",
         )
+
+
+def _check_combinations(correlation: FloatArray, names: Sequence[str]) -> None:
+    """Refuse linear combinations of other columns, to a part in a million."""
     smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
-    if smallest < 1e-12 and len(values) > len(names):
+    if smallest < 1e-12:
         involved = np.flatnonzero(np.abs(combination) > 1e-5).tolist()
         raise InputError(
             _columns([names[index] for index in involved]),

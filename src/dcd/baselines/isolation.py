@@ -82,9 +82,8 @@ def run(
     BaselineError
         if the method failed or took too long.
     """
-    find_method(method)
+    dataset = read_for(method, table)
     check_number("random_state", random_state, at_least=0, whole=True, suggestion=0)
-    dataset = read_for_baselines(table)
     with Worker() as worker:
         outcome = worker.solve(method, dataset, seed=random_state, time_limit=time_limit, options=options)
     if outcome.cpdag is None:
@@ -92,11 +91,13 @@ def run(
     return outcome.cpdag
 
 
-def read_for_baselines(table: Any) -> Dataset:
-    """The checked table; the warning about few rows speaks of weighting and is left to `DCD`."""
+def read_for(method: str, table: Any) -> Dataset:
+    """The table, checked for what a method can take."""
+    combinations = find_method(method).combinations
     with warnings.catch_warnings():
+        # It speaks of weighting, and `DCD` gives it itself.
         warnings.simplefilter("ignore", SmallSampleWarning)
-        return read_table(table)
+        return read_table(table, combinations=combinations)
 
 
 class Worker:

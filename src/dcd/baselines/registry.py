@@ -31,6 +31,7 @@ class Method:
     extra : the extra of this package that installs what it needs, if any.
     cost : "low" for seconds a fit, "kernel" for kernel matrices, "network" for a neural network.
     discrete : made for columns of categories rather than for measurements.
+    combinations : copes with columns that are linear combinations of others.
     """
 
     label: str
@@ -39,6 +40,7 @@ class Method:
     extra: str | None = None
     cost: Cost = "low"
     discrete: bool = False
+    combinations: bool = False
 
     def load(self) -> Adapter:
         """The adapter function; this is what imports the outside library."""
@@ -47,7 +49,9 @@ class Method:
 
 
 def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool = False) -> Method:
-    return Method(label, "dcd.baselines.causal_learn", function, "causal-learn", cost, discrete)
+    combinations = discrete or cost == "kernel"  # the others invert covariances
+    module = "dcd.baselines.causal_learn"
+    return Method(label, module, function, "causal-learn", cost, discrete, combinations)
 
 
 def _gcastle(label: str, function: str, cost: Cost = "low") -> Method:
