@@ -1,12 +1,19 @@
 """The code blocks of the README run as they stand, one after the other."""
 
 import re
+import sys
+import types
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import dcd
+from dcd.baselines.worker import solve
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+EXPERIMENTS = ROOT / "experiments" / "README.md"
 
 
 def python_blocks(path):
@@ -27,7 +34,30 @@ def test_the_readme_runs(capsys, monkeypatch, tmp_path):
     assert (tmp_path / "graph.png").exists()
 
 
-@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_the_example_of_a_new_method_runs(monkeypatch):
+    """experiments/README.md: a file and a name, and a config."""
+    method, entry, config = python_blocks(EXPERIMENTS)
+    assert len(method.strip().splitlines()) <= 10
+    module = types.ModuleType("dcd.baselines.mine")
+    exec(compile(method, "mine.py", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    name, entry = eval(f"[*{{{entry}}}.items()][0]", {"Method": dcd.baselines.Method})
+    monkeypatch.setitem(dcd.baselines.METHODS, name, entry)
+    table = np.random.default_rng(0).standard_normal((100, 3)).cumsum(axis=1)
+    answer = solve({"method": name, "seed": 0, "options": {"threshold": 0.2}}, table)
+    assert answer["status"] == "ok"
+    assert np.sum(answer["adjacency"]) > 0
+
+    namespace = {}
+    exec(compile(config, "config.py", "exec"), namespace)
+    assert len(namespace["EXPERIMENT"].settings) == 4
+
+
+@pytest.mark.parametrize(
+    "page",
+    [README, EXPERIMENTS, *sorted((ROOT / "docs").glob("*.md"))],
+    ids=lambda page: f"{page.parent.name}-{page.stem}",
+)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
     assert all((page.parent / link).exists() for link in links if "://" not in link), links
