@@ -88,6 +88,7 @@ def tasks(
         (setting, method): experiment.n_graphs(setting, method, graphs)
         for setting in experiment.settings
         for method in chosen
+        if setting.discrete or not METHODS[method].discrete
     }
     for index in range(max(counts.values(), default=0)):
         for (setting, method), count in counts.items():
