@@ -33,7 +33,7 @@ _STYLES = {
     "directlingam": ("#CC79A7", "d", "--"),
 }
 _PLAIN = ("#777777", ".", ":")
-_AXES = {"noise_std": "standard deviation of the noise (signal: 1)", "n": "sample size"}
+_AXES = {"noise_std": "noise level (signal: 1)", "n": "sample size"}
 
 
 def draw(experiment: Experiment, cells: Sequence[Cell], target: Path, *, all_methods: bool = False) -> None:
@@ -41,7 +41,8 @@ def draw(experiment: Experiment, cells: Sequence[Cell], target: Path, *, all_met
     methods = [
         method
         for method in experiment.methods
-        if (all_methods or method not in OMITTED) and any(cell.method == method for cell in cells)
+        if (all_methods or method not in OMITTED)
+        and any(cell.method == method and cell.ours for cell in cells)
     ]
     shown = [cell for cell in cells if cell.method in methods and cell.ours]
     # Text stays text, and nothing depends on the day: the same rows make the same file.
@@ -61,12 +62,11 @@ def _lines(experiment: Experiment, methods: Sequence[str], cells: Sequence[Cell]
             colour, marker, dash = _STYLES.get(method, _PLAIN)
             width, order = (2.6, 3) if method == "dcd" else (1.4, 2)
             y = [cell.ours[metric].mean for cell in own]
-            axes.plot(
-                x, y, dash, color=colour, marker=marker, lw=width, zorder=order, label=METHODS[method].label
-            )
+            label = _label(method, cells)
+            axes.plot(x, y, dash, color=colour, marker=marker, lw=width, zorder=order, label=label)
         _finish(axes, _AXES[experiment.axis], name, better="lower" if metric == "shd_c" else "higher")
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
@@ -87,16 +87,24 @@ def _bars(experiment: Experiment, methods: Sequence[str], cells: Sequence[Cell])
             hatch="///" if "--" in _STYLES.get(method, _PLAIN)[2] else None,
             edgecolor="white",
             error_kw={"elinewidth": 1, "ecolor": "#444444"},
-            label=METHODS[method].label,
+            label=_label(method, cells),
         )
     short = {"scale-free": "SF", "erdos-renyi": "ER"}
     axes.set_xticks(
         range(len(experiment.settings)),
         [f"{short[setting.graph]}, degree {setting.degree}" for setting in experiment.settings],  # type: ignore[union-attr]
     )
+    axes.set_xlim(-0.55, len(experiment.settings) - 0.45)
     _finish(axes, "", "SHD$_c$", better="lower")
-    figure.legend(loc="outside lower center", ncols=min(len(methods), 6), frameon=False)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _label(method: str, cells: Sequence[Cell]) -> str:
+    """The method's name, and the number of graphs where it is smaller than that of others."""
+    fewest = min(cell.count for cell in cells if cell.method == method)
+    few = fewest < max(cell.count for cell in cells)
+    return METHODS[method].label + (f", {fewest} graphs" if few else "")
 
 
 def _finish(axes: Axes, x_name: str, y_name: str, *, better: str) -> None:
