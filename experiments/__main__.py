@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from dcd.baselines import METHODS
 from dcd.validation import InputError, check_choice, check_number
 from experiments.plan import experiment_names, load_experiment, tasks
 from experiments.runner import run_tasks
@@ -18,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.action(options)
-    except InputError as error:
+    except (InputError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader has seen enough
@@ -63,9 +62,10 @@ def _run(options: argparse.Namespace) -> None:
     if options.time_limit is not None:
         check_number("--time-limit", options.time_limit, above=0, suggestion=600)
     methods = options.methods.split(",") if options.methods else None
-    for method in methods or ():
-        check_choice("--methods", method, tuple(METHODS))
     experiments = {name: load_experiment(name) for name in options.names}
+    for method in methods or ():
+        for experiment in experiments.values():
+            check_choice("--methods", method, experiment.methods)
     for name, experiment in experiments.items():
         run_tasks(
             name,

@@ -38,12 +38,9 @@ _AXES = {"noise_std": "noise level (signal: 1)", "n": "sample size"}
 
 def draw(experiment: Experiment, cells: Sequence[Cell], target: Path, *, all_methods: bool = False) -> None:
     """Write the figure of an experiment as SVG and PNG."""
-    methods = [
-        method
-        for method in experiment.methods
-        if (all_methods or method not in OMITTED)
-        and any(cell.method == method and cell.ours for cell in cells)
-    ]
+    there = {cell.method for cell in cells if cell.ours}
+    omitted = () if all_methods or there <= set(OMITTED) else OMITTED
+    methods = [method for method in experiment.methods if method in there and method not in omitted]
     shown = [cell for cell in cells if cell.method in methods and cell.ours]
     # Text stays text, and nothing depends on the day: the same rows make the same file.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": experiment.title}):
@@ -64,7 +61,12 @@ def _lines(experiment: Experiment, methods: Sequence[str], cells: Sequence[Cell]
             y = [cell.ours[metric].mean for cell in own]
             label = _label(method, cells)
             axes.plot(x, y, dash, color=colour, marker=marker, lw=width, zorder=order, label=label)
-        _finish(axes, _AXES[experiment.axis], name, better="lower" if metric == "shd_c" else "higher")
+        _finish(
+            axes,
+            _AXES.get(experiment.axis, experiment.axis),
+            name,
+            better="lower" if metric == "shd_c" else "higher",
+        )
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure

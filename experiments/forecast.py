@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from experiments.plan import Task
-from experiments.store import setting_key
+from experiments.store import SETTING_FIELDS, setting_key
 
 _Cell = tuple[object, ...]
 
@@ -27,6 +27,8 @@ class Forecast:
         self.seconds: dict[_Cell, list[float]] = defaultdict(list)
         for row in known:
             if row["seconds"]:
+                setting = tuple(row[name] for name in SETTING_FIELDS)
+                self.seconds[(setting, row["method"])].append(float(row["seconds"]))
                 self.seconds[(row["method"],)].append(float(row["seconds"]))
 
     def finished(self, task: Task, seconds: float) -> None:

@@ -43,6 +43,13 @@ class Experiment:
     graphs: dict[str, tuple[int, int]] | None = None
     time_limit: float = 3600.0
 
+    def __post_init__(self) -> None:
+        if self.axis is not None and not all(hasattr(setting, self.axis) for setting in self.settings):
+            raise InputError("parameter 'axis'", f"{self.axis!r} is no field of the settings", "Try 'n'.")
+        unknown = set(self.methods) - set(METHODS)
+        if unknown:
+            raise InputError("parameter 'methods'", f"{sorted(unknown)} are no methods", "See METHODS.")
+
     def n_graphs(self, setting: Setting, method: str, wanted: int | None = None) -> int:
         """How many graphs (or samples) of a setting a method gets: `wanted`, or what the config says."""
         small, large = (self.graphs or _GRAPHS)[METHODS[method].cost]

@@ -17,14 +17,13 @@ from typing import Any
 from tqdm import tqdm
 
 import dcd
-from dcd.baselines import METHODS, MissingLibraryError, Outcome, Worker
-from dcd.baselines.isolation import read_for
+from dcd.baselines import METHODS, Outcome, Worker
+from dcd.baselines.registry import find_method
 from experiments.forecast import Forecast
 from experiments.plan import Task
 from experiments.settings import Problem
 from experiments.store import RESULTS, appending, key_of, path_of, read_rows, setting_values
 
-_PACKAGES = {None: (), "causal-learn": ("causal-learn",), "gcastle": ("gcastle", "torch")}
 Row = dict[str, Any]
 
 
@@ -38,6 +37,8 @@ def run_tasks(
     folder: Path = RESULTS,
 ) -> int:
     """Run what is missing and return how many rows were written."""
+    for method in {task.method for task in tasks}:
+        find_method(method)  # a missing library stops the run here, not in the middle
     known = read_rows(folder)
     finished = {key for key, row in known.items() if row["status"] == "ok" or not retry}
     missing = [task for task in tasks if key_of(task) not in finished]
@@ -59,21 +60,24 @@ def run_tasks(
 def _rows_of(
     tasks: Sequence[Task], jobs: int, time_limit: float
 ) -> Iterator[Iterator[tuple[Task, Row, float]]]:
-    """Rows in the order in which they are done, from `jobs` threads with a worker process each.
+    """Rows in the order in which they are done, from `jobs` threads.
 
-    Leaving the block, also by an interrupt, stops the workers.
+    Each thread has a worker for every outside library, so that the peak memory of a fit does not depend on
+    what was loaded for others before. Leaving the block, also by an interrupt, stops the workers.
     """
     waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[Task, Row, float] | BaseException] = queue.SimpleQueue()
-    workers = [Worker() for _ in range(jobs)]
+    extras = {METHODS[task.method].extra for task in tasks}
+    workers = [{extra: Worker() for extra in extras} for _ in range(jobs)]
     stopping = threading.Event()
     for task in tasks:
         waiting.put(task)
 
-    def serve(worker: Worker) -> None:
+    def serve(own: dict[str | None, Worker]) -> None:
         try:
             while not stopping.is_set():
                 task = waiting.get_nowait()
+                worker = own[METHODS[task.method].extra]
                 started = time.perf_counter()
                 done.put((task, run_task(task, worker, time_limit), time.perf_counter() - started))
         except queue.Empty:
@@ -88,14 +92,14 @@ def _rows_of(
                 raise result
             yield result
 
-    threads = [threading.Thread(target=serve, args=[worker], daemon=True) for worker in workers]
+    threads = [threading.Thread(target=serve, args=[own], daemon=True) for own in workers]
     for thread in threads:
         thread.start()
     try:
         yield results()
     finally:
         stopping.set()
-        for worker in workers:
+        for worker in (worker for own in workers for worker in own.values()):
             worker.close()
 
 
@@ -103,9 +107,8 @@ def run_task(task: Task, worker: Worker, time_limit: float) -> Row:
     """One row: what the method found on one data set, or why it found nothing."""
     problem = task.setting.draw(task.seed)
     try:
-        dataset = read_for(task.method, problem.table)
-        outcome = worker.solve(task.method, dataset, seed=task.seed, time_limit=time_limit)
-    except (dcd.InputError, MissingLibraryError) as error:
+        outcome = worker.solve(task.method, problem.table, seed=task.seed, time_limit=time_limit)
+    except dcd.InputError as error:
         return _row(task, "refused", str(error))
     return {**_row(task, outcome.status, outcome.reason), **_measured(problem, outcome)}
 
@@ -117,7 +120,7 @@ def _row(task: Task, status: str, reason: str) -> Row:
         "seed": task.seed,
         "status": status,
         "reason": " ".join(reason.split()),
-        "versions": _versions(METHODS[task.method].extra),
+        "versions": _versions(task.method),
         "commit": _commit(),
     }
 
@@ -137,8 +140,8 @@ def _measured(problem: Problem, outcome: Outcome) -> Row:
 
 
 @cache
-def _versions(extra: str | None) -> str:
-    packages = ("numpy", "scipy", *_PACKAGES[extra])
+def _versions(method: str) -> str:
+    packages = ("numpy", "scipy", *METHODS[method].packages)
     return "; ".join([f"dcd {dcd.__version__}", *(f"{package} {version(package)}" for package in packages)])
 
 

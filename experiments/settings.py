@@ -42,6 +42,9 @@ class Simulated:
     discrete: ClassVar[bool] = False
     max_draws: ClassVar[int | None] = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise_std", float(self.noise_std))  # 2 and 2.0 are one setting
+
     def draw(self, seed: int) -> Problem:
         """Graph and data from one generator."""
         rng = np.random.default_rng(seed)

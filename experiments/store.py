@@ -37,6 +37,8 @@ COLUMNS = (
     *("status", "reason", *SCORES, "n_edges", "contradictory", "seconds", "peak_mb", "versions", "commit"),
 )
 
+_HEADER = ",".join(COLUMNS)
+
 Key = tuple[str, ...]
 
 
@@ -64,12 +66,16 @@ def path_of(experiment: str, folder: Path = RESULTS) -> Path:
 def read_rows(folder: Path = RESULTS) -> dict[Key, dict[str, str]]:
     """The rows of all experiments by key; settings that two experiments share are run once.
 
-    Of two rows with one key (a failure that was tried again) the later one counts.
+    Of two rows with one key (a failure that was tried again) the one with a graph counts.
     """
     rows: dict[Key, dict[str, str]] = {}
     for path in sorted(folder.glob("*.csv")):
-        for row in csv.DictReader(io.StringIO(_whole_lines(path))):
-            rows[tuple(row[name] for name in KEY_FIELDS)] = row
+        text = _whole_lines(path)
+        _check_header(text, path)
+        for row in csv.DictReader(io.StringIO(text)):
+            key = tuple(row[name] for name in KEY_FIELDS)
+            if key not in rows or rows[key]["status"] != "ok":
+                rows[key] = row
     return rows
 
 
@@ -103,14 +109,19 @@ def appending(path: Path) -> Iterator[Appender]:
     with path.open("ab") as file:
         _lock(file, path)
         text = _whole_lines(path)
-        if not text:
-            text = ",".join(COLUMNS) + "\n"
-            file.write(text.encode())
-            file.flush()
-        elif text.splitlines()[0] != ",".join(COLUMNS):
-            raise InputError(f"file {path.name}", "has other columns than rows have now", "Move it away.")
+        _check_header(text, path)
         file.truncate(len(text.encode()))
+        if not text:
+            file.write(_HEADER.encode() + b"\n")
+            file.flush()
         yield Appender(file)
+
+
+def _check_header(text: str, path: Path) -> None:
+    if text and text.splitlines()[0] != _HEADER:
+        raise InputError(
+            f"file {path.name}", "has other columns than rows have now", f"Move it out of {path.parent}."
+        )
 
 
 def _lock(file: BinaryIO, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
@@ -34,7 +35,9 @@ class Spread:
 
     def difference(self, other: Spread) -> float:
         """How far this mean is above the other, in standard errors of the difference."""
-        return (self.mean - other.mean) / np.hypot(self.standard_error, other.standard_error)
+        gap = self.mean - other.mean
+        error = np.hypot(self.standard_error, other.standard_error)
+        return float(gap / error) if error != 0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from experiments.settings import Network, Setting
 from experiments.summary import METRICS, Cell, Spread
 
 _NAMES = {"shd_c": "SHD_c", "precision": "precision", "recall": "recall", "f1": "F1"}
+_ENOUGH = 10
 _NONE = "\N{EN DASH}"
 _WORDS = {"noise_std": "noise", "noise_in_mechanism": "noise within the mechanism", "network": ""}
 
@@ -42,20 +43,22 @@ def tables_of(experiment: Experiment, cells: Sequence[Cell]) -> list[Table]:
 
 
 def agreement(cells: Sequence[Cell]) -> str:
-    """How many numbers of the paper ours are within two standard errors of, without DCD's own."""
+    """How many numbers of the paper ours are within two standard errors of, without DCD's own.
+
+    The standard error of fewer than ten graphs is too uncertain to judge by.
+    """
     distances = [
         abs(cell.ours[metric].difference(cell.paper[metric]))
         for cell in cells
-        if cell.method != "dcd" and cell.ours
+        if cell.method != "dcd" and cell.count >= _ENOUGH
         for metric in cell.paper
     ]
-    known = [distance for distance in distances if math.isfinite(distance)]
-    if not known:
+    if not distances:
         return ""
-    near = sum(distance <= 2 for distance in known)
+    near = sum(distance <= 2 for distance in distances)
     return (
-        f"Of the paper's numbers for other methods, {near} of {len(known)} ({near / len(known):.0%}) are "
-        f"within two standard errors of ours."
+        f"Of the paper's numbers for other methods, {near} of {len(distances)} ({near / len(distances):.0%}) "
+        f"are within two standard errors of ours, where ours rest on {_ENOUGH} graphs or more."
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -12,7 +13,6 @@ import pytest
 
 import dcd
 from dcd.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
-from dcd.baselines.isolation import read_for
 from dcd.baselines.worker import solve
 
 NAMES = ["a", "b", "c", "e"]
@@ -80,8 +80,7 @@ def test_every_method_is_tried():
 def test_known_answer(method, worker):
     kind, options, n_seeds = KNOWN[method]
     for seed in range(n_seeds):
-        dataset = read_for(method, table(kind, seed))
-        outcome = worker.solve(method, dataset, seed=seed, time_limit=300, options=options)
+        outcome = worker.solve(method, table(kind, seed), seed=seed, time_limit=300, options=options)
         assert outcome.status == "ok", outcome.reason
         assert outcome.cpdag == TRUTH
         assert outcome.seconds > 0
@@ -101,7 +100,7 @@ def test_linear_combinations_are_refused_or_coped_with(method, worker):
     frame = table(categories, 0)
     frame["e"] = frame["a"] + frame["b"]
     if METHODS[method].combinations:
-        assert worker.solve(method, read_for(method, frame)).status == "ok"
+        assert worker.solve(method, frame).status == "ok"
     else:
         with pytest.raises(dcd.InputError, match="linear combination"):
             dcd.baselines.run(method, frame)
@@ -117,7 +116,7 @@ def test_more_variables_than_rows_bear_are_refused(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_unknown_option_is_named(method, worker):
     with pytest.raises(dcd.InputError, match="alhpa"):
-        worker.solve(method, read_for("ges", table(linear, 0)), options={"alhpa": 0.1})
+        worker.solve(method, table(linear, 0), options={"alhpa": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_an_unknown_option_is_named(method, worker):
 )
 def test_a_bad_option_is_named(method, options, worker):
     with pytest.raises(dcd.InputError, match=next(iter(options))):
-        worker.solve(method, read_for("ges", table(linear, 0)), options=options)
+        worker.solve(method, table(linear, 0), options=options)
 
 
 def test_unknown_methods_and_limits_are_named():
@@ -155,7 +154,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch):
 
 
 def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
-    dataset = read_for("ges", table(linear, 0))
+    dataset = table(linear, 0)
     started = time.perf_counter()
     outcome = worker.solve("golem", dataset, time_limit=1.0, options={"iterations": 10**7})
     assert outcome.status == "timeout"
@@ -167,13 +166,16 @@ def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
 
 
 def test_a_process_that_dies_is_a_failure_with_a_reason(worker):
-    dataset = read_for("ges", table(linear, 0))
+    dataset = table(linear, 0)
     worker.solve("ges", dataset)
     killer = threading.Timer(0.5, lambda: os.killpg(worker._process.pid, signal.SIGKILL))
     killer.start()
     outcome = worker.solve("golem", dataset, options={"iterations": 10**7})
     assert outcome.status == "failed"
     assert "died" in outcome.reason
+    assert worker.solve("ges", dataset).status == "ok"
+    os.killpg(worker._process.pid, signal.SIGKILL)  # between two runs
+    worker._process.wait()
     assert worker.solve("ges", dataset).status == "ok"
 
 
@@ -197,11 +199,51 @@ def test_names_come_back_and_any_table_goes():
     assert dcd.baselines.run("ges", frame.to_numpy()).names == ("x0", "x1", "x2", "x3")
 
 
-def test_the_seed_decides(worker):
-    dataset = read_for("ges", table(nonlinear, 0))
-    options = {"iterations": 20}
-    graphs = [worker.solve("grandag", dataset, seed=seed, options=options).cpdag for seed in (0, 0)]
-    assert graphs[0] == graphs[1]
+def test_the_seed_reaches_the_method(monkeypatch):
+    seeds = []
+
+    def adapter(values, *, seed):
+        seeds.append(seed)
+        return np.zeros((2, 2), dtype=np.int8)
+
+    monkeypatch.setattr(registry.Method, "load", lambda self: adapter)
+    assert solve({"method": "ges", "seed": 5, "options": {}}, np.zeros((10, 2)))["status"] == "ok"
+    assert seeds == [5]
+
+
+@pytest.mark.parametrize("method", ["icalingam", "grandag", "pc-e-fisherz", "dcd"])
+def test_the_same_seed_gives_the_same_graph(method, worker):
+    options = {"iterations": 50} if method == "grandag" else {}
+    runs = [worker.solve(method, table(nonlinear, 0), seed=3, options=options) for _ in range(2)]
+    assert [run.status for run in runs] == ["ok", "ok"]
+    assert runs[0].cpdag == runs[1].cpdag
+
+
+@pytest.mark.parametrize("returned", [np.full((2, 2), 0.7), np.eye(2), np.zeros((2, 3)), None])
+def test_what_is_no_graph_is_a_failure(monkeypatch, returned):
+    monkeypatch.setattr(registry.Method, "load", lambda self: lambda values, *, seed: returned)
+    answer = solve({"method": "ges", "seed": 0, "options": {}}, np.zeros((10, 2)))
+    assert answer["status"] == "failed"
+
+
+def test_weights_that_diverge_are_a_failure_not_an_empty_graph():
+    script = (
+        "import numpy as np\n"
+        "from dcd.baselines.gcastle import _above\n"
+        "try:\n    _above(np.full((3, 3), np.nan), 0.3)\n"
+        "except ArithmeticError as error:\n    print(error)\n"
+    )
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "not finite" in output
+
+
+def test_numbers_of_numpy_are_numbers_and_other_options_are_refused(worker):
+    options = {"alpha": np.float64(0.001)}
+    assert worker.solve("pc-fisherz", table(linear, 0), options=options).cpdag == TRUTH
+    with pytest.raises(dcd.InputError, match="'alpha'"):
+        worker.solve("pc-fisherz", table(linear, 0), options={"alpha": [0.05]})
+    with pytest.raises(dcd.InputError, match="'seed'"):
+        worker.solve("dcd", table(linear, 0), options={"seed": 1})
 
 
 @pytest.mark.slow
@@ -209,7 +251,7 @@ def test_the_seed_decides(worker):
 def test_pc_with_our_kernel_test_is_pc_with_causal_learns(seed, worker):
     rng = np.random.default_rng(seed)
     values = dcd.simulate.sample(dcd.simulate.random_dag(6, random_state=rng), 200, random_state=rng)
-    dataset = read_for("pc-kcit", values)
+    dataset = values
     ours, theirs = (
         worker.solve("pc-kcit", dataset, options={"original": original}) for original in (False, True)
     )

@@ -7,6 +7,7 @@ from scipy import stats
 
 from dcd import InputError
 from dcd.baselines.ensemble import EnsembleTest, combine_pvalues, n_parts
+from dcd.baselines.kernel_test import KernelTest
 
 
 def fisher_z(values):
@@ -82,3 +83,26 @@ def test_dependence_is_found_and_the_seed_decides(seed):
     assert test(0, 1, [2]) < 1e-6
     assert test(0, 1, [2]) == EnsembleTest(fisher_z, values, seed=seed)(0, 1, [2])
     assert test(0, 1, [2]) != EnsembleTest(fisher_z, values, seed=seed + 1)(0, 1, [2])
+
+
+def test_a_part_in_which_a_column_is_constant_has_no_say():
+    """The rare state of x is in one part only; there it decides y."""
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(500)  # the order in which seed 0 takes them
+    x, z = np.zeros(500), rng.standard_normal(500)
+    x[rows[:100]] = 1.0
+    values = np.column_stack([x, 3 * x + rng.standard_normal(500), z])
+    for make_test in (fisher_z, KernelTest):
+        with np.errstate(invalid="ignore"):
+            test = EnsembleTest(make_test, values, seed=0)
+        assert [varies[0] for varies in test.varying] == [True, False]
+        assert test(0, 1) < 1e-6
+        assert test(0, 1, [2]) < 1e-6
+        assert 0 <= test(1, 2, [0]) <= 1
+    constant = EnsembleTest(KernelTest, values * [0, 1, 1], seed=0)
+    assert constant(0, 1) == 1.0
+
+
+def test_pvalues_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="nan"):
+        combine_pvalues(np.array([0.5, np.nan]))

@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 import dcd
-from dcd.baselines import METHODS, Worker
+from dcd.baselines import METHODS, Worker, registry
 from experiments import networks, store
 from experiments.__main__ import main
 from experiments.forecast import Forecast
 from experiments.plan import Experiment, Task, experiment_names, grid, load_experiment, tasks
 from experiments.runner import run_task, run_tasks
 from experiments.settings import Network, Simulated
-from experiments.summary import Spread, cells_of, paper_cell
+from experiments.summary import Cell, Spread, cells_of, paper_cell
 from experiments.tables import Table, agreement, tables_of, to_latex, to_markdown
 
 ROOT = Path(__file__).parent.parent
@@ -170,12 +170,36 @@ def test_a_killed_run_goes_on_without_losing_or_repeating_a_row(tmp_path):
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
+    assert_workers_end()
     assert main(["run", *options, str(killed)]) == 0
     assert main(["run", *options, str(whole)]) == 0
     rows = rows_in(killed, "table1")
     assert len(rows) == 6 * 2 * 2
     assert len(scores(rows)) == len(rows)
     assert scores(rows) == scores(rows_in(whole, "table1"))
+
+
+def assert_workers_end():
+    """What a killed run has started sees that it is gone and stops."""
+    deadline = time.time() + 30
+    while time.time() < deadline:
+        orphans = [
+            pid
+            for pid in Path("/proc").glob("[0-9]*")
+            if b"dcd.baselines.worker" in read_bytes(pid / "cmdline")
+            and b"PPid:\t1\n" in read_bytes(pid / "status")
+        ]
+        if not orphans:
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"still running: {orphans}")
+
+
+def read_bytes(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def test_two_runs_do_not_write_the_same_file(tmp_path):
@@ -188,10 +212,32 @@ def test_two_runs_do_not_write_the_same_file(tmp_path):
         pass
 
 
-def test_rows_of_another_form_are_not_mixed_in(tmp_path):
-    store.path_of("x", tmp_path).write_text("a,b\n1,2\n")
-    with pytest.raises(dcd.InputError, match="other columns"), store.appending(store.path_of("x", tmp_path)):
-        pass
+def test_rows_of_another_form_are_not_mixed_in(tmp_path, capsys):
+    (tmp_path / "older.csv").write_text("a,b\n1,2\n")
+    assert main(["run", "table1", "--methods", "ges", "--results", str(tmp_path)]) == 2
+    assert "older.csv: has other columns" in capsys.readouterr().err
+
+
+def test_a_header_cut_in_the_middle_is_written_again(tmp_path):
+    path = store.path_of("x", tmp_path)
+    path.write_text("network,n,d")
+    assert run_tasks("x", [Task(SMALL, "ges", 0)], jobs=1, time_limit=60, folder=tmp_path) == 1
+    assert rows_in(tmp_path, "x")[0]["status"] == "ok"
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_a_graph_counts_before_a_failure_in_any_file(tmp_path, order):
+    wanted = [Task(SMALL, "ges", 0)]
+    run_tasks(order[0], wanted, jobs=1, time_limit=60, folder=tmp_path)
+    path = store.path_of(order[0], tmp_path)
+    path.write_text(path.read_text().replace(",ok,", ",timeout,"))
+    assert run_tasks(order[1], wanted, jobs=1, time_limit=60, folder=tmp_path, retry=True) == 1
+    assert run_tasks(order[1], wanted, jobs=1, time_limit=60, folder=tmp_path, retry=True) == 0
+    assert [row["status"] for row in store.read_rows(tmp_path).values()] == ["ok"]
+
+
+def test_one_setting_has_one_key():
+    assert store.setting_key(Simulated(noise_std=2)) == store.setting_key(Simulated())
 
 
 # --- runner -----------------------------------------------------------------------------------------------
@@ -213,7 +259,7 @@ def test_a_row_says_all_about_itself():
 
 def test_failures_are_rows_with_their_reason(tmp_path):
     wanted = [Task(SMALL, "golem", 0), Task(Simulated(d=10, n=12), "ges", 0)]
-    run_tasks("x", wanted, jobs=2, time_limit=0.5, folder=tmp_path)
+    run_tasks("x", wanted, jobs=2, time_limit=2, folder=tmp_path)
     by_method = {row["method"]: row for row in rows_in(tmp_path, "x")}
     assert by_method["golem"]["status"] == "timeout"
     assert by_method["ges"]["status"] == "refused"
@@ -302,25 +348,67 @@ def test_pictures_of_the_same_rows_are_the_same(fast_rows):
     assert pictures[0] == pictures[1]
 
 
-def test_agreement_counts_the_numbers_near_the_papers(fast_rows):
-    experiment = load_experiment("samples")
-    cells = [cell for cell in cells_of(experiment, fast_rows) if cell.method != "dcd"]
-    distances = [
-        abs(cell.ours[metric].difference(cell.paper[metric])) for cell in cells for metric in cell.paper
+def cell(method, ours, paper, count=20, missing=None):
+    spreads = {"f1": Spread(ours, 0.2, count)} if count else {}
+    return Cell(
+        Simulated(),
+        method,
+        {**spreads, **({"shd_c": Spread(5.0, 1.0, count)} if count else {})},
+        {"f1": Spread(paper, 0.2, 20)},
+        missing or {},
+        1.0,
+        100.0,
+    )
+
+
+def test_agreement_counts_the_numbers_near_the_papers():
+    error = 0.2 * np.sqrt(2 / 20)
+    cells = [
+        cell("ges", 0.5, 0.5 + 1.9 * error),  # near
+        cell("golem", 0.5, 0.5 + 2.1 * error),  # far
+        cell("notears", 0.5, 0.9, count=3),  # too few graphs to tell
+        cell("dcd", 0.5, 0.9),  # our own
+        cell("grandag", 0.5, 0.9, count=0, missing={"timeout": 3}),
     ]
-    near = sum(distance <= 2 for distance in distances)
-    assert f"{near} of {len(distances)}" in agreement(cells)
-    assert len(tables_of(experiment, cells)) == 2
-    assert to_markdown(tables_of(experiment, cells)[0]).startswith("**SHD_c**")
+    assert "1 of 2 (50%)" in agreement(cells)
+    assert agreement(cells[2:]) == ""
 
 
-def test_an_outcome_without_a_graph_is_counted_not_averaged(tmp_path):
-    wanted = [Task(Simulated(n=400), "ges", 0), Task(Simulated(n=400), "golem", 0)]
-    run_tasks("samples", wanted, jobs=1, time_limit=5, folder=tmp_path)
-    cells = {cell.method: cell for cell in cells_of(load_experiment("samples"), tmp_path)}
-    assert cells["golem"].missing == {"timeout": 1}
-    assert cells["golem"].count == 0
-    assert cells["ges"].count == 1
+def test_runs_without_a_graph_are_counted_not_averaged(tmp_path):
+    experiment = load_experiment("samples")
+    run_tasks("samples", [Task(Simulated(n=400), "ges", 0)], jobs=1, time_limit=60, folder=tmp_path)
+    path = store.path_of("samples", tmp_path)
+    header, row = path.read_text().splitlines()
+    failed = row.replace(",ges,0,ok,", ",ges,1,timeout,")
+    path.write_text(
+        "\n".join([header, row, re.sub(r"(timeout,),.*?(,dcd )", r"\1" + "," * 14 + r"\2", failed), ""])
+    )
+    (found,) = cells_of(experiment, tmp_path)
+    assert (found.count, found.missing) == (1, {"timeout": 1})
+    table = tables_of(experiment, [found])[0]
+    assert to_markdown(table).count("(1, 1 timeout)") == 1
+
+
+def test_a_figure_of_methods_that_the_paper_omits_is_drawn_all_the_same(tmp_path):
+    run_tasks("topology", [Task(Simulated(), "pc-fisherz", 0)], jobs=1, time_limit=60, folder=tmp_path)
+    assert main(["show", "topology", "--results", str(tmp_path)]) == 0
+    assert (tmp_path / "topology.svg").exists()
+
+
+def test_configs_are_checked_before_hours_of_fits():
+    with pytest.raises(dcd.InputError, match="axis"):
+        Experiment("", grid(d=[5]), axis="noise")
+    with pytest.raises(dcd.InputError, match="gse"):
+        Experiment("", grid(d=[5]), methods=("gse",))
+    discrete_only = Experiment("", (Simulated(), Network("asia", 500)), methods=("pc-gsq",))
+    assert {task.setting for task in tasks(discrete_only)} == {Network("asia", 500)}
+
+
+def test_a_missing_library_stops_a_run_before_it_starts(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(registry, "find_spec", lambda module: None)
+    assert main(["run", "table1", "--methods", "golem", "--results", str(tmp_path)]) == 2
+    assert "dcd[gcastle]" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_command_prints_help():

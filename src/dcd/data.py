@@ -60,7 +60,24 @@ class Dataset:
         raise InputError(f"column {column!r}", "is not in the table", suggest(column, self.names))
 
 
-def read_table(table: Any, target: Any = None, *, combinations: bool = False) -> Dataset:
+def read_table(table: Any, target: Any = None) -> Dataset:
+    """`read_columns`, with a `SmallSampleWarning` to the caller's caller if there are few rows."""
+    dataset = read_columns(table, target)
+    if len(dataset.values) < FEW_ROWS:
+        warnings.warn(
+            f"Only {len(dataset.values)} rows: after weighting, little more than the strongest relations can "
+            "show.",
+            SmallSampleWarning,
+            stacklevel=3,
+        )
+    return dataset
+
+
+class SmallSampleWarning(UserWarning):
+    """The table has so few rows that an absent edge says little."""
+
+
+def read_columns(table: Any, target: Any = None, *, combinations: bool = False) -> Dataset:
     """Read and check a NumPy array or a pandas, polars, pyarrow (or any narwhals) table.
 
     Names become text. A separate `target` (one value for each row) becomes the last column, named "y" or by
@@ -82,17 +99,7 @@ def read_table(table: Any, target: Any = None, *, combinations: bool = False) ->
     _check_copies(correlation, names)
     if not combinations and len(values) > len(names):
         _check_combinations(correlation, names)
-    if len(values) < FEW_ROWS:
-        warnings.warn(
-            f"Only {len(values)} rows: after weighting, little more than the strongest relations can show.",
-            SmallSampleWarning,
-            stacklevel=3,
-        )
     return Dataset(values, names, named)
-
-
-class SmallSampleWarning(UserWarning):
-    """The table has so few rows that an absent edge says little."""
 
 
 # --- reading ---------------------------------------------------------------------------------------------

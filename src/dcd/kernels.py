@@ -71,7 +71,7 @@ def rbf_features(
     residual = np.ones(len(points))
     rows = np.empty((32, len(points)))
     rank = 0
-    while rank < (max_rank or len(points)):
+    while rank < (len(points) if max_rank is None else max_rank):
         pivot = int(residual.argmax())
         if residual[pivot] <= tolerance:
             break

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dcd.arrays import BoolArray, FloatArray, IntArray
 from dcd.graph import (
+    check_adjacency,
     consistent_extension,
     contradictory_core,
     dag_to_cpdag,
@@ -42,7 +43,7 @@ def to_cpdag(partial: npt.ArrayLike) -> IntArray:
     Otherwise arrows on a directed cycle lose their direction, and where the rest still fits no DAG, its
     undirected edges are directed along an order that the arrows agree with.
     """
-    graph = np.array(partial, dtype=np.int8)
+    graph = check_adjacency(partial, "partial")
     dag = consistent_extension(graph)
     if dag is None:
         on_cycle = _within_cycles(directed_part(graph))

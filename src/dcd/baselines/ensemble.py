@@ -27,6 +27,8 @@ _CLIP = 1e-15
 
 def combine_pvalues(pvalues: FloatArray, *, stable_index: float = 2.0) -> float:
     """One p-value from those of independent samples, by the symmetric stable law of index `stable_index`."""
+    if not np.isfinite(pvalues).all():
+        raise ValueError(f"p-values must be numbers, got {pvalues}")
     clipped = np.clip(pvalues, _CLIP, 1 - _CLIP)
     law = _stable_law(stable_index)
     scale = len(clipped) ** (1 / stable_index - 1)
@@ -48,6 +50,9 @@ def n_parts(n_samples: int) -> int:
 class EnsembleTest:
     """Any conditional independence test, as an ensemble over parts of the rows.
 
+    A part in which `x` or `y` is constant tells nothing and has no say; a condition that is constant within
+    a part is none there.
+
     Parameters
     ----------
     make_test : a table (rows, d) to a test, `test(x, y, given) -> p`.
@@ -64,10 +69,16 @@ class EnsembleTest:
         stable_index: float = 2.0,
     ) -> None:
         rows = np.random.default_rng(seed).permutation(len(values))
-        self.tests = [make_test(values[part]) for part in np.array_split(rows, n_parts(len(values)))]
+        parts = [values[part] for part in np.array_split(rows, n_parts(len(values)))]
+        self.tests = [make_test(part) for part in parts]
+        self.varying = [np.ptp(part, axis=0) > 0 for part in parts]
         self.stable_index = stable_index
 
     def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> float:
         """The combined p-value of `x` and `y` being independent given the others."""
-        pvalues = np.array([test(x, y, given) for test in self.tests])
-        return combine_pvalues(pvalues, stable_index=self.stable_index)
+        pvalues = [
+            test(x, y, [column for column in given if varies[column]])
+            for test, varies in zip(self.tests, self.varying, strict=True)
+            if varies[x] and varies[y]
+        ]
+        return combine_pvalues(np.array(pvalues), stable_index=self.stable_index) if pvalues else 1.0

@@ -16,6 +16,7 @@ from dcd.validation import check_number
 
 def icalingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:
     """LiNGAM by independent component analysis."""
+    _check_threshold(threshold)
     model = castle.ICALiNGAM(random_state=seed, thresh=threshold)
     model.learn(values)
     return _above(model.weight_causal_matrix, threshold)
@@ -23,6 +24,7 @@ def icalingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntAr
 
 def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:
     """LiNGAM by repeated search for a root."""
+    _check_threshold(threshold)
     model = castle.DirectLiNGAM(thresh=threshold)
     model.learn(values)
     return _above(model.weight_causal_matrix, threshold)
@@ -37,6 +39,8 @@ def notears(
     standardise: bool = True,
 ) -> IntArray:
     """Linear NOTEARS, by default on standardised columns: only this agrees with the paper's table."""
+    _check_threshold(threshold)
+    check_number("penalty", penalty, at_least=0, suggestion=0.1)
     model = castle.Notears(lambda1=penalty, w_threshold=threshold)
     model.learn(_standardised(values) if standardise else values)
     return _above(model.weight_causal_matrix, threshold)
@@ -45,6 +49,7 @@ def notears(
 def golem(values: FloatArray, *, seed: int, threshold: float = 0.3, iterations: int = 20_000) -> IntArray:
     """GOLEM with equal noise variances."""
     check_number("iterations", iterations, at_least=1, whole=True, suggestion=20_000)
+    _check_threshold(threshold)
     model = castle.GOLEM(num_iter=iterations, seed=seed, graph_thres=threshold)
     model.learn(values)
     return _above(model.weight_causal_matrix, threshold)
@@ -60,9 +65,15 @@ def grandag(
     return prune_cycles(model.causal_matrix)
 
 
-def _above(weights: FloatArray, threshold: float) -> IntArray:
+def _check_threshold(threshold: float) -> None:
     check_number("threshold", threshold, at_least=0, suggestion=0.3)
+
+
+def _above(weights: FloatArray, threshold: float) -> IntArray:
+    """The DAG of the weights above the threshold; diverged weights are a failure, not an empty graph."""
     matrix = np.asarray(weights, dtype=np.float64)
+    if not np.isfinite(matrix).all():
+        raise ArithmeticError("the weights are not finite")
     return prune_cycles(np.where(np.abs(matrix) > threshold, matrix, 0.0))
 
 

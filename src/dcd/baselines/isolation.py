@@ -7,22 +7,32 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from dcd.arrays import FloatArray
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import find_method
-from dcd.data import Dataset, SmallSampleWarning, read_table
+from dcd.data import read_columns
 from dcd.graph import CPDAG
 from dcd.validation import InputError, check_number
 
 Status = Literal["ok", "failed", "timeout"]
-_THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_LOADING_SECONDS = 600.0
+# This very package, also where it is not installed; not in front of the standard library.
+_START_WORKER = """
+import sys
+if sys.argv[1] not in sys.path:
+    sys.path.insert(0, sys.argv[1])
+from dcd.baselines.worker import main
+main()
+"""
 
 
 class BaselineError(RuntimeError):
@@ -42,9 +52,11 @@ class Outcome:
     status : "ok", "failed" (an error within the method) or "timeout".
     reason : why there is no graph.
     cpdag : the graph, if there is one.
-    contradictory : what the method returned fits no DAG, and `cpdag` is the nearest that was found.
+    contradictory : the partial graph that the method returned fits no DAG, and `cpdag` settles that. Weights
+        lose their cycles before and do not count here.
     seconds : wall time of the method alone, one thread.
-    peak_mb : largest memory of its process; None where it cannot be told.
+    peak_mb : largest memory of its process, with the libraries it shares with the worker; None where it
+        cannot be told.
     """
 
     status: Status
@@ -82,22 +94,12 @@ def run(
     BaselineError
         if the method failed or took too long.
     """
-    dataset = read_for(method, table)
     check_number("random_state", random_state, at_least=0, whole=True, suggestion=0)
     with Worker() as worker:
-        outcome = worker.solve(method, dataset, seed=random_state, time_limit=time_limit, options=options)
+        outcome = worker.solve(method, table, seed=random_state, time_limit=time_limit, options=options)
     if outcome.cpdag is None:
         raise BaselineError(method, outcome)
     return outcome.cpdag
-
-
-def read_for(method: str, table: Any) -> Dataset:
-    """The table, checked for what a method can take."""
-    combinations = find_method(method).combinations
-    with warnings.catch_warnings():
-        # It speaks of weighting, and `DCD` gives it itself.
-        warnings.simplefilter("ignore", SmallSampleWarning)
-        return read_table(table, combinations=combinations)
 
 
 class Worker:
@@ -115,70 +117,72 @@ class Worker:
     def solve(
         self,
         method: str,
-        dataset: Dataset,
+        table: Any,
         *,
         seed: int = 0,
         time_limit: float | None = None,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Run one method; failures and overtime are outcomes, bad options an `InputError`."""
-        find_method(method)
+        """Run one method; failures and overtime are outcomes, bad input is an `InputError`.
+
+        The parameters are those of `run`.
+        """
+        dataset = read_columns(table, combinations=find_method(method).combinations)
         if time_limit is not None:
             check_number("time_limit", time_limit, above=0, suggestion=600)
-        task = {"method": method, "seed": int(seed), "options": options or {}}
+        plain_options = {name: _plain(name, value) for name, value in (options or {}).items()}
+        task = {"method": method, "seed": int(seed), "options": plain_options}
         try:
-            answer = self._ask(task, dataset, time_limit)
+            answer = self._ask(task, dataset.values, time_limit)
         except BaseException:  # an interrupt among them: what runs now must not run on
             self.close()
             raise
         return _read_answer(answer, dataset.names)
 
-    def _ask(self, task: dict[str, Any], dataset: Dataset, time_limit: float | None) -> dict[str, Any]:
-        """Send a task and wait for the answer, or kill the process when the time is up.
-
-        The time counts from when the library is loaded.
-        """
+    def _ask(self, task: dict[str, Any], values: FloatArray, time_limit: float | None) -> dict[str, Any]:
+        """Send a task and wait for the answer; the time counts from when the library is loaded."""
         process = self._started()
         assert process.stdin is not None
-        assert process.stdout is not None
-        overtime = threading.Event()
-
-        def stop() -> None:
-            overtime.set()
-            _kill(process)
-
-        timer = threading.Timer(time_limit or threading.TIMEOUT_MAX, stop)
-        timer.daemon = True
         try:
-            send(process.stdin, task, dataset.values)
-            received = receive(process.stdout)
-            if received is not None:
-                timer.start()
-                received = receive(process.stdout)
-        except BrokenPipeError:
-            received = None
-        finally:
-            timer.cancel()
-        if received is None or overtime.is_set() or received[0].pop("used_up", False):
+            send(process.stdin, task, values)
+        except OSError:  # a pipe to a process that is gone
+            return self._died(process)
+        answer = _receive_within(process, _LOADING_SECONDS)
+        if answer is not None and answer["status"] == "loaded":
+            answer = _receive_within(process, time_limit)
+        if answer is None:
+            return self._died(process)
+        if answer.pop("used_up", False) or answer["status"] == "timeout":
             self.close()
-        if overtime.is_set():
-            return {"status": "timeout", "reason": f"stopped after {time_limit:g} s"}
-        return received[0] if received else {"status": "failed", "reason": "the process died"}
+        return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
         """The running process, started now if there is none; on one thread, and in a session of its own."""
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
         if self._process is None:
-            package_root = str(Path(__file__).parents[2])
-            path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dcd.baselines.worker"],
+                [sys.executable, "-P", "-c", _START_WORKER, str(Path(__file__).parents[2])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, **dict.fromkeys(_THREAD_LIMITS, "1"), "PYTHONPATH": path},
+                stderr=self._errors,
+                env={**os.environ, **dict.fromkeys(_THREAD_LIMITS, "1")},
                 start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
+        self._errors.seek(0)
+        self._errors.truncate()
         return self._process
+
+    def _died(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        """The answer of a process that gave none, with the last line it wrote."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        self.close()
+        reason = f"the process died (exit code {process.returncode})"
+        return {"status": "failed", "reason": f"{reason}: {last[-200:]}" if last else reason}
 
     def close(self) -> None:
         """Stop the process and what it has forked."""
@@ -188,9 +192,42 @@ class Worker:
         _kill(process)
         for stream in (process.stdin, process.stdout):
             assert stream is not None
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(OSError):
                 stream.close()
+        self._errors.close()
         process.wait()
+
+
+def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> dict[str, Any] | None:
+    """The next message, None from a process that dies; one that takes too long is killed."""
+    assert process.stdout is not None
+    overtime = threading.Event()
+
+    def stop() -> None:
+        overtime.set()
+        _kill(process)
+
+    timer = threading.Timer(threading.TIMEOUT_MAX if limit is None else limit, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        received = receive(process.stdout)
+    finally:
+        timer.cancel()
+        timer.join()  # it may be killing right now
+    if overtime.is_set():
+        return {"status": "timeout", "reason": f"stopped after {limit:g} s"}
+    return received[0] if received else None
+
+
+def _plain(name: str, value: object) -> object:
+    """A value that JSON can carry."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if not (value is None or isinstance(value, (bool, int, float, str))):
+        raise InputError(
+            f"parameter {name!r}", f"must be a number or a word, got {value!r:.60}", "See the method's help."
+        )
+    return value
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

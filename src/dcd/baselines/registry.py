@@ -16,8 +16,11 @@ from dcd.validation import check_choice
 Adapter = Callable[..., IntArray]
 Cost = Literal["low", "kernel", "network"]
 
-# extra of this package -> the modules it brings
-_EXTRAS = {"causal-learn": ("causallearn",), "gcastle": ("castle", "torch")}
+# extra of this package -> the packages it brings -> their modules
+_EXTRAS = {
+    "causal-learn": {"causal-learn": "causallearn"},
+    "gcastle": {"gcastle": "castle", "torch": "torch"},
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class Method:
     cost: Cost = "low"
     discrete: bool = False
     combinations: bool = False
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """The outside packages it needs, and the modules that they are imported by."""
+        return _EXTRAS[self.extra] if self.extra else {}
 
     def load(self) -> Adapter:
         """The adapter function; this is what imports the outside library."""
@@ -90,5 +98,4 @@ def find_method(name: str) -> Method:
 
 def installed(name: str) -> bool:
     """Whether the libraries of a method are there, without importing them."""
-    extra = METHODS[name].extra
-    return extra is None or all(find_spec(module) is not None for module in _EXTRAS[extra])
+    return all(find_spec(module) is not None for module in METHODS[name].packages.values())

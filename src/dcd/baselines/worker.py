@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from typing import Any, BinaryIO
 
@@ -34,11 +35,16 @@ def main() -> None:
     while (task := receive(tasks)) is not None:
         message, values = task
         assert values is not None
-        METHODS[message["method"]].load()  # before the fork, so that the next one has it too
+        try:
+            METHODS[message["method"]].load()  # before the fork, so that the next one has it too
+        except Exception as error:
+            send(answers, _failure(error))
+            continue
         send(answers, {"status": "loaded"})
         if _CAN_FORK:
             _solve_in_fork(message, values, tasks, answers)
         else:
+            threading.Thread(target=_leave_with, args=[tasks], daemon=True).start()
             send(answers, {**solve(message, values), "used_up": True})
 
 
@@ -50,17 +56,19 @@ def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
         started = time.perf_counter()
         found = adapter(values, seed=task["seed"], **task["options"])
         seconds = time.perf_counter() - started
-        cpdag = to_cpdag(found)
     except InputError as error:
         return {"status": "bad input", "reason": [error.subject, error.problem, error.remedy]}
     except Exception as error:  # whatever an outside library raises is its answer
-        return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
-    return {
-        "status": "ok",
-        "adjacency": cpdag.tolist(),
-        "contradictory": consistent_extension(found) is None,
-        "seconds": seconds,
-    }
+        return _failure(error)
+    try:
+        cpdag, contradictory = to_cpdag(found), consistent_extension(found) is None
+    except InputError as error:
+        return _failure(error)
+    return {"status": "ok", "adjacency": cpdag.tolist(), "contradictory": contradictory, "seconds": seconds}
+
+
+def _failure(error: Exception) -> dict[str, Any]:
+    return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
 
 
 def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> None:
@@ -70,8 +78,9 @@ def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> No
     known.remove("seed")
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for option in options:
-        if option not in known and not takes_any:
-            raise InputError(f"parameter {option!r}", f"is no option of {method!r}", suggest(option, known))
+        if option == "seed" or (option not in known and not takes_any):
+            remedy = suggest(option, known) if known else "It has none; random_state is its seed."
+            raise InputError(f"parameter {option!r}", f"is no option of {method!r}", remedy)
 
 
 def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, answers: BinaryIO) -> None:
@@ -96,6 +105,12 @@ def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, an
     elif pipe in ready:
         died_of = f"signal {os.WTERMSIG(code)}" if os.WIFSIGNALED(code) else f"exit code {code >> 8}"
         send(answers, {"status": "failed", "reason": f"the process died ({died_of})"})
+
+
+def _leave_with(tasks: BinaryIO) -> None:
+    """End when the other side is gone, also in the middle of a run."""
+    tasks.read()
+    os._exit(1)
 
 
 def _claim_stdout() -> BinaryIO:
