@@ -36,6 +36,7 @@ def show_experiment(
         draw(experiment, cells, folder / name, all_methods=all_methods)
         parts.append(f"![{experiment.title}]({name}.svg)")
     parts += [to_markdown(table) for table in tables]
+    parts.append(f"Made with {', '.join(sorted(set().union(*(cell.made_with for cell in cells))))}.")
     text = "\n\n".join(part for part in parts if part) + "\n"
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / f"{name}.tex").write_text("\n\n".join(map(to_latex, tables)) + "\n", encoding="utf-8")

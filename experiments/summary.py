@@ -49,6 +49,7 @@ class Cell:
     ours, paper : metric to spread; `paper` is empty where the paper gives no number.
     missing : status to number of runs that gave no graph.
     seconds, peak_mb : medians.
+    made_with : versions and commits that its rows name.
     """
 
     setting: Setting
@@ -58,6 +59,7 @@ class Cell:
     missing: dict[str, int]
     seconds: float
     peak_mb: float
+    made_with: frozenset[str] = frozenset()
 
     @property
     def count(self) -> int:
@@ -84,8 +86,17 @@ def _cell(setting: Setting, method: str, rows: pd.DataFrame) -> Cell:
     spreads = {name: Spread(good[name].mean(), good[name].std(), len(good)) for name in METRICS}
     missing = dict(Counter(rows.loc[rows["status"] != "ok", "status"]))
     seconds, memory = good["seconds"].median(), good["peak_mb"].median()
+    versions = {part for text in rows["versions"] for part in text.split("; ")}
+    commits = {f"commit {commit}" for commit in rows["commit"] if commit}
     return Cell(
-        setting, method, spreads if len(good) else {}, paper_cell(setting, method), missing, seconds, memory
+        setting=setting,
+        method=method,
+        ours=spreads if len(good) else {},
+        paper=paper_cell(setting, method),
+        missing=missing,
+        seconds=seconds,
+        peak_mb=memory,
+        made_with=frozenset(versions | commits),
     )
 
 

@@ -62,8 +62,8 @@ def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool 
     return Method(label, module, function, "causal-learn", cost, discrete, combinations)
 
 
-def _gcastle(label: str, function: str, cost: Cost = "low") -> Method:
-    return Method(label, "dcd.baselines.gcastle", function, "gcastle", cost)
+def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool = False) -> Method:
+    return Method(label, "dcd.baselines.gcastle", function, "gcastle", cost, combinations=combinations)
 
 
 METHODS: dict[str, Method] = {
@@ -75,9 +75,9 @@ METHODS: dict[str, Method] = {
     "ges": _causal_learn("GES", "ges"),
     "icalingam": _gcastle("ICALiNGAM", "icalingam"),
     "directlingam": _gcastle("DirectLiNGAM", "directlingam"),
-    "notears": _gcastle("Notears", "notears"),
-    "grandag": _gcastle("GraNDAG", "grandag", cost="network"),
-    "golem": _gcastle("GOLEM", "golem", cost="network"),
+    "notears": _gcastle("Notears", "notears", combinations=True),
+    "grandag": _gcastle("GraNDAG", "grandag", cost="network", combinations=True),
+    "golem": _gcastle("GOLEM", "golem", cost="network", combinations=True),
     "pc-gsq": _causal_learn("PC (G²)", "pc_gsq", discrete=True),
     "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
 }
