@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--graphs", type=int, help="graphs a cell, instead of the number in the config")
     run.add_argument("--time-limit", type=float, help="seconds for one fit, instead of that in the config")
     run.add_argument("--retry", action="store_true", help="run again what failed or took too long")
+    run.add_argument("--redo", action="store_true", help="run all again, after a change to a method")
     run.set_defaults(action=_run)
 
     show = actions.add_parser("show", help="print the results; write tables and figures beside them")
@@ -73,6 +74,7 @@ def _run(options: argparse.Namespace) -> None:
             jobs=options.jobs,
             time_limit=options.time_limit or experiment.time_limit,
             retry=options.retry,
+            redo=options.redo,
             folder=options.results,
         )
 

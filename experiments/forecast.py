@@ -48,7 +48,7 @@ class Forecast:
             elif count and times:
                 total += count * sum(times) / len(times)
         left = f"about {_in_words(total / self.jobs)} left"
-        return left + (f" without {len(unknown)} method(s) not timed yet" if unknown else "")
+        return left + (f", and {len(unknown)} method(s) not timed yet" if unknown else "")
 
 
 def _in_words(seconds: float) -> str:

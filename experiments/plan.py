@@ -6,7 +6,7 @@ import importlib
 import itertools
 import pkgutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dcd.baselines import METHODS
 from dcd.validation import InputError, suggest
@@ -46,6 +46,14 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.axis is not None and not all(hasattr(setting, self.axis) for setting in self.settings):
             raise InputError("parameter 'axis'", f"{self.axis!r} is no field of the settings", "Try 'n'.")
+        if self.axis is not None and not self.bars:
+            others = sorted(varying_fields(self.settings) - {self.axis})
+            if others:
+                raise InputError(
+                    "parameter 'axis'",
+                    f"a line along {self.axis!r} cannot show that {', '.join(others)} varies too",
+                    "Make an experiment of each, or leave axis out for tables alone.",
+                )
         unknown = set(self.methods) - set(METHODS)
         if unknown:
             raise InputError("parameter 'methods'", f"{sorted(unknown)} are no methods", "See METHODS.")
@@ -55,6 +63,15 @@ class Experiment:
         small, large = (self.graphs or _GRAPHS)[METHODS[method].cost]
         count = wanted or (small if setting.d <= 10 else large)
         return min(count, setting.max_draws or count)
+
+
+def varying_fields(settings: Sequence[Setting]) -> set[str]:
+    """The names of the fields in which settings differ."""
+    return {
+        field.name
+        for field in fields(settings[0])
+        if len({getattr(setting, field.name) for setting in settings}) > 1
+    }
 
 
 @dataclass(frozen=True)
@@ -82,7 +99,12 @@ def load_experiment(name: str) -> Experiment:
     names = experiment_names()
     if name not in names:
         raise InputError(f"experiment {name!r}", "has no config file", suggest(name, names))
-    experiment: Experiment = importlib.import_module(f"experiments.configs.{name}").EXPERIMENT
+    try:
+        experiment: Experiment = importlib.import_module(f"experiments.configs.{name}").EXPERIMENT
+    except (AttributeError, TypeError) as error:
+        raise InputError(
+            f"file configs/{name}.py", str(error), "See 'a new setting' in experiments/README.md."
+        ) from error
     return experiment
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -22,9 +23,10 @@ from dcd.baselines.registry import find_method
 from experiments.forecast import Forecast
 from experiments.plan import Task
 from experiments.settings import Problem
-from experiments.store import RESULTS, appending, key_of, path_of, read_rows, setting_values
+from experiments.store import RESULTS, appending, forget, key_of, path_of, read_rows, setting_values
 
 Row = dict[str, Any]
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rows [{elapsed}{postfix}]"
 
 
 def run_tasks(
@@ -34,25 +36,41 @@ def run_tasks(
     jobs: int,
     time_limit: float,
     retry: bool = False,
+    redo: bool = False,
     folder: Path = RESULTS,
 ) -> int:
-    """Run what is missing and return how many rows were written."""
+    """Run what is missing and return how many rows were written.
+
+    `retry` runs again what gave no graph, `redo` everything; the rows that are there are dropped first.
+    """
     for method in {task.method for task in tasks}:
         find_method(method)  # a missing library stops the run here, not in the middle
     known = read_rows(folder)
-    finished = {key for key, row in known.items() if row["status"] == "ok" or not retry}
-    missing = [task for task in tasks if key_of(task) not in finished]
+    again = {
+        key
+        for key in map(key_of, tasks)
+        if key in known and (redo or (retry and known[key]["status"] != "ok"))
+    }
+    if again:
+        forget(again, folder)
+    missing = [task for task in tasks if key_of(task) not in known.keys() - again]
     forecast = Forecast(known.values(), missing, jobs)
     with (
         appending(path_of(experiment, folder)) as appender,
-        tqdm(total=len(tasks), initial=len(tasks) - len(missing), unit="row", desc=experiment) as bar,
+        tqdm(total=len(tasks), initial=len(tasks) - len(missing), desc=experiment, bar_format=_BAR) as bar,
         _rows_of(missing, jobs, time_limit) as rows,
     ):
+        failures = []
         for task, row, seconds in rows:
             appender.append(row)
+            if row["status"] != "ok":
+                failures.append(f"{row['method']} {row['status']}: {row['reason']}")
             forecast.finished(task, seconds)
             bar.set_postfix_str(forecast.time_left(), refresh=False)
             bar.update()
+    if failures:
+        print(f"{len(failures)} run(s) without a graph, the first: {failures[0]}", file=sys.stderr)
+        print("They are rows with their reason; --retry runs them again.", file=sys.stderr)
     return len(missing)
 
 

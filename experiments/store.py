@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -85,6 +85,23 @@ def as_frame(rows: list[dict[str, str]]) -> pd.DataFrame:
     numeric = [*SCORES, "n_edges", "seconds", "peak_mb"]
     frame[numeric] = frame[numeric].apply(pd.to_numeric)
     return frame
+
+
+def forget(keys: Collection[Key], folder: Path = RESULTS) -> None:
+    """Take rows out of all files of a folder, each file replaced as a whole."""
+    for path in sorted(folder.glob("*.csv")):
+        with path.open("rb") as file:
+            _lock(file, path)
+            rows = list(csv.DictReader(io.StringIO(_whole_lines(path))))
+            kept = [row for row in rows if tuple(row[name] for name in KEY_FIELDS) not in keys]
+            if len(kept) < len(rows):
+                text = io.StringIO()
+                writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(kept)
+                replacement = path.with_suffix(".new")
+                replacement.write_text(text.getvalue(), encoding="utf-8", newline="")
+                os.replace(replacement, path)
 
 
 class Appender:

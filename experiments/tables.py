@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from dcd.baselines import METHODS
-from experiments.plan import Experiment
+from experiments.plan import Experiment, varying_fields
 from experiments.settings import Network, Setting
 from experiments.summary import METRICS, Cell, Spread
 
@@ -66,12 +66,9 @@ def label_of(experiment: Experiment, setting: Setting) -> str:
     """What sets a setting apart within its experiment."""
     if isinstance(setting, Network):
         return f"{setting.network}, n = {setting.n}"
-    varying = [
-        field.name
-        for field in fields(setting)
-        if len({getattr(other, field.name) for other in experiment.settings}) > 1
-    ]
-    return ", ".join(f"{_WORDS.get(name, name)} = {getattr(setting, name)}" for name in varying)
+    varying = varying_fields(experiment.settings)
+    names = [field.name for field in fields(setting) if field.name in varying]
+    return ", ".join(f"{_WORDS.get(name, name)} = {getattr(setting, name)}" for name in names)
 
 
 def _setting_table(experiment: Experiment, setting: Setting, cells: Sequence[Cell]) -> Table:
@@ -94,7 +91,8 @@ def _metric_table(experiment: Experiment, metric: str, cells: Sequence[Cell]) ->
     by_place = {(cell.setting, cell.method): cell for cell in cells}
     header = ["method", *(label_of(experiment, setting) for setting in experiment.settings)]
     rows = []
-    for method in experiment.methods:
+    there = {cell.method for cell in cells}
+    for method in (method for method in experiment.methods if method in there):
         texts = [_metric_cell(by_place.get((setting, method)), metric) for setting in experiment.settings]
         rows.append([METHODS[method].label, *texts])
     return Table(_NAMES[metric], header, rows)

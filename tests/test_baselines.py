@@ -138,8 +138,10 @@ def test_a_bad_option_is_named(method, options, worker):
 
 
 def test_unknown_methods_and_limits_are_named():
-    with pytest.raises(dcd.InputError, match="'pc-fisherz'"):
+    with pytest.raises(dcd.InputError, match="pc-fisherz or pc-e-fisherz"):
         dcd.baselines.run("pc", table(linear, 0))
+    with pytest.raises(dcd.InputError, match="'golm'"):
+        installed("golm")
     with pytest.raises(dcd.InputError, match="time_limit"):
         dcd.baselines.run("ges", table(linear, 0), time_limit=0)
     with pytest.raises(dcd.InputError, match="random_state"):

@@ -266,6 +266,7 @@ def test_failures_are_rows_with_their_reason(tmp_path):
     assert "rows" in by_method["ges"]["reason"]
     assert run_tasks("x", wanted, jobs=1, time_limit=60, folder=tmp_path) == 0
     assert run_tasks("x", wanted[1:], jobs=1, time_limit=60, folder=tmp_path, retry=True) == 1
+    assert len(rows_in(tmp_path, "x")) == 2
 
 
 def test_the_forecast_learns():
@@ -395,7 +396,19 @@ def test_a_figure_of_methods_that_the_paper_omits_is_drawn_all_the_same(tmp_path
     assert (tmp_path / "topology.svg").exists()
 
 
+def test_redo_replaces_rows_and_keeps_the_others(tmp_path):
+    wanted = [Task(SMALL, method, 0) for method in ("ges", "pc-fisherz")]
+    run_tasks("x", wanted, jobs=1, time_limit=60, folder=tmp_path)
+    path = store.path_of("x", tmp_path)
+    path.write_text(path.read_text().replace(",ok,", ",ok,old"))
+    assert run_tasks("x", wanted[:1], jobs=1, time_limit=60, folder=tmp_path, redo=True) == 1
+    reasons = {row["method"]: row["reason"] for row in rows_in(tmp_path, "x")}
+    assert reasons == {"ges": "", "pc-fisherz": "old"}
+
+
 def test_configs_are_checked_before_hours_of_fits():
+    with pytest.raises(dcd.InputError, match="d varies too"):
+        Experiment("", grid(d=[5, 10], n=[100, 200]), axis="n")
     with pytest.raises(dcd.InputError, match="axis"):
         Experiment("", grid(d=[5]), axis="noise")
     with pytest.raises(dcd.InputError, match="gse"):

@@ -82,7 +82,8 @@ def run(
     method : a name in `METHODS`, such as "ges".
     table : NumPy array, or pandas, polars or pyarrow table of numbers; checked before anything else.
     random_state : seed of methods that draw random numbers.
-    time_limit : seconds after which the run is stopped; none by default.
+    time_limit : seconds after which the run is stopped, counted from when its library is loaded, which takes
+        some seconds itself; none by default.
     options : parameters of the method's adapter, such as `alpha=0.01` for PC.
 
     Raises

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from dcd.arrays import IntArray
-from dcd.validation import check_choice
+from dcd.validation import InputError, check_choice
 
 # An adapter takes the checked values (n, d) and a seed, and returns an adjacency matrix in our encoding: of a
 # DAG, a CPDAG or whatever partial graph the method stops at.
@@ -89,6 +89,9 @@ class MissingLibraryError(ImportError):
 
 def find_method(name: str) -> Method:
     """The entry of that name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
+    same_start = [known for known in METHODS if known.startswith(str(name).casefold())]
+    if name not in METHODS and same_start:
+        raise InputError("parameter 'method'", f"there is no {name!r}", f"Choose {' or '.join(same_start)}.")
     check_choice("method", name, tuple(METHODS))
     if not installed(name):
         extra = METHODS[name].extra
@@ -98,4 +101,5 @@ def find_method(name: str) -> Method:
 
 def installed(name: str) -> bool:
     """Whether the libraries of a method are there, without importing them."""
+    check_choice("method", name, tuple(METHODS))
     return all(find_spec(module) is not None for module in METHODS[name].packages.values())
