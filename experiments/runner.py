@@ -51,8 +51,7 @@ def run_tasks(
         for key in map(key_of, tasks)
         if key in known and (redo or (retry and known[key]["status"] != "ok"))
     }
-    if again:
-        forget(again, folder)
+    forget(again, folder)
     missing = [task for task in tasks if key_of(task) not in known.keys() - again]
     forecast = Forecast(known.values(), missing, jobs)
     with (
@@ -68,10 +67,15 @@ def run_tasks(
             forecast.finished(task, seconds)
             bar.set_postfix_str(forecast.time_left(), refresh=False)
             bar.update()
+    _tell(failures)
+    return len(missing)
+
+
+def _tell(failures: Sequence[str]) -> None:
+    """Say how many runs gave no graph, and why the first did not."""
     if failures:
         print(f"{len(failures)} run(s) without a graph, the first: {failures[0]}", file=sys.stderr)
         print("They are rows with their reason; --retry runs them again.", file=sys.stderr)
-    return len(missing)
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def as_frame(rows: list[dict[str, str]]) -> pd.DataFrame:
 
 def forget(keys: Collection[Key], folder: Path = RESULTS) -> None:
     """Take rows out of all files of a folder, each file replaced as a whole."""
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted(folder.glob("*.csv")) if keys else ():
         with path.open("rb") as file:
             _lock(file, path)
             rows = list(csv.DictReader(io.StringIO(_whole_lines(path))))
