@@ -10,12 +10,17 @@ True
 """
 
 from dcd import baselines, datasets, graph, metrics, plot, simulate
+from dcd.association import PartialAssociation, WeightedAssociation
+from dcd.balancing import ConvexWeights, convex_weights
 from dcd.boundary import MarkovBoundary
 from dcd.construction import SearchCutWarning, construct_cpdag
 from dcd.data import SmallSampleWarning
 from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
+from dcd.growth import GrowShrink
+from dcd.orientation import ColliderEvidence
+from dcd.robust import RobustDCD
 from dcd.validation import InputError
 
 __version__ = "0.1.0"
@@ -23,12 +28,19 @@ __version__ = "0.1.0"
 __all__ = [
     "CPDAG",
     "DCD",
+    "ColliderEvidence",
+    "ConvexWeights",
+    "GrowShrink",
     "InputError",
     "MarkovBoundary",
+    "PartialAssociation",
+    "RobustDCD",
     "SearchCutWarning",
     "SmallSampleWarning",
+    "WeightedAssociation",
     "baselines",
     "construct_cpdag",
+    "convex_weights",
     "dag_to_cpdag",
     "datasets",
     "decoupling_weights",

@@ -108,10 +108,7 @@ class BoundaryIdentifier:
             )
             for members in pending
         )
-        someone_watches = sys.stderr.isatty() or "ipykernel" in sys.modules
-        hidden = progress is None or not someone_watches
-        bar = tqdm(results, total=len(pending), desc=progress, unit="set", disable=hidden)
-        for members, result in zip(pending, bar, strict=True):
+        for members, result in zip(pending, watched(results, progress, total=len(pending)), strict=True):
             self._decoupled[members] = result
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
@@ -163,6 +160,13 @@ def _learn_and_test(
         values = dataset.values
         correlations = weighted_correlation(values[:, members], values[:, targets], learned.weights)
     return learned, correlations, correlation_pvalues(correlations, learned.ess)
+
+
+def watched(items: Iterable[Any], label: str | None, total: int | None = None) -> Iterable[Any]:
+    """Items with a progress bar, if it has a label and somebody watches."""
+    someone_watches = sys.stderr.isatty() or "ipykernel" in sys.modules
+    bar: Iterable[Any] = tqdm(items, total=total, desc=label, disable=label is None or not someone_watches)
+    return bar
 
 
 class MarkovBoundary(SelectorMixin, BaseEstimator):

@@ -10,14 +10,14 @@ is the CPDAG of a DAG in any case.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from dcd.arrays import IntArray
+from dcd.arrays import BoolArray, IntArray
 from dcd.graph import (
     CPDAG,
     Role,
@@ -33,6 +33,7 @@ from dcd.validation import InputError
 
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
+Orient = Callable[[BoolArray], Mapping[Triple, float]]
 
 
 class SearchCutWarning(UserWarning):
@@ -147,13 +148,20 @@ def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
 # --- all targets: one graph that is valid ----------------------------------------------------------------
 
 
-def assemble(names: Sequence[str], searches: Sequence[TargetSearch]) -> Construction:
-    """The rest of Algorithm 1: skeleton, colliders, Meek's rules, on findings that may be at odds."""
+def assemble(
+    names: Sequence[str], searches: Sequence[TargetSearch], orient: Orient | None = None
+) -> Construction:
+    """The rest of Algorithm 1: skeleton, colliders, Meek's rules, on findings that may be at odds.
+
+    `orient` names the colliders of a skeleton and how strong each is; by default the candidates that the
+    searches came upon are taken (Algorithm 1).
+    """
     names = tuple(names)
     position = {name: index for index, name in enumerate(names)}
-    pattern, refused, left_out = _fit_pattern(
-        len(names), _edge_pvalues(searches, position), _collider_pvalues(searches, position)
-    )
+    edges = _edge_pvalues(searches, position)
+    skeleton = _skeleton(len(names), edges)
+    colliders = _collider_pvalues(searches, position) if orient is None else orient(skeleton.astype(bool))
+    pattern, refused, left_out = _fit_pattern(skeleton, edges, colliders)
     dag = consistent_extension(pattern)
     assert dag is not None  # what `_fit_pattern` sees to
     cpdag = CPDAG(names, dag_to_cpdag(dag))
@@ -167,6 +175,13 @@ def assemble(names: Sequence[str], searches: Sequence[TargetSearch]) -> Construc
         ),
         searches=tuple(searches),
     )
+
+
+def _skeleton(n_variables: int, edges: Mapping[Pair, float]) -> IntArray:
+    skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
+    for i, j in edges:
+        skeleton[i, j] = skeleton[j, i] = 1
+    return skeleton
 
 
 def _edge_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int]) -> dict[Pair, float]:
@@ -191,15 +206,12 @@ def _collider_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, i
 
 
 def _fit_pattern(
-    n_variables: int, edges: Mapping[Pair, float], colliders: Mapping[Triple, float]
+    skeleton: IntArray, edges: Mapping[Pair, float], colliders: Mapping[Triple, float]
 ) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
     """Skeleton and colliders that some DAG fits: `(pattern, refused colliders, edges left out)`.
 
     Parts of the graph that no edge connects are settled apart: what one contradicts is nothing to the other.
     """
-    skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
-    for i, j in edges:
-        skeleton[i, j] = skeleton[j, i] = 1
     _, part_of = connected_components(skeleton, directed=False)
     pattern, refused, left_out = np.zeros_like(skeleton), [], []
     for part in np.unique(part_of):

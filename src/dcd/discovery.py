@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 
 from dcd.arrays import FloatArray
 from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, weight_options
-from dcd.construction import Conflict, construct, warn_of_cuts
-from dcd.data import read_table
+from dcd.construction import Conflict, Construction, construct, warn_of_cuts
+from dcd.data import Dataset, read_table
 from dcd.decoupling import WeightOptions
 from dcd.graph import CPDAG, Role
 from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
@@ -83,7 +83,45 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-class DCD(BaseEstimator):
+class Discovery(BaseEstimator):
+    """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
+        """Discover the graph behind the columns of `X`; `y` is ignored."""
+        rng = make_generator(self.random_state)
+        self._check_parameters()
+        given = read_table(X)
+        construction, diagnostics = self._discover(given.in_canonical_order(), rng)
+        record_features(self, given)
+        self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
+        self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
+        boundaries = construction.markov_boundaries
+        self.markov_boundaries_: dict[str, dict[str, Role]] = {
+            target: {name: boundaries[target][name] for name in given.names if name in boundaries[target]}
+            for target in given.names
+        }
+        self.conflicts_: tuple[Conflict, ...] = construction.conflicts
+        self.diagnostics_ = diagnostics
+        return self
+
+    random_state: int | np.random.Generator | None
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
+        raise NotImplementedError
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise `InputError` unless `n_jobs` is None or a whole number other than 0."""
+    if n_jobs is not None:
+        check_number("n_jobs", n_jobs, whole=True, suggestion=-1)
+        if n_jobs == 0:
+            raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+
+
+class DCD(Discovery):
     """Decoupled causal discovery: from a table of measurements to the causal graph behind it.
 
     For every variable, weights are learned that make all others independent of each other; what still
@@ -169,37 +207,20 @@ class DCD(BaseEstimator):
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
-        """Discover the graph behind the columns of `X`; `y` is ignored."""
-        rng = make_generator(self.random_state)
-        self._check_parameters()
-        options = weight_options(self)
-        given = read_table(X)
-        dataset = given.in_canonical_order()
-        identifier = BoundaryIdentifier(dataset, alpha=self.alpha, options=options, random_state=rng)
+    def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Diagnostics]:
+        identifier = BoundaryIdentifier(
+            dataset, alpha=self.alpha, options=weight_options(self), random_state=rng
+        )
         self._decouple_ahead(dataset.names, identifier)
         construction = construct(dataset.names, identifier, identifier.pvalue, self.max_subsets)
-        warn_of_cuts(construction.cuts, stacklevel=3)
-
-        record_features(self, given)
-        self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
-        self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
-        boundaries = construction.markov_boundaries
-        self.markov_boundaries_: dict[str, dict[str, Role]] = {
-            target: {name: boundaries[target][name] for name in given.names if name in boundaries[target]}
-            for target in given.names
-        }
-        self.conflicts_: tuple[Conflict, ...] = construction.conflicts
-        self.diagnostics_ = Diagnostics(identifier.decoupled_sets, construction.searches)
-        return self
+        warn_of_cuts(construction.cuts, stacklevel=4)
+        return construction, Diagnostics(identifier.decoupled_sets, construction.searches)
 
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        weight_options(self)
         check_max_subsets(self.max_subsets)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, whole=True, suggestion=-1)
-            if self.n_jobs == 0:
-                raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+        check_n_jobs(self.n_jobs)
 
     def _decouple_ahead(self, names: Sequence[str], identifier: BoundaryIdentifier) -> None:
         """Decouple every set that Algorithm 1 will ask for, each once, in two parallel rounds.

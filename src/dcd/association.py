@@ -1,0 +1,447 @@
+r"""Are two variables associated given others? The robust test: adjust, and decouple where needed.
+
+**Adjust.** For the pair x, y and a set S, a few scores of x and of y (`dcd.scores`) are regressed on all
+scores of the variables in S. With the residuals whitened, :math:`R` their cross-correlation matrix and m the
+degrees of freedom that are left, :math:`Q = m |R|^2` is chi-square with :math:`k_x k_y` degrees of freedom
+under independence if the scores are Gaussian. They are not: scores that see tails have tails. The first
+three cumulants of Q under independence are, with :math:`M = E|a|^4 - k(k+2)` the excess of each side,
+
+.. math:: \kappa_1 = k_x k_y, \quad \kappa_2 = 2 k_x k_y + M_x M_y / m, \quad
+          \kappa_3 \approx 8 k_x k_y + 12 M_x M_y / m + N_x N_y / m^2 ,
+
+(N the sixth-order excess) and a shifted gamma distribution with these three gives the p-value. Three groups
+of scores, lines alone, the bulk, and the tails, each give a p-value; three times the smallest is the result,
+so that a straight line loses next to nothing for being looked at in three ways.
+
+**Decouple where needed.** Adjusting by sums of functions of single variables does not remove interactions:
+with C -> A, C -> B and T = A·B, the scores of C and T share the product A·B. If x and y both depend on
+products of variables in S beyond such sums, an association has to survive under weights that decouple S
+(`dcd.balancing`), where products of different variables carry nothing, with the products adjusted for as
+well. Where it need not, all of the sample is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from scipy import stats
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import gammaln
+
+from dcd.arrays import FloatArray
+from dcd.balancing import Balance, ConvexWeights
+from dcd.decoupling import one_blas_thread
+from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
+from dcd.validation import check_choice, check_number
+
+LINES, BULK, TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
+_INTERACTIONS = ((LINEAR, LINEAR), (LINEAR, BULK_SQUARE), (BULK_SQUARE, LINEAR), (BULK_SQUARE, BULK_SQUARE))
+DECOUPLE = ("where-needed", "always", "never")
+
+_RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
+_SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
+_MOST_ADJUSTERS = 1 / 3  # of the sample
+_FEWEST_DEGREES = 10
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """An association that was tested again under decoupling weights.
+
+    Attributes
+    ----------
+    pair, given : the variables, by position.
+    log_pvalue_adjusted, log_pvalue_decoupled : log p-value under equal weights and under the weights.
+    ess, dependence : of the weights, see `dcd.balancing.Balance`.
+    """
+
+    pair: tuple[int, int]
+    given: tuple[int, ...]
+    log_pvalue_adjusted: float
+    log_pvalue_decoupled: float
+    ess: float
+    dependence: float
+
+
+class BoundTest(Protocol):
+    """A test on one table: is x independent of y given a set? Variables are positions.
+
+    Attributes
+    ----------
+    balances : the sets that were decoupled.
+    interactions : the associations that were tested again under weights.
+    """
+
+    balances: dict[tuple[int, ...], Balance]
+    interactions: dict[tuple[int, int, tuple[int, ...]], Interaction]
+
+    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
+        """A log p-value of every variable against the target that the full test can only raise."""
+        ...
+
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """Log p-value of independence."""
+        ...
+
+    def gather(self, other: BoundTest) -> None:
+        """Take over what a copy of this test in another process has found."""
+        ...
+
+
+class Test(Protocol):
+    """A test as a strategy: parameters, to be bound to a table."""
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        ...
+
+    def bind(self, scores: Scores, level: float) -> BoundTest:
+        """The test on one table; what is above `level` at first sight need not be looked at again."""
+        ...
+
+
+class _Record:
+    """What both tests keep: the sets that were decoupled, and the associations tested under weights."""
+
+    def __init__(self) -> None:
+        self.balances: dict[tuple[int, ...], Balance] = {}
+        self.interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = {}
+
+    def gather(self, other: BoundTest) -> None:
+        """See `BoundTest`."""
+        self.balances |= other.balances
+        self.interactions |= other.interactions
+
+
+@dataclass(frozen=True)
+class PartialAssociation:
+    """The robust test, as a strategy.
+
+    Attributes
+    ----------
+    weights : how far to decouple.
+    decouple : "where-needed" tests an association again under weights where both sides interact on the set;
+        "always" does so for every set of two and more; "never" adjusts only.
+    interaction_level : level of the test for interactions.
+    """
+
+    weights: ConvexWeights = field(default_factory=ConvexWeights)
+    decouple: Literal["where-needed", "always", "never"] = "where-needed"
+    interaction_level: float = 0.05
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        self.weights.check()
+        check_choice("decouple", self.decouple, DECOUPLE)
+        check_number("interaction_level", self.interaction_level, above=0, below=1, suggestion=0.05)
+
+    def bind(self, scores: Scores, level: float) -> BoundAssociation:
+        """The test on one table; what is above `level` without weights is not tested again with them."""
+        return BoundAssociation(self, scores, level)
+
+
+class BoundAssociation(_Record):
+    """`PartialAssociation` on one table; results are kept by set."""
+
+    def __init__(self, strategy: PartialAssociation, scores: Scores, level: float) -> None:
+        super().__init__()
+        self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
+        self._adjusted: dict[tuple[int, ...], FloatArray] = {}
+        self._interacts: dict[tuple[int, tuple[int, ...]], bool] = {}
+
+    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
+        """See `BoundTest`; under equal weights, for all variables at once."""
+        return self._adjusted_log_pvalues(tuple(sorted(given)))[target]
+
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """See `BoundTest`."""
+        members = tuple(sorted(given))
+        adjusted = float(self._adjusted_log_pvalues(members)[x, y])
+        if adjusted >= self._log_level or not self._must_decouple(x, y, members):
+            return adjusted
+        key = (min(x, y), max(x, y), members)
+        if key not in self.interactions:
+            with one_blas_thread():
+                weighed = self._balance(members)
+                adjusters = interaction_adjusters(self.scores, members)
+                decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
+            self.interactions[key] = Interaction(
+                key[:2], members, adjusted, decoupled, weighed.ess, weighed.dependence
+            )
+        return max(adjusted, self.interactions[key].log_pvalue_decoupled)
+
+    def _adjusted_log_pvalues(self, given: tuple[int, ...]) -> FloatArray:
+        if given not in self._adjusted:
+            with one_blas_thread():
+                self._adjusted[given] = adjusted_log_pvalues(self.scores, given)
+        return self._adjusted[given]
+
+    def _balance(self, given: tuple[int, ...]) -> Balance:
+        if given not in self.balances:
+            self.balances[given] = self.strategy.weights.learn(self.scores, given)
+        return self.balances[given]
+
+    def _must_decouple(self, x: int, y: int, given: tuple[int, ...]) -> bool:
+        if len(given) < 2 or self.strategy.decouple == "never":
+            return False
+        return self.strategy.decouple == "always" or all(self._interacts_on(v, given) for v in (x, y))
+
+    def _interacts_on(self, variable: int, given: tuple[int, ...]) -> bool:
+        key = (variable, given)
+        if key not in self._interacts:
+            with one_blas_thread():
+                log_pvalue = interaction_log_pvalue(self.scores, variable, given)
+            self._interacts[key] = log_pvalue < np.log(self.strategy.interaction_level)
+        return self._interacts[key]
+
+
+@dataclass(frozen=True)
+class WeightedAssociation:
+    """Weights without adjustment, as a strategy: independence rests on decoupling alone, as published.
+
+    To test x against y given a set, x and the set are decoupled from each other.
+    """
+
+    weights: ConvexWeights = field(default_factory=ConvexWeights)
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        self.weights.check()
+
+    def bind(self, scores: Scores, level: float) -> BoundWeightedAssociation:  # noqa: ARG002
+        """The test on one table."""
+        return BoundWeightedAssociation(self, scores)
+
+
+class BoundWeightedAssociation(_Record):
+    """`WeightedAssociation` on one table."""
+
+    def __init__(self, strategy: WeightedAssociation, scores: Scores) -> None:
+        super().__init__()
+        self.strategy, self.scores = strategy, scores
+
+    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
+        """See `BoundTest`; nothing is known before the weights are."""
+        outside = [v for v in range(self.scores.n_variables) if v != target and v not in given]
+        log_pvalues = np.zeros(self.scores.n_variables)
+        log_pvalues[outside] = [self.log_pvalue(v, target, given) for v in outside]
+        return log_pvalues
+
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """See `BoundTest`."""
+        members = tuple(sorted({*given, x}))
+        with one_blas_thread():
+            if members not in self.balances:
+                self.balances[members] = self.strategy.weights.learn(self.scores, members)
+            nothing = np.empty((self.scores.n_samples, 0))
+            return weighted_log_pvalue(self.scores, x, y, nothing, self.balances[members].weights)
+
+
+# --- adjusting under equal weights, all pairs at once ----------------------------------------------------
+
+
+def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
+    """Log p-values (d, d) of every two variables given a set, under equal weights; 0 on the diagonal."""
+    n_samples, n_variables = scores.n_samples, scores.n_variables
+    rows = _adjuster_rows(scores, given)
+    degrees = n_samples - 1 - len(rows)
+    if degrees < _FEWEST_DEGREES:
+        return np.zeros((n_variables, n_variables))
+    flat = scores.flat
+    factor = _factor(scores.gram[np.ix_(rows, rows)]) if rows else None
+    everything = range(n_variables)
+    smallest = np.zeros((n_variables, n_variables))
+    for group in (LINES, BULK, TAILS):
+        tested = scores.positions(everything, group)
+        residuals, covariance = flat[:, tested], scores.gram[np.ix_(tested, tested)]
+        if factor is not None:
+            cross = scores.gram[np.ix_(rows, tested)]
+            coefficients = cho_solve(factor, cross, check_finite=False)
+            covariance = covariance - cross.T @ coefficients
+            residuals = residuals - flat[:, rows] @ coefficients
+        shape = (n_variables, len(group))
+        log_pvalues = _group_log_pvalues(
+            residuals.reshape(n_samples, *shape), covariance.reshape(*shape, *shape), None, degrees
+        )
+        smallest = np.minimum(smallest, log_pvalues)
+    result = _bonferroni(smallest)
+    np.fill_diagonal(result, 0.0)
+    return result
+
+
+def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
+    """Rows of the Gram matrix to adjust for: all independent columns, fewer of each if n is small."""
+    if not given:
+        return []
+    affordable = max(1, int(_MOST_ADJUSTERS * scores.n_samples / len(given)))
+    return [row for v in given for row in scores.positions([v], scores.adjusters[v][:affordable])]
+
+
+def _factor(gram: FloatArray) -> Any:
+    return cho_factor(gram + _RIDGE * np.eye(len(gram)), check_finite=False)
+
+
+def _bonferroni(smallest: FloatArray) -> FloatArray:
+    """From the smallest of three log p-values to the log p-value of the three."""
+    return np.minimum(smallest + np.log(3.0), 0.0)
+
+
+# --- under weights, one pair -----------------------------------------------------------------------------
+
+
+def weighted_log_pvalue(
+    scores: Scores, x: int, y: int, adjusters: FloatArray, weights: FloatArray
+) -> float:
+    """Log p-value of x and y under weights, with the columns of `adjusters` (n, p) adjusted for."""
+    n_samples = scores.n_samples
+    probabilities = weights / weights.sum()
+    ess = 1.0 / float(probabilities @ probabilities)
+    degrees = ess * (1.0 - adjusters.shape[1] / n_samples) - 1.0
+    if degrees < _FEWEST_DEGREES:
+        return 0.0
+    root = np.sqrt(probabilities)[:, None]
+    design = root * (adjusters - probabilities @ adjusters)
+    factor = _factor(design.T @ design) if design.size else None
+    smallest = np.zeros((2, 2))
+    for group in (LINES, BULK, TAILS):
+        tested = np.hstack([scores.columns[:, x, group], scores.columns[:, y, group]])
+        residuals = tested - probabilities @ tested
+        if factor is not None:
+            coefficients = cho_solve(factor, design.T @ (root * residuals), check_finite=False)
+            centred = adjusters - probabilities @ adjusters
+            residuals = residuals - centred @ coefficients
+        shape = (2, len(group))
+        covariance = residuals.T @ (probabilities[:, None] * residuals)
+        log_pvalues = _group_log_pvalues(
+            residuals.reshape(n_samples, *shape), covariance.reshape(*shape, *shape), probabilities, degrees
+        )
+        smallest = np.minimum(smallest, log_pvalues)
+    return float(_bonferroni(smallest)[0, 1])
+
+
+def interaction_adjusters(scores: Scores, given: Sequence[int]) -> FloatArray:
+    """All independent scores of a set and products of two variables' scores, as far as n affords."""
+    singles = scores.flat[:, _adjuster_rows(scores, given)]
+    products = interaction_columns(scores, given)
+    room = int(_MOST_ADJUSTERS * scores.n_samples) - singles.shape[1]
+    return np.hstack([singles, products[:, : max(room, 0)]])
+
+
+def interaction_columns(scores: Scores, given: Sequence[int]) -> FloatArray:
+    """Products of low-degree scores of two variables, mean 0 and variance 1; those of degree (1, 1) first."""
+    products = [
+        scores.columns[:, i, a] * scores.columns[:, j, b]
+        for a, b in _INTERACTIONS
+        for i, j in combinations(given, 2)
+    ]
+    columns = np.column_stack(products)
+    columns = columns - columns.mean(axis=0)
+    scale = np.sqrt(np.square(columns).mean(axis=0))
+    return columns[:, scale > 1e-8] / scale[scale > 1e-8]
+
+
+def interaction_log_pvalue(scores: Scores, variable: int, given: Sequence[int]) -> float:
+    """Log p-value that a variable depends on the set through sums of functions of single variables only.
+
+    Wilks' lambda of the variable's scores against the products of scores, both adjusted for the scores of the
+    set, with Bartlett's correction; the smallest over the groups of scores, times their number.
+    """
+    rows = _adjuster_rows(scores, given)
+    singles = scores.flat[:, rows]
+    products = interaction_columns(scores, given)
+    room = int(_MOST_ADJUSTERS * scores.n_samples) - singles.shape[1]
+    products = products[:, : max(room, 0)]
+    if products.shape[1] == 0:
+        return 0.0
+    basis = np.linalg.qr(singles)[0]
+    products = np.linalg.qr(_without(basis, products))[0]
+    smallest = 0.0
+    for group in (LINES, BULK, TAILS):
+        own = np.linalg.qr(_without(basis, scores.columns[:, variable, group]))[0]
+        correlation = products.T @ own
+        n_rows, n_columns = correlation.shape
+        degrees = scores.n_samples - 1 - len(rows) - (n_rows + n_columns + 1) / 2
+        _, log_lambda = np.linalg.slogdet(np.eye(n_columns) - correlation.T @ correlation)
+        smallest = min(smallest, float(stats.chi2.logsf(-degrees * log_lambda, n_rows * n_columns)))
+    return float(min(smallest + np.log(3.0), 0.0))
+
+
+def _without(basis: FloatArray, columns: FloatArray) -> FloatArray:
+    """Columns with their projection on an orthonormal basis removed."""
+    return columns - basis @ (basis.T @ columns)
+
+
+# --- the distribution of the statistic -------------------------------------------------------------------
+
+
+def _group_log_pvalues(
+    residuals: FloatArray, covariance: FloatArray, probabilities: FloatArray | None, degrees: float
+) -> FloatArray:
+    """Log p-values (v, v) between the residual scores (n, v, k) of every two of v variables.
+
+    Parameters
+    ----------
+    covariance : (v, k, v, k), of the residuals.
+    probabilities : of the samples; None for equal ones.
+    degrees : effective degrees of freedom, m.
+    """
+    n_variables, width = residuals.shape[1:]
+    blocks = covariance.transpose(0, 2, 1, 3)
+    own = np.arange(n_variables)
+    whitener, ranks = _whiteners(blocks[own, own])
+    correlation = np.einsum("iab,ijbc,jdc->ijad", whitener, blocks, whitener, optimize=True)
+    statistic = degrees * np.square(correlation).sum(axis=(2, 3))
+    white = np.einsum("nia,iba->nib", residuals, whitener, optimize=True)
+    lengths = np.square(white).sum(axis=2)
+    mean = (lambda values: values.mean(axis=0)) if probabilities is None else (lambda v: probabilities @ v)
+    return shifted_gamma_log_sf(statistic, ranks, mean(lengths**2), mean(lengths**3), degrees)
+
+
+def _whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """For each covariance (v, k, k) a matrix that makes it the identity, and its rank.
+
+    Directions with next to no variance left (ties, or all explained by the set) cannot be tested and are
+    mapped to zero.
+    """
+    variances, directions = np.linalg.eigh(covariances)
+    alive = variances > _SMALLEST_VARIANCE
+    scale = np.where(alive, 1.0 / np.sqrt(np.where(alive, variances, 1.0)), 0.0)
+    return scale[:, :, None] * directions.transpose(0, 2, 1), alive.sum(axis=1).astype(np.float64)
+
+
+def shifted_gamma_log_sf(
+    statistic: FloatArray, ranks: FloatArray, fourth: FloatArray, sixth: FloatArray, degrees: float
+) -> FloatArray:
+    """Log of the upper tail of Q for all pairs of v variables, from the moments of whitened scores.
+
+    Parameters
+    ----------
+    statistic : (v, v) values of Q.
+    ranks : (v,) number of scores k of each variable; 0 leaves nothing to test.
+    fourth, sixth : (v,) means of |a|⁴ and |a|⁶.
+    """
+    excess = fourth - ranks * (ranks + 2)
+    sixth_excess = sixth - ranks * (ranks + 2) * (ranks + 4) - 3 * (ranks + 4) * excess
+    mean = np.maximum(np.outer(ranks, ranks), 1.0)
+    fourth_term = np.outer(excess, excess) / degrees
+    variance = np.maximum(2 * mean + fourth_term, 0.5 * mean)
+    third = 8 * mean + 12 * fourth_term + np.maximum(np.outer(sixth_excess, sixth_excess), 0.0) / degrees**2
+    # A gamma distribution without a shift has third = 2 variance² / mean; a lighter tail is not believed.
+    third = np.maximum(third, 2 * variance**2 / mean)
+    shift, scale, shape = mean - 2 * variance**2 / third, third / (2 * variance), 4 * variance**3 / third**2
+    log_sf = _gamma_log_sf(np.maximum(statistic - shift, 0.0) / scale, shape)
+    return np.where(np.outer(ranks, ranks) > 0, log_sf, 0.0)
+
+
+def _gamma_log_sf(x: FloatArray, shape: FloatArray) -> FloatArray:
+    """Log of the upper tail of the gamma distribution, also where the tail itself is too small for a float."""
+    with np.errstate(divide="ignore"):
+        log_sf: FloatArray = stats.gamma.logsf(x, shape)
+    lost = ~np.isfinite(log_sf)
+    far, a = x[lost], shape[lost]
+    log_sf[lost] = (a - 1.0) * np.log(far) - far - gammaln(a) + np.log1p(np.maximum(a - 1.0, 0.0) / far)
+    return log_sf

@@ -1,0 +1,210 @@
+r"""Convex weights: the least distortion of the sample that makes a set of variables independent.
+
+Let :math:`B` hold, for a set of variables with standardised features :math:`\varphi`, one column for every
+product :math:`\varphi_a(x_i)\,\varphi_b(x_j)` of two variables and one for every feature. If the weighted
+mean :math:`B^\top p` is zero, no two of the variables are correlated in any of their features and the
+marginals are as they were. The probabilities of the samples solve
+
+.. math:: \min_p\ |B^\top p|^2 + \lambda |p|^2 \quad\text{over}\quad p \ge 0,\ \mathbf 1^\top p = 1 .
+
+It is convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda`
+trades what is left of the dependence against the sample. The rule for it: no further than chance. Of k
+columns, k / n is what :math:`|B^\top p|^2` would be in a sample of independent variables; :math:`\lambda`
+falls until that is reached, or until the effective sample size would fall below a floor.
+
+The solution has the form :math:`p = (\nu - B\theta)_+ / \lambda` with :math:`\theta = B^\top p`, so that each
+step of the active-set method is a solve of the size of B's columns, not of the sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from dcd.arrays import BoolArray, FloatArray
+from dcd.data import read_table
+from dcd.decoupling import one_blas_thread
+from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, make_scores
+from dcd.validation import check_number
+
+_STEP = 2.5  # each lambda is that much smaller than the one before
+_MAX_LAMBDAS, _MAX_PIVOTS = 16, 40
+_BISECTIONS = 3
+_MANY_VARIABLES = 4  # beyond, two features a variable instead of three: the products grow with the square
+
+BalanceStatus = Literal["balanced", "ess_floor", "nothing_to_decouple"]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Weights that decouple a set, and how far they got.
+
+    Attributes
+    ----------
+    weights : (n,) array, non-negative, summing to n.
+    ess : Kish's effective sample size.
+    dependence_before, dependence : what is left of the dependence, |B'p|², in units of what chance alone
+        leaves in a sample of independent variables: about 1 is as good as independent.
+    gap : how far the weights can be from the optimum, as a share of the objective (a proven bound).
+    status : "balanced" (dependence is down to the level of chance), "ess_floor" (more would have cost too
+        much of the sample), or "nothing_to_decouple" (fewer than two variables).
+    """
+
+    weights: FloatArray = field(repr=False)
+    ess: float
+    dependence_before: float
+    dependence: float
+    gap: float
+    status: BalanceStatus
+
+
+@dataclass(frozen=True)
+class ConvexWeights:
+    """How far to decouple.
+
+    Attributes
+    ----------
+    min_ess : floor under the effective sample size, as a share of n.
+    dependence : stop when the dependence is down to this many times what chance leaves.
+    """
+
+    min_ess: float = 0.4
+    dependence: float = 1.0
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.4)
+        check_number("dependence", self.dependence, at_least=0, suggestion=1.0)
+
+    def learn(self, scores: Scores, variables: Sequence[int]) -> Balance:
+        """Weights for a set of variables."""
+        n_samples = scores.n_samples
+        if len(variables) < 2:
+            return Balance(np.ones(n_samples), float(n_samples), 0.0, 0.0, 0.0, "nothing_to_decouple")
+        return balance(balance_columns(scores, variables), self)
+
+
+def convex_weights(
+    X: Any, *, min_ess: float = ConvexWeights.min_ess, dependence: float = ConvexWeights.dependence
+) -> Balance:
+    """Weights under which the columns of a table are independent, at the least cost in sample size.
+
+    Parameters are those of `ConvexWeights`; `X` is any table that the estimators take.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> result = dcd.convex_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
+    >>> round(float(result.weights.sum())), result.dependence < result.dependence_before
+    (853, True)
+    """
+    options = ConvexWeights(min_ess, dependence)
+    options.check()
+    dataset = read_table(X).in_canonical_order()
+    with one_blas_thread():
+        return options.learn(make_scores(dataset.values), range(len(dataset.names)))
+
+
+def balance_columns(scores: Scores, variables: Sequence[int]) -> FloatArray:
+    """The matrix B, shape (n, k): products of features of two variables, then the features."""
+    degrees = [LINEAR, BULK_SQUARE] if len(variables) > _MANY_VARIABLES else [LINEAR, BULK_SQUARE, BULK_CUBE]
+    features = [scores.columns[:, variable, degrees] for variable in variables]
+    products = [
+        (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+        for left, right in combinations(features, 2)
+    ]
+    columns = np.hstack([*products, *features])
+    scale = np.sqrt(np.square(columns).mean(axis=0))
+    return columns[:, scale > 1e-8] / scale[scale > 1e-8]
+
+
+def balance(columns: FloatArray, options: ConvexWeights) -> Balance:
+    """Follow lambda down until the dependence is that of chance, or the sample would shrink too far."""
+    n_samples, n_columns = columns.shape
+    chance = n_columns / n_samples
+    equal = np.full(n_samples, 1.0 / n_samples)
+    before = _dependence(columns, equal)
+    best, best_lambda, status = equal, float("inf"), "balanced"
+    if before > options.dependence * chance:
+        path = _follow(columns, options, chance)
+        best, best_lambda, status = path
+    gap = optimality_gap(columns, best, best_lambda) if np.isfinite(best_lambda) else 0.0
+    return Balance(
+        weights=n_samples * best,
+        ess=float(1.0 / (best @ best)),
+        dependence_before=before / chance,
+        dependence=_dependence(columns, best) / chance,
+        gap=gap,
+        status=status,  # type: ignore[arg-type]
+    )
+
+
+def _follow(columns: FloatArray, options: ConvexWeights, chance: float) -> tuple[FloatArray, float, str]:
+    """Probabilities, lambda and status at the end of the path."""
+    n_samples = len(columns)
+    free = np.ones(n_samples, dtype=bool)
+    best, best_lambda = np.full(n_samples, 1.0 / n_samples), float("inf")
+    ridge = float(n_samples)
+    too_small = None
+    for _ in range(_MAX_LAMBDAS):
+        probabilities, free = solve(columns, ridge, free)
+        if 1.0 / (probabilities @ probabilities) < options.min_ess * n_samples:
+            too_small = ridge
+            break
+        best, best_lambda = probabilities, ridge
+        if _dependence(columns, best) <= options.dependence * chance:
+            return best, best_lambda, "balanced"
+        ridge /= _STEP
+    if too_small is None or not np.isfinite(best_lambda):
+        return best, best_lambda, "ess_floor"
+    # The floor lies between the last two: halve the interval a few times, to use what the floor allows.
+    low, high = too_small, best_lambda
+    for _ in range(_BISECTIONS):
+        middle = float(np.sqrt(low * high))
+        probabilities, free = solve(columns, middle, free)
+        if 1.0 / (probabilities @ probabilities) < options.min_ess * n_samples:
+            low = middle
+        else:
+            best, best_lambda, high = probabilities, middle, middle
+    reached = _dependence(columns, best) <= options.dependence * chance
+    return best, best_lambda, "balanced" if reached else "ess_floor"
+
+
+def solve(columns: FloatArray, ridge: float, free: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """The minimum of |B'p|² + ridge |p|² over the simplex, and which samples have weight.
+
+    Active-set steps: solve for the samples that are free, fix those that came out negative at zero, free
+    those of the fixed that would lower the objective. `free` is where to start.
+    """
+    n_samples, n_columns = columns.shape
+    probabilities = np.full(n_samples, 1.0 / n_samples)
+    for _ in range(_MAX_PIVOTS):
+        inside = columns[free]
+        factor = cho_factor(inside.T @ inside + ridge * np.eye(n_columns), check_finite=False)
+        unscaled = 1.0 - inside @ cho_solve(factor, inside.sum(axis=0), check_finite=False)
+        probabilities = np.zeros(n_samples)
+        probabilities[free] = unscaled / unscaled.sum()
+        gradient = columns @ (columns.T @ probabilities) + ridge * probabilities
+        level = gradient[free].mean()  # the same for all free samples
+        wanted = np.where(free, probabilities > 0, gradient < level - 1e-12)
+        if (wanted == free).all():
+            break
+        free = wanted
+    probabilities = np.maximum(probabilities, 0.0)
+    return probabilities / probabilities.sum(), free
+
+
+def optimality_gap(columns: FloatArray, probabilities: FloatArray, ridge: float) -> float:
+    """A bound on how far the objective is above its minimum, as a share of it (Frank and Wolfe's gap)."""
+    gradient = columns @ (columns.T @ probabilities) + ridge * probabilities
+    value = _dependence(columns, probabilities) + ridge * float(probabilities @ probabilities)
+    return float(2.0 * (gradient @ probabilities - gradient.min()) / value)
+
+
+def _dependence(columns: FloatArray, probabilities: FloatArray) -> float:
+    return float(np.square(columns.T @ probabilities).sum())

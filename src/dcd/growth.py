@@ -1,0 +1,194 @@
+"""Markov boundaries by growing and shrinking, and which of their members are neighbours.
+
+Grow: of all variables outside, add the one whose association with the target given the current boundary is
+strongest, as long as there is one. Shrink: after each addition, drop every member that is independent of the
+target given the other members. Only the variables of the boundary are ever adjusted for and decoupled, so the
+cost and the loss of information depend on the boundary, not on the number of variables.
+
+Two variables are neighbours if one is in the boundary of the other and no small subset of either boundary
+makes them independent. A spouse is in the boundary too, but independent given the right subset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from dcd.association import BoundTest
+from dcd.boundary import watched
+from dcd.search import TargetSearch
+from dcd.validation import check_number
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What the search for a set that separates two variables found.
+
+    Attributes
+    ----------
+    log_pvalue : the largest log p-value of their independence over the sets tried.
+    given : the set that gave it.
+    """
+
+    log_pvalue: float
+    given: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GrowShrink:
+    """The search, as a strategy.
+
+    Attributes
+    ----------
+    max_size : largest boundary.
+    max_given : largest subset of a boundary that is tried as a separating set.
+    """
+
+    max_size: int = 8
+    max_given: int = 3
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_number("max_size", self.max_size, at_least=1, whole=True, suggestion=8)
+        check_number("max_given", self.max_given, at_least=0, whole=True, suggestion=3)
+
+    def boundary(self, test: BoundTest, target: int, n_variables: int, level: float) -> list[int]:
+        """The Markov boundary of one target, each test at `level`."""
+        log_level = np.log(level)
+        members: list[int] = []
+        dropped_at_once: set[int] = set()
+        while len(members) < self.max_size:
+            outside = [v for v in range(n_variables) if v != target and v not in members]
+            candidates = [v for v in outside if v not in dropped_at_once]
+            entering = _strongest(test, target, candidates, members, log_level)
+            if entering is None:
+                break
+            members.append(entering)
+            for gone in _shrink(test, target, members, log_level):
+                if gone == entering:
+                    dropped_at_once.add(gone)  # or it would come and go for ever
+        return sorted(members)
+
+    def separation(
+        self, test: BoundTest, pair: Pair, boundaries: Mapping[int, Sequence[int]], level: float
+    ) -> Separation:
+        """Look for a subset of either boundary that makes a pair independent; small ones first."""
+        best = Separation(-np.inf, ())
+        for given in self._separators(pair, boundaries):
+            log_pvalue = test.log_pvalue(*pair, given)
+            if log_pvalue > best.log_pvalue:
+                best = Separation(log_pvalue, given)
+            if log_pvalue >= np.log(level):
+                break
+        return best
+
+    def _separators(
+        self, pair: Pair, boundaries: Mapping[int, Sequence[int]]
+    ) -> Iterator[tuple[int, ...]]:
+        pools = [[v for v in boundaries[end] if v not in pair] for end in pair]
+        seen: set[tuple[int, ...]] = set()
+        for pool in pools:
+            for size in range(min(self.max_given, len(pool)) + 1):
+                for given in combinations(pool, size):
+                    if given not in seen:
+                        seen.add(given)
+                        yield given
+
+
+def _strongest(
+    test: BoundTest, target: int, candidates: Sequence[int], members: Sequence[int], log_level: float
+) -> int | None:
+    """The candidate with the strongest association given the members, if any is below the level."""
+    first = test.first_look(target, members)
+    for candidate in sorted(candidates, key=lambda v: (first[v], v)):
+        if first[candidate] >= log_level:
+            return None
+        if test.log_pvalue(candidate, target, members) < log_level:
+            return candidate
+    return None
+
+
+def _shrink(test: BoundTest, target: int, members: list[int], log_level: float) -> Iterator[int]:
+    """Drop the weakest member while it is independent given the others; what was dropped, in that order."""
+    while members:
+        log_pvalues = {
+            member: test.log_pvalue(member, target, [other for other in members if other != member])
+            for member in members
+        }
+        weakest = max(members, key=lambda member: (log_pvalues[member], member))
+        if log_pvalues[weakest] < log_level:
+            return
+        members.remove(weakest)
+        yield weakest
+
+
+# --- all targets -----------------------------------------------------------------------------------------
+
+
+def search_boundaries(
+    strategy: GrowShrink,
+    test: BoundTest,
+    names: Sequence[str],
+    level: float,
+    *,
+    n_jobs: int | None = None,
+    progress: str | None = None,
+) -> list[TargetSearch]:
+    """Boundaries and neighbours of all variables, over `n_jobs` processes; `progress` labels a bar."""
+    targets = range(len(names))
+    grown = _spread(_grow_some, strategy, test, targets, (len(names), level), n_jobs, progress)
+    boundaries = dict(zip(targets, grown, strict=True))
+    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
+    separations = _spread(_separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress)
+    neighbours: dict[int, dict[str, float]] = {target: {} for target in targets}
+    for (x, y), separation in zip(pairs, separations, strict=True):
+        if separation.log_pvalue < np.log(level):
+            neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(separation.log_pvalue))
+    return [
+        TargetSearch(names[t], tuple(names[v] for v in boundaries[t]), neighbours[t], {}, None)
+        for t in targets
+    ]
+
+
+def _grow_some(
+    strategy: GrowShrink, test: BoundTest, targets: Sequence[int], setting: tuple[int, float]
+) -> tuple[list[list[int]], BoundTest]:
+    return [strategy.boundary(test, target, *setting) for target in targets], test
+
+
+def _separate_some(
+    strategy: GrowShrink,
+    test: BoundTest,
+    pairs: Sequence[Pair],
+    setting: tuple[Mapping[int, Sequence[int]], float],
+) -> tuple[list[Separation], BoundTest]:
+    return [strategy.separation(test, pair, *setting) for pair in pairs], test
+
+
+def _spread(
+    work: Callable[..., tuple[list[Any], BoundTest]],
+    strategy: GrowShrink,
+    test: BoundTest,
+    items: Sequence[Any],
+    setting: tuple[Any, ...],
+    n_jobs: int | None,
+    progress: str | None,
+) -> list[Any]:
+    """`work` on all items in their order. Processes get a share each; what they tested is gathered."""
+    n_shares = effective_n_jobs(n_jobs)
+    if n_shares == 1:
+        return [work(strategy, test, [item], setting)[0][0] for item in watched(items, progress)]
+    shares = [items[start::n_shares] for start in range(n_shares)]
+    done = Parallel(n_jobs=n_shares)(delayed(work)(strategy, test, share, setting) for share in shares)
+    results: list[Any] = [None] * len(items)
+    for start, (part, its_test) in enumerate(done):
+        results[start::n_shares] = part
+        test.gather(its_test)
+    return results

@@ -1,0 +1,223 @@
+r"""Which unshielded triples are colliders? Decided for the whole skeleton at once, by likelihood.
+
+For a triple x - z - y, "x and y are independent" (collider) stands against "x and y are independent given z"
+(chain or fork). With few samples or much noise neither test rejects, and single tests contradict each other.
+So all orientations of the skeleton are compared by one likelihood: each variable is a block of three scores
+(`dcd.scores`), jointly Gaussian,
+
+.. math:: \ell(G) = -\tfrac n2 \sum_i \log \frac{|\Sigma_{i, \mathrm{pa}(i)}|}{|\Sigma_{\mathrm{pa}(i)}|} .
+
+All orientations have the same number of parameters, and Markov equivalent ones the same likelihood, so what
+it decides is colliders and nothing else. For one triple alone it is n times the difference of two mutual
+informations, I(x; y | z) - I(x; y).
+
+**Prior.** With N unshielded triples, a graph with V colliders has prior probability
+:math:`B(V + 1, N - V + 1)`: the share of colliders is unknown and uniform. In a graph with many triples and
+no clear collider this asks much of the first one (trees stay undirected); where many are clear, the next
+needs no more than its own evidence. Since scores are not Gaussian, the log-likelihood counts at a reduced
+rate, 1 / temper.
+
+**Search.** An order of the variables makes a DAG of the skeleton; one variable at a time moves to its best
+place, ties broken at random, for a range of prices on colliders. Each collider of the best graph carries its
+evidence: by how much the best graph without it is worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.special import betaln
+
+from dcd.arrays import BoolArray
+from dcd.decoupling import one_blas_thread
+from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Scores
+from dcd.validation import check_number, make_generator
+
+Triple = tuple[int, int, int]
+Parents = tuple[int, ...]
+Local = Callable[[int, Parents], float]
+
+_BLOCK = (LINEAR, SQUARE, BULK_CUBE)
+_PRICES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
+_STARTS, _SWEEPS, _IDLE_SWEEPS = 2, 30, 4
+_FORBIDDEN = 1e9
+_RIDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class ColliderEvidence:
+    """Orientation by likelihood, as a strategy.
+
+    Attributes
+    ----------
+    temper : the log-likelihood counts 1 / temper of its value.
+    min_evidence : a collider with less evidence (in units of the log posterior) is left undecided.
+    """
+
+    temper: float = 2.0
+    min_evidence: float = 0.0
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_number("temper", self.temper, above=0, suggestion=2.0)
+        check_number("min_evidence", self.min_evidence, at_least=0, suggestion=0.0)
+
+    def colliders(
+        self, scores: Scores, skeleton: BoolArray, random_state: int | np.random.Generator | None = None
+    ) -> dict[Triple, float]:
+        """The colliders `(x, z, y)`, x < y, of a skeleton, each with its evidence."""
+        rng = make_generator(random_state)
+        with one_blas_thread():
+            search = _Search(skeleton, BlockLikelihood(scores), self.temper, rng)
+            found = search.colliders_with_evidence()
+        return {triple: evidence for triple, evidence in found.items() if evidence >= self.min_evidence}
+
+
+class BlockLikelihood:
+    """`likelihood(i, parents)`: the part of the log-likelihood that variable i has."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._n_samples = scores.n_samples
+        rows = scores.positions(range(scores.n_variables), _BLOCK)
+        self._gram = scores.gram[np.ix_(rows, rows)] + _RIDGE * np.eye(len(rows))
+        self._log_determinants: dict[Parents, float] = {(): 0.0}
+        self._values: dict[tuple[int, Parents], float] = {}
+
+    def __call__(self, variable: int, parents: Parents) -> float:
+        key = (variable, parents)
+        if key not in self._values:
+            family = tuple(sorted((variable, *parents)))
+            ratio = self._log_determinant(family) - self._log_determinant(parents)
+            self._values[key] = -0.5 * self._n_samples * ratio
+        return self._values[key]
+
+    def _log_determinant(self, variables: Parents) -> float:
+        if variables not in self._log_determinants:
+            width = len(_BLOCK)
+            rows = [variable * width + column for variable in variables for column in range(width)]
+            self._log_determinants[variables] = float(np.linalg.slogdet(self._gram[np.ix_(rows, rows)])[1])
+        return self._log_determinants[variables]
+
+
+@dataclass(frozen=True)
+class _Orientation:
+    order: list[int]
+    log_posterior: float
+    colliders: frozenset[Triple]
+    price: float
+
+
+class _Search:
+    """Orders of the variables, the graphs they make of one skeleton, and the best of them."""
+
+    def __init__(
+        self, skeleton: BoolArray, likelihood: Local, temper: float, rng: np.random.Generator
+    ) -> None:
+        self._neighbours = [frozenset(np.flatnonzero(row).tolist()) for row in skeleton]
+        self._connected = [v for v, others in enumerate(self._neighbours) if others]
+        self._likelihood, self._temper, self._rng = likelihood, temper, rng
+        self._n_triples = sum(1 for z in self._connected for _ in self._apart(self._neighbours[z]))
+
+    def colliders_with_evidence(self) -> dict[Triple, float]:
+        """The colliders of the best graph, and how much worse the best without each of them is."""
+        if not self._n_triples:
+            return {}
+        best, tree_like = self._best(_PRICES, frozenset(), [])
+        evidence = {}
+        for triple in sorted(best.colliders):
+            prices = sorted({best.price, _PRICES[0]}, reverse=True)
+            other, _ = self._best(prices, frozenset([triple]), [best.order, tree_like.order])
+            evidence[triple] = best.log_posterior - other.log_posterior
+        return evidence
+
+    def _best(
+        self, prices: Sequence[float], forbidden: frozenset[Triple], starts: Sequence[list[int]]
+    ) -> tuple[_Orientation, _Orientation]:
+        """The most probable graph over all prices, and the one at the highest price."""
+        found: list[_Orientation] = []
+        start = list(starts)
+        for price in prices:
+            local = self._priced(price, forbidden)
+            fresh = [self._rng.permutation(self._connected).tolist() for _ in range(_STARTS - len(start))]
+            orders = [self._improve(order, local) for order in [*start, *fresh]]
+            order = max(orders, key=lambda order: self._total(order, local))
+            found.append(self._orientation(order, price))
+            start = [*starts, order][-_STARTS:]
+        return max(found, key=lambda orientation: orientation.log_posterior), found[0]
+
+    def _orientation(self, order: list[int], price: float) -> _Orientation:
+        likelihood = self._total(order, self._likelihood)
+        place = {v: index for index, v in enumerate(order)}
+        colliders = frozenset(
+            (x, z, y) for z in order for x, y in self._apart(self._parents(z, place))
+        )
+        v, n = len(colliders), self._n_triples
+        return _Orientation(
+            order, likelihood / self._temper + float(betaln(v + 1, n - v + 1)), colliders, price
+        )
+
+    def _priced(self, price: float, forbidden: frozenset[Triple]) -> Local:
+        """Likelihood less the price of colliders; a forbidden collider costs more than anything."""
+        cost = price * self._temper
+        known: dict[tuple[int, Parents], float] = {}
+
+        def local(variable: int, parents: Parents) -> float:
+            key = (variable, parents)
+            if key not in known:
+                made = [(x, variable, y) for x, y in self._apart(parents)]
+                penalty = cost * len(made) + _FORBIDDEN * sum(triple in forbidden for triple in made)
+                known[key] = self._likelihood(variable, parents) - penalty
+            return known[key]
+
+        return local
+
+    def _improve(self, order: list[int], local: Local) -> list[int]:
+        """Move one variable at a time to its best place until nothing has improved for some sweeps."""
+        idle = 0
+        for _ in range(_SWEEPS):
+            before = self._total(order, local)
+            for variable in self._rng.permutation(self._connected).tolist():
+                order = self._moved(order, variable, local)
+            idle = 0 if self._total(order, local) > before + 1e-6 else idle + 1
+            if idle == _IDLE_SWEEPS:
+                break
+        return order
+
+    def _moved(self, order: list[int], variable: int, local: Local) -> list[int]:
+        """The order with one variable at its best place among its neighbours, ties broken at random."""
+        neighbours = self._neighbours[variable]
+        place = {v: index for index, v in enumerate(order)}
+        rest = [v for v in order if v != variable]
+        slots = [0, *(index + 1 for index, v in enumerate(rest) if v in neighbours)]
+        other_parents = {
+            v: [u for u in self._parents(v, place) if u != variable] for v in neighbours
+        }
+        without = {v: local(v, tuple(parents)) for v, parents in other_parents.items()}
+        with_it = {v: local(v, tuple(sorted([*p, variable]))) for v, p in other_parents.items()}
+        before: list[int] = []
+        values = []
+        for slot in slots:
+            if slot:
+                before.append(rest[slot - 1])
+            values.append(
+                local(variable, tuple(sorted(before)))
+                + sum(without[v] if v in before else with_it[v] for v in neighbours)
+            )
+        noisy = np.array(values) + 1e-7 * self._rng.random(len(values))
+        slot = slots[int(noisy.argmax())]
+        return [*rest[:slot], variable, *rest[slot:]]
+
+    def _total(self, order: list[int], local: Local) -> float:
+        place = {v: index for index, v in enumerate(order)}
+        return sum(local(v, self._parents(v, place)) for v in order)
+
+    def _parents(self, variable: int, place: dict[int, int]) -> Parents:
+        own = place[variable]
+        return tuple(sorted(v for v in self._neighbours[variable] if place[v] < own))
+
+    def _apart(self, ends: Sequence[int] | frozenset[int]) -> Iterator[tuple[int, int]]:
+        """Pairs of neighbours of a variable that are not neighbours of each other."""
+        return ((x, y) for x, y in combinations(sorted(ends), 2) if y not in self._neighbours[x])
