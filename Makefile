@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 JOBS ?= 2
-EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks
+EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
 .PHONY: demo test test-fast check format benchmark $(EXPERIMENTS) clean
 

@@ -15,7 +15,22 @@ from experiments.settings import Setting, Simulated
 
 # The defaults of DCD were chosen on graphs with seeds below 100.
 FIRST_SEED = 10_000
-PAPER_METHODS = tuple(name for name, method in METHODS.items() if not method.discrete)
+PAPER_METHODS = (
+    "dcd",
+    "pc-fisherz",
+    "pc-e-fisherz",
+    "pc-kcit",
+    "pc-e-kcit",
+    "ges",
+    "icalingam",
+    "directlingam",
+    "notears",
+    "grandag",
+    "golem",
+)
+# Robust DCD with what its weights and its adjustment do each alone.
+ROBUST_METHODS = ("robust-dcd", "robust-dcd-equal", "robust-dcd-always", "robust-dcd-unadjusted")
+BRIDGES = ("pc-dcd", "rsl-dcd", "marvel-dcd")
 # Graphs a cell by what a fit costs: (up to 10 variables, more). The paper has 50 and 25 of each.
 _GRAPHS = {"low": (50, 25), "kernel": (10, 3), "network": (3, 3)}
 
@@ -37,7 +52,7 @@ class Experiment:
 
     title: str
     settings: tuple[Setting, ...]
-    methods: tuple[str, ...] = PAPER_METHODS
+    methods: tuple[str, ...] = (*PAPER_METHODS, *ROBUST_METHODS)
     axis: str | None = None
     bars: bool = False
     graphs: dict[str, tuple[int, int]] | None = None

@@ -19,6 +19,7 @@ from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
+from dcd.independence import IndependenceTest, ci_test
 from dcd.orientation import ColliderEvidence
 from dcd.robust import RobustDCD
 from dcd.validation import InputError
@@ -31,6 +32,7 @@ __all__ = [
     "ColliderEvidence",
     "ConvexWeights",
     "GrowShrink",
+    "IndependenceTest",
     "InputError",
     "MarkovBoundary",
     "PartialAssociation",
@@ -39,6 +41,7 @@ __all__ = [
     "SmallSampleWarning",
     "WeightedAssociation",
     "baselines",
+    "ci_test",
     "construct_cpdag",
     "convex_weights",
     "dag_to_cpdag",

@@ -28,13 +28,11 @@ from itertools import combinations
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from scipy import stats
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import gammaln
+from scipy.special import gammaincc, gammaln
 
-from dcd.arrays import FloatArray
+from dcd.arrays import BoolArray, FloatArray
 from dcd.balancing import Balance, ConvexWeights
-from dcd.decoupling import one_blas_thread
 from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
 from dcd.validation import check_choice, check_number
 
@@ -45,6 +43,7 @@ DECOUPLE = ("where-needed", "always", "never")
 _RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
 _SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
 _MOST_ADJUSTERS = 1 / 3  # of the sample
+_FEWEST_ADJUSTERS = 5  # of a variable
 _FEWEST_DEGREES = 10
 
 
@@ -151,7 +150,7 @@ class BoundAssociation(_Record):
         super().__init__()
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
         self._adjusted: dict[tuple[int, ...], FloatArray] = {}
-        self._interacts: dict[tuple[int, tuple[int, ...]], bool] = {}
+        self._interacts: dict[tuple[int, ...], BoolArray] = {}
 
     def first_look(self, target: int, given: Collection[int]) -> FloatArray:
         """See `BoundTest`; under equal weights, for all variables at once."""
@@ -165,10 +164,9 @@ class BoundAssociation(_Record):
             return adjusted
         key = (min(x, y), max(x, y), members)
         if key not in self.interactions:
-            with one_blas_thread():
-                weighed = self._balance(members)
-                adjusters = interaction_adjusters(self.scores, members)
-                decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
+            weighed = self._balance(members)
+            adjusters = interaction_adjusters(self.scores, members)
+            decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
             self.interactions[key] = Interaction(
                 key[:2], members, adjusted, decoupled, weighed.ess, weighed.dependence
             )
@@ -176,8 +174,7 @@ class BoundAssociation(_Record):
 
     def _adjusted_log_pvalues(self, given: tuple[int, ...]) -> FloatArray:
         if given not in self._adjusted:
-            with one_blas_thread():
-                self._adjusted[given] = adjusted_log_pvalues(self.scores, given)
+            self._adjusted[given] = adjusted_log_pvalues(self.scores, given)
         return self._adjusted[given]
 
     def _balance(self, given: tuple[int, ...]) -> Balance:
@@ -188,15 +185,12 @@ class BoundAssociation(_Record):
     def _must_decouple(self, x: int, y: int, given: tuple[int, ...]) -> bool:
         if len(given) < 2 or self.strategy.decouple == "never":
             return False
-        return self.strategy.decouple == "always" or all(self._interacts_on(v, given) for v in (x, y))
-
-    def _interacts_on(self, variable: int, given: tuple[int, ...]) -> bool:
-        key = (variable, given)
-        if key not in self._interacts:
-            with one_blas_thread():
-                log_pvalue = interaction_log_pvalue(self.scores, variable, given)
-            self._interacts[key] = log_pvalue < np.log(self.strategy.interaction_level)
-        return self._interacts[key]
+        if self.strategy.decouple == "always":
+            return True
+        if given not in self._interacts:
+            log_level = np.log(self.strategy.interaction_level)
+            self._interacts[given] = interaction_log_pvalues(self.scores, given) < log_level
+        return bool(self._interacts[given][x] and self._interacts[given][y])
 
 
 @dataclass(frozen=True)
@@ -234,11 +228,10 @@ class BoundWeightedAssociation(_Record):
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
-        with one_blas_thread():
-            if members not in self.balances:
-                self.balances[members] = self.strategy.weights.learn(self.scores, members)
-            nothing = np.empty((self.scores.n_samples, 0))
-            return weighted_log_pvalue(self.scores, x, y, nothing, self.balances[members].weights)
+        if members not in self.balances:
+            self.balances[members] = self.strategy.weights.learn(self.scores, members)
+        nothing = np.empty((self.scores.n_samples, 0))
+        return weighted_log_pvalue(self.scores, x, y, nothing, self.balances[members].weights)
 
 
 # --- adjusting under equal weights, all pairs at once ----------------------------------------------------
@@ -274,10 +267,15 @@ def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
 
 
 def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
-    """Rows of the Gram matrix to adjust for: all independent columns, fewer of each if n is small."""
+    """Rows of the Gram matrix to adjust for.
+
+    About the square root of n in all, shared by the variables, but at least five of each: one variable that
+    decides another almost alone (low noise) needs many, and many variables cannot have as many each.
+    """
     if not given:
         return []
-    affordable = max(1, int(_MOST_ADJUSTERS * scores.n_samples / len(given)))
+    share = max(np.sqrt(scores.n_samples) / len(given), _FEWEST_ADJUSTERS)
+    affordable = max(1, int(min(share, _MOST_ADJUSTERS * scores.n_samples / len(given))))
     return [row for v in given for row in scores.positions([v], scores.adjusters[v][:affordable])]
 
 
@@ -344,35 +342,37 @@ def interaction_columns(scores: Scores, given: Sequence[int]) -> FloatArray:
     return columns[:, scale > 1e-8] / scale[scale > 1e-8]
 
 
-def interaction_log_pvalue(scores: Scores, variable: int, given: Sequence[int]) -> float:
-    """Log p-value that a variable depends on the set through sums of functions of single variables only.
+def interaction_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
+    """For every variable (d,), the log p-value that it depends on a set through sums of functions only.
 
     Wilks' lambda of the variable's scores against the products of scores, both adjusted for the scores of the
-    set, with Bartlett's correction; the smallest over the groups of scores, times their number.
+    set, with Bartlett's correction; the smallest over the groups of scores, times their number. 0 for the
+    variables of the set.
     """
+    n_samples, n_variables = scores.n_samples, scores.n_variables
     rows = _adjuster_rows(scores, given)
-    singles = scores.flat[:, rows]
-    products = interaction_columns(scores, given)
-    room = int(_MOST_ADJUSTERS * scores.n_samples) - singles.shape[1]
-    products = products[:, : max(room, 0)]
-    if products.shape[1] == 0:
-        return 0.0
-    basis = np.linalg.qr(singles)[0]
-    products = np.linalg.qr(_without(basis, products))[0]
-    smallest = 0.0
+    both = np.linalg.qr(interaction_adjusters(scores, given))[0]
+    singles, products = both[:, : len(rows)], both[:, len(rows) :]
+    outside = [variable for variable in range(n_variables) if variable not in given]
+    n_products = products.shape[1]
+    result = np.zeros(n_variables)
+    if not n_products or not outside:
+        return result
     for group in (LINES, BULK, TAILS):
-        own = np.linalg.qr(_without(basis, scores.columns[:, variable, group]))[0]
-        correlation = products.T @ own
-        n_rows, n_columns = correlation.shape
-        degrees = scores.n_samples - 1 - len(rows) - (n_rows + n_columns + 1) / 2
-        _, log_lambda = np.linalg.slogdet(np.eye(n_columns) - correlation.T @ correlation)
-        smallest = min(smallest, float(stats.chi2.logsf(-degrees * log_lambda, n_rows * n_columns)))
-    return float(min(smallest + np.log(3.0), 0.0))
-
-
-def _without(basis: FloatArray, columns: FloatArray) -> FloatArray:
-    """Columns with their projection on an orthonormal basis removed."""
-    return columns - basis @ (basis.T @ columns)
+        own = scores.flat[:, scores.positions(outside, group)]
+        shape = (-1, len(outside), len(group))
+        explained = (singles.T @ own).reshape(shape).transpose(1, 2, 0)
+        further = (products.T @ own).reshape(shape).transpose(1, 2, 0)
+        whole = np.stack([scores.gram[np.ix_(r, r)] for r in (scores.positions([v], group) for v in outside)])
+        ridge = _RIDGE * n_samples * np.eye(len(group))
+        adjusted = n_samples * whole - explained @ explained.transpose(0, 2, 1) + ridge
+        left = adjusted - further @ further.transpose(0, 2, 1)
+        log_lambda = np.linalg.slogdet(left + ridge)[1] - np.linalg.slogdet(adjusted + ridge)[1]
+        degrees = n_samples - 1 - len(rows) - (n_products + len(group) + 1) / 2
+        half = np.full(len(outside), 0.5 * n_products * len(group))
+        log_pvalues = _gamma_log_sf(np.maximum(-0.5 * degrees * log_lambda, 1e-12), half)
+        result[outside] = np.minimum(result[outside], log_pvalues)
+    return _bonferroni(result)
 
 
 # --- the distribution of the statistic -------------------------------------------------------------------
@@ -389,16 +389,19 @@ def _group_log_pvalues(
     probabilities : of the samples; None for equal ones.
     degrees : effective degrees of freedom, m.
     """
-    n_variables, width = residuals.shape[1:]
+    n_variables = residuals.shape[1]
     blocks = covariance.transpose(0, 2, 1, 3)
     own = np.arange(n_variables)
     whitener, ranks = _whiteners(blocks[own, own])
-    correlation = np.einsum("iab,ijbc,jdc->ijad", whitener, blocks, whitener, optimize=True)
+    transposed = whitener.transpose(0, 2, 1)
+    correlation = whitener[:, None] @ blocks @ transposed[None, :]
     statistic = degrees * np.square(correlation).sum(axis=(2, 3))
-    white = np.einsum("nia,iba->nib", residuals, whitener, optimize=True)
-    lengths = np.square(white).sum(axis=2)
-    mean = (lambda values: values.mean(axis=0)) if probabilities is None else (lambda v: probabilities @ v)
-    return shifted_gamma_log_sf(statistic, ranks, mean(lengths**2), mean(lengths**3), degrees)
+    white = residuals.transpose(1, 0, 2) @ transposed
+    lengths = np.einsum("vnk,vnk->vn", white, white)
+    equal = np.full(len(residuals), 1.0 / len(residuals))
+    chances = equal if probabilities is None else probabilities
+    squared = np.square(lengths)
+    return shifted_gamma_log_sf(statistic, ranks, squared @ chances, (squared * lengths) @ chances, degrees)
 
 
 def _whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -440,7 +443,7 @@ def shifted_gamma_log_sf(
 def _gamma_log_sf(x: FloatArray, shape: FloatArray) -> FloatArray:
     """Log of the upper tail of the gamma distribution, also where the tail itself is too small for a float."""
     with np.errstate(divide="ignore"):
-        log_sf: FloatArray = stats.gamma.logsf(x, shape)
+        log_sf: FloatArray = np.log(gammaincc(shape, x))
     lost = ~np.isfinite(log_sf)
     far, a = x[lost], shape[lost]
     log_sf[lost] = (a - 1.0) * np.log(far) - far - gammaln(a) + np.log1p(np.maximum(a - 1.0, 0.0) / far)

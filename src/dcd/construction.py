@@ -177,6 +177,18 @@ def assemble(
     )
 
 
+def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> IntArray:
+    """The adjacency matrix of the CPDAG with this skeleton and these colliders, strongest first.
+
+    If no DAG fits all of it, the weakest colliders and, where the skeleton itself has none, edges are left out.
+    """
+    edges = {(i, j): 0.0 for i, j in combinations(range(len(skeleton)), 2) if skeleton[i, j]}
+    pattern, _, _ = _fit_pattern(skeleton.astype(np.int8), edges, colliders)
+    dag = consistent_extension(pattern)
+    assert dag is not None  # what `_fit_pattern` sees to
+    return dag_to_cpdag(dag)
+
+
 def _skeleton(n_variables: int, edges: Mapping[Pair, float]) -> IntArray:
     skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
     for i, j in edges:

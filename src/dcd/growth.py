@@ -21,6 +21,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from dcd.association import BoundTest
 from dcd.boundary import watched
+from dcd.decoupling import one_blas_thread
 from dcd.search import TargetSearch
 from dcd.validation import check_number
 
@@ -63,17 +64,21 @@ class GrowShrink:
         """The Markov boundary of one target, each test at `level`."""
         log_level = np.log(level)
         members: list[int] = []
-        dropped_at_once: set[int] = set()
+        seen = {frozenset(members)}
+        refused: set[int] = set()
         while len(members) < self.max_size:
             outside = [v for v in range(n_variables) if v != target and v not in members]
-            candidates = [v for v in outside if v not in dropped_at_once]
+            candidates = [v for v in outside if v not in refused]
             entering = _strongest(test, target, candidates, members, log_level)
             if entering is None:
                 break
-            members.append(entering)
-            for gone in _shrink(test, target, members, log_level):
-                if gone == entering:
-                    dropped_at_once.add(gone)  # or it would come and go for ever
+            grown = [*members, entering]
+            _shrink(test, target, grown, log_level)
+            if frozenset(grown) in seen:
+                refused.add(entering)  # members would come and go for ever
+            else:
+                members = grown
+                seen.add(frozenset(members))
         return sorted(members)
 
     def separation(
@@ -115,8 +120,8 @@ def _strongest(
     return None
 
 
-def _shrink(test: BoundTest, target: int, members: list[int], log_level: float) -> Iterator[int]:
-    """Drop the weakest member while it is independent given the others; what was dropped, in that order."""
+def _shrink(test: BoundTest, target: int, members: list[int], log_level: float) -> None:
+    """Drop the weakest member while it is independent given the others."""
     while members:
         log_pvalues = {
             member: test.log_pvalue(member, target, [other for other in members if other != member])
@@ -126,7 +131,6 @@ def _shrink(test: BoundTest, target: int, members: list[int], log_level: float) 
         if log_pvalues[weakest] < log_level:
             return
         members.remove(weakest)
-        yield weakest
 
 
 # --- all targets -----------------------------------------------------------------------------------------
@@ -160,7 +164,8 @@ def search_boundaries(
 def _grow_some(
     strategy: GrowShrink, test: BoundTest, targets: Sequence[int], setting: tuple[int, float]
 ) -> tuple[list[list[int]], BoundTest]:
-    return [strategy.boundary(test, target, *setting) for target in targets], test
+    with one_blas_thread():
+        return [strategy.boundary(test, target, *setting) for target in targets], test
 
 
 def _separate_some(
@@ -169,7 +174,8 @@ def _separate_some(
     pairs: Sequence[Pair],
     setting: tuple[Mapping[int, Sequence[int]], float],
 ) -> tuple[list[Separation], BoundTest]:
-    return [strategy.separation(test, pair, *setting) for pair in pairs], test
+    with one_blas_thread():
+        return [strategy.separation(test, pair, *setting) for pair in pairs], test
 
 
 def _spread(

@@ -104,7 +104,7 @@ class RobustDCD(Discovery):
 
     Parameters
     ----------
-    alpha : float, default=0.1
+    alpha : float, default=0.05
         Level of the tests of one boundary together; each of the d - 1 is at alpha / (d - 1). About this
         share of boundaries has a member too many.
     test : PartialAssociation, WeightedAssociation or None
@@ -141,7 +141,7 @@ class RobustDCD(Discovery):
     def __init__(
         self,
         *,
-        alpha: float = 0.1,
+        alpha: float = 0.05,
         test: Test | None = None,
         search: GrowShrink | None = None,
         orientation: ColliderEvidence | None = None,
@@ -165,7 +165,7 @@ class RobustDCD(Discovery):
         )
 
     def _check_parameters(self) -> None:
-        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.1)
+        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         for strategy in self._strategies():
             strategy.check()
         check_n_jobs(self.n_jobs)

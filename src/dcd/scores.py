@@ -8,7 +8,7 @@ With ranks :math:`r_k` and :math:`u_k = (r_k - 1/2) / n`, the columns of a varia
 
 Ranks make the columns free of the units and of the marginal distribution of a variable. Every column has
 mean 0 and variance 1; columns that ties make superfluous (a binary variable has one function of its ranks,
-not ten) are left out of `adjusters`.
+not twenty) are left out of `adjusters`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dcd.arrays import FloatArray
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
-_FEWEST, _MOST = 5, 10
+_FEWEST, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
 
 
@@ -74,8 +74,8 @@ def make_scores(values: FloatArray, n_columns: int | None = None) -> Scores:
 
 
 def default_n_columns(n_samples: int) -> int:
-    """The cube root of n, the rate at which a series regression may grow, between 5 and 10."""
-    return int(np.clip(round(n_samples ** (1 / 3)), _FEWEST, _MOST))
+    """The square root of n, between 5 and 20."""
+    return int(np.clip(np.sqrt(n_samples), _FEWEST, _MOST))
 
 
 def score_columns(x: FloatArray, n_columns: int) -> FloatArray:

@@ -16,7 +16,7 @@ from dcd.graph import topological_order
 from dcd.validation import InputError, check_choice, check_number, make_generator
 
 GRAPHS = ("scale-free", "erdos-renyi")
-MECHANISMS = ("func", "mlp")
+MECHANISMS = ("func", "mlp", "product")
 NOISES = ("gaussian", "laplace", "student-t", "uniform")
 NOISE_MEASURES = ("deviation", "scale")
 
@@ -124,7 +124,8 @@ def sample(
     ----------
     dag : adjacency matrix, `dag[i, j] = 1` for `i -> j`.
     mechanism : "func", `g(w · parents)` with `g` one of x, x², x³, tanh, exp, log|x| drawn for each node;
-        "mlp", a random network of five layers, 20 units wide, tanh between layers.
+        "mlp", a random network of five layers, 20 units wide, tanh between layers; "product", the sum of the
+        products of two parents each, standardised, in random pairs (the odd one out enters as it is).
     noise : "gaussian", "laplace", "student-t" (5 degrees of freedom) or "uniform"; by default each node
         draws one of the four.
     noise_std : standard deviation of the noise, beside a signal of standard deviation 1.
@@ -159,6 +160,8 @@ def sample(
         elif mechanism == "mlp":
             network = _random_network_with_biases if biases else _random_network
             values[:, node] = _standardise(network(parents, rng)) + disturbance
+        elif mechanism == "product":
+            values[:, node] = _standardise(_products_of_pairs(parents, rng)) + disturbance
         else:
             combined = parents @ _random_weights((parents.shape[1],), rng)
             function = _FUNCTIONS[rng.integers(len(_FUNCTIONS))]
@@ -168,6 +171,14 @@ def sample(
                 else:
                     values[:, node] = _standardise(function(combined)) + disturbance
     return values
+
+
+def _products_of_pairs(parents: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Sum of products of two standardised parents each, in random pairs."""
+    factors = [_standardise(parents[:, index]) for index in rng.permutation(parents.shape[1])]
+    signs = rng.choice([-1.0, 1.0], size=len(factors))
+    pairs = zip(factors[::2], [*factors[1::2], np.ones(len(parents))], strict=False)
+    return np.sum([sign * left * right for sign, (left, right) in zip(signs, pairs, strict=False)], axis=0)
 
 
 def _unit_noise(kind: str, measure: str, n: int, rng: np.random.Generator) -> FloatArray:

@@ -17,6 +17,7 @@ from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 from dcd.arrays import FloatArray, IntArray
 from dcd.baselines.ensemble import EnsembleTest, Test, n_parts
 from dcd.baselines.kernel_test import KernelTest
+from dcd.independence import IndependenceTest
 from dcd.validation import InputError, check_number
 
 _OUR_TEST = "a test of dcd"
@@ -53,6 +54,11 @@ def pc_ensemble_kcit(
 ) -> IntArray:
     """PC with the kernel test on parts of the sample."""
     return _pc(values, EnsembleTest(KernelTest, values, seed=seed, stable_index=stable_index), alpha)
+
+
+def pc_dcd(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
+    """PC with the test made from decoupling, `dcd.IndependenceTest`."""
+    return _pc(values, IndependenceTest(values, level=alpha), alpha)
 
 
 def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:

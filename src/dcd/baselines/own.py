@@ -6,16 +6,45 @@ import warnings
 from typing import Any
 
 from dcd.arrays import FloatArray, IntArray
+from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.construction import SearchCutWarning
-from dcd.discovery import DCD
+from dcd.discovery import DCD, Discovery
+from dcd.robust import RobustDCD
 from dcd.validation import InputError
 
 
 def dcd(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
     """`DCD` at its default setting; `options` are its parameters."""
-    unknown = set(options) - set(DCD().get_params())
-    if unknown:
-        raise InputError(f"parameter {sorted(unknown)[0]!r}", "is no parameter of DCD", "See help(dcd.DCD).")
     warnings.simplefilter("ignore", SearchCutWarning)
-    model = DCD(**{"random_state": seed, "progress": False, **options}).fit(values)
+    return _fitted(DCD, values, {"random_state": seed, **options})
+
+
+def robust(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
+    """`RobustDCD` at its default setting; `options` are its parameters."""
+    return _fitted(RobustDCD, values, {"random_state": seed, **options})
+
+
+def robust_equal_weights(values: FloatArray, *, seed: int) -> IntArray:
+    """`RobustDCD` without weights: adjustment alone."""
+    return robust(values, seed=seed, test=PartialAssociation(decouple="never"))
+
+
+def robust_always_weights(values: FloatArray, *, seed: int) -> IntArray:
+    """`RobustDCD` with every set of two and more decoupled, needed or not."""
+    return robust(values, seed=seed, test=PartialAssociation(decouple="always"))
+
+
+def robust_weights_only(values: FloatArray, *, seed: int) -> IntArray:
+    """`RobustDCD` without adjustment: weights alone."""
+    return robust(values, seed=seed, test=WeightedAssociation())
+
+
+def _fitted(estimator: type[Discovery], values: FloatArray, options: dict[str, Any]) -> IntArray:
+    unknown = set(options) - set(estimator().get_params())
+    if unknown:
+        name = estimator.__name__
+        raise InputError(
+            f"parameter {sorted(unknown)[0]!r}", f"is no parameter of {name}", f"See help(dcd.{name})."
+        )
+    model = estimator(**{"progress": False, **options}).fit(values)
     return model.cpdag_.adjacency

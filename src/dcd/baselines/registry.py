@@ -20,6 +20,7 @@ Cost = Literal["low", "kernel", "network"]
 _EXTRAS = {
     "causal-learn": {"causal-learn": "causallearn"},
     "gcastle": {"gcastle": "castle", "torch": "torch"},
+    "rcd": {"rcd": "rcd"},
 }
 
 
@@ -66,8 +67,10 @@ def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool =
     return Method(label, "dcd.baselines.gcastle", function, "gcastle", cost, combinations=combinations)
 
 
+_OWN = "dcd.baselines.own"
+
 METHODS: dict[str, Method] = {
-    "dcd": Method("DCD", "dcd.baselines.own", "dcd"),
+    "dcd": Method("DCD", _OWN, "dcd"),
     "pc-fisherz": _causal_learn("PC (FisherZ)", "pc_fisherz"),
     "pc-e-fisherz": _causal_learn("PC (E-FisherZ)", "pc_ensemble_fisherz"),
     "pc-kcit": _causal_learn("PC (KCIT)", "pc_kcit", cost="kernel"),
@@ -78,6 +81,13 @@ METHODS: dict[str, Method] = {
     "notears": _gcastle("Notears", "notears", combinations=True),
     "grandag": _gcastle("GraNDAG", "grandag", cost="network", combinations=True),
     "golem": _gcastle("GOLEM", "golem", cost="network", combinations=True),
+    "robust-dcd": Method("Robust DCD", _OWN, "robust"),
+    "robust-dcd-equal": Method("Robust DCD, equal weights", _OWN, "robust_equal_weights"),
+    "robust-dcd-always": Method("Robust DCD, always weights", _OWN, "robust_always_weights"),
+    "robust-dcd-unadjusted": Method("Robust DCD, weights alone", _OWN, "robust_weights_only"),
+    "pc-dcd": _causal_learn("PC (decoupling test)", "pc_dcd"),
+    "rsl-dcd": Method("RSL (decoupling)", "dcd.baselines.removable", "rsl", "rcd"),
+    "marvel-dcd": Method("MARVEL (decoupling)", "dcd.baselines.removable", "marvel", "rcd"),
     "pc-gsq": _causal_learn("PC (G²)", "pc_gsq", discrete=True),
     "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
 }

@@ -1,0 +1,59 @@
+"""Removable-variable methods of the package rcd, on boundaries and tests made by decoupling.
+
+RSL and MARVEL remove one variable after the other whose removal leaves the rest of the graph intact, and
+need a Markov boundary matrix and a test to begin with. They return a skeleton, which is oriented as in
+`RobustDCD`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+import numpy as np
+from rcd import marvel as rcd_marvel
+from rcd import rsl_d as rcd_rsl_d
+
+from dcd.arrays import BoolArray, FloatArray, IntArray
+from dcd.association import PartialAssociation
+from dcd.construction import orient_skeleton
+from dcd.growth import GrowShrink
+from dcd.orientation import ColliderEvidence
+from dcd.scores import make_scores
+from dcd.validation import check_number
+
+
+def rsl(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
+    """RSL-D (for graphs without diamonds) on decoupling boundaries."""
+    return _learn(rcd_rsl_d.learn_and_get_skeleton, values, seed, alpha)
+
+
+def marvel(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
+    """MARVEL on decoupling boundaries."""
+    return _learn(rcd_marvel.learn_and_get_skeleton, values, seed, alpha)
+
+
+def _learn(method: Callable[..., Any], values: FloatArray, seed: int, alpha: float) -> IntArray:
+    check_number("alpha", alpha, above=0, below=1, suggestion=0.05)
+    n_variables = values.shape[1]
+    level = alpha / (n_variables - 1)
+    scores = make_scores(values)
+    test = PartialAssociation().bind(scores, level)
+
+    def independent(x: int, y: int, given: Sequence[int], _: FloatArray) -> bool:
+        return test.log_pvalue(int(x), int(y), [int(v) for v in given]) >= np.log(level)
+
+    def boundaries(_: FloatArray) -> BoolArray:
+        matrix = np.zeros((n_variables, n_variables), dtype=bool)
+        for target in range(n_variables):
+            matrix[target, GrowShrink().boundary(test, target, n_variables, level)] = True
+        return matrix | matrix.T
+
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        graph = method(independent, values, boundaries)
+    skeleton = np.zeros((n_variables, n_variables), dtype=bool)
+    for i, j in graph.edges:
+        skeleton[i, j] = skeleton[j, i] = True
+    return orient_skeleton(skeleton, ColliderEvidence().colliders(scores, skeleton, seed))

@@ -1,0 +1,77 @@
+"""A conditional-independence test made from decoupling, for any method that asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from dcd.association import PartialAssociation, Test
+from dcd.data import Dataset, read_table
+from dcd.decoupling import one_blas_thread
+from dcd.scores import make_scores
+from dcd.validation import InputError, check_number
+
+Column = str | int
+
+
+class IndependenceTest:
+    """`test(x, y, given)`: the p-value that x and y are independent given other columns of a table.
+
+    What two calls have in common is computed once, so keep the object for many tests of one table.
+
+    Parameters
+    ----------
+    data : any table that the estimators take.
+    test : PartialAssociation, WeightedAssociation or None
+        None is `PartialAssociation()`.
+    level : float, default=1.0
+        A p-value above this is not looked at again under decoupling weights, which can only raise it. With
+        the level that the p-values will be held against, the answer is the same and sooner there.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> test = dcd.IndependenceTest(dcd.datasets.load_sachs().frame)
+    >>> test("Raf", "Mek") < 0.001
+    True
+    """
+
+    def __init__(self, data: Any, *, test: Test | None = None, level: float = 1.0) -> None:
+        strategy = test or PartialAssociation()
+        strategy.check()
+        check_number("level", level, above=0, at_most=1, suggestion=0.05)
+        self._dataset: Dataset = read_table(data)
+        with one_blas_thread():
+            self._bound = strategy.bind(make_scores(self._dataset.values), level)
+
+    def __call__(self, x: Column, y: Column, given: Collection[Column] = ()) -> float:
+        """The p-value; columns are names or positions."""
+        if isinstance(given, str):
+            raise InputError("parameter 'given'", f"is one name, {given!r}", f"Pass a list: [{given!r}].")
+        first, second = self._dataset.position(x), self._dataset.position(y)
+        others = {self._dataset.position(column) for column in given}
+        if first == second or {first, second} & others:
+            raise InputError(
+                "parameter 'given'",
+                f"x, y and the columns in given must differ, got {x!r}, {y!r} given {list(given)!r}",
+                "Leave the two out of given.",
+            )
+        with one_blas_thread():
+            return float(np.exp(self._bound.log_pvalue(first, second, others)))
+
+
+def ci_test(x: Column, y: Column, given: Collection[Column], data: Any, *, test: Test | None = None) -> float:
+    """The p-value that columns x and y of a table are independent given other columns.
+
+    For many tests of one table, `IndependenceTest` does the common work once.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> frame = dcd.datasets.load_sachs().frame
+    >>> dcd.ci_test("Raf", "Mek", ["PKC"], frame) < 0.001
+    True
+    """
+    return IndependenceTest(data, test=test)(x, y, given)
