@@ -60,6 +60,13 @@ KNOWN = {
     "notears": (linear, {"standardise": False}, 3),
     "golem": (linear, {"iterations": 3000}, 1),
     "grandag": (nonlinear, {"iterations": 4000}, 1),
+    "robust-dcd": (linear, {"alpha": 0.001}, 3),
+    "robust-dcd-equal": (linear, {}, 2),
+    "robust-dcd-always": (linear, {}, 2),
+    "robust-dcd-unadjusted": (linear, {}, 2),
+    "pc-dcd": (linear, {"alpha": 0.001}, 3),
+    "rsl-dcd": (linear, {"alpha": 0.001}, 3),
+    "marvel-dcd": (linear, {"alpha": 0.001}, 3),
     "pc-gsq": (categories, {"alpha": 0.001}, 3),
     "ges-bdeu": (categories, {}, 3),
 }

@@ -2,7 +2,7 @@
 
 from experiments.plan import BRIDGES, ROBUST_METHODS, Experiment, grid
 
-_LETTER = {"noise_measure": ["deviation"], "biases": [False]}
+_LETTER: dict[str, list[object]] = {"noise_measure": ["deviation"], "biases": [False]}
 
 EXPERIMENT = Experiment(
     title="Robust DCD: what each part does (noise by its standard deviation, networks without biases)",

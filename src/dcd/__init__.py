@@ -12,7 +12,6 @@ True
 from dcd import baselines, datasets, graph, metrics, plot, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
-from dcd.boundary import MarkovBoundary
 from dcd.construction import SearchCutWarning, construct_cpdag
 from dcd.data import SmallSampleWarning
 from dcd.decoupling import decoupling_weights
@@ -22,6 +21,7 @@ from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
 from dcd.orientation import ColliderEvidence
 from dcd.robust import RobustDCD
+from dcd.selection import MarkovBoundary
 from dcd.validation import InputError
 
 __version__ = "0.1.0"

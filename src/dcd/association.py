@@ -92,7 +92,12 @@ class BoundTest(Protocol):
 
 
 class Test(Protocol):
-    """A test as a strategy: parameters, to be bound to a table."""
+    """A test as a strategy: parameters, to be bound to a table; `weights` is how far it decouples."""
+
+    @property
+    def weights(self) -> ConvexWeights:
+        """How far to decouple."""
+        ...
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
@@ -244,26 +249,51 @@ def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     degrees = n_samples - 1 - len(rows)
     if degrees < _FEWEST_DEGREES:
         return np.zeros((n_variables, n_variables))
-    flat = scores.flat
-    factor = _factor(scores.gram[np.ix_(rows, rows)]) if rows else None
-    everything = range(n_variables)
+    flat, equal = scores.flat, np.full(n_samples, 1.0 / n_samples)
+    adjustment = _Adjustment(flat[:, rows], equal, scores.gram[np.ix_(rows, rows)])
     smallest = np.zeros((n_variables, n_variables))
     for group in (LINES, BULK, TAILS):
-        tested = scores.positions(everything, group)
-        residuals, covariance = flat[:, tested], scores.gram[np.ix_(tested, tested)]
-        if factor is not None:
-            cross = scores.gram[np.ix_(rows, tested)]
-            coefficients = cho_solve(factor, cross, check_finite=False)
-            covariance = covariance - cross.T @ coefficients
-            residuals = residuals - flat[:, rows] @ coefficients
-        shape = (n_variables, len(group))
-        log_pvalues = _group_log_pvalues(
-            residuals.reshape(n_samples, *shape), covariance.reshape(*shape, *shape), None, degrees
-        )
+        tested = scores.positions(range(n_variables), group)
+        cross = scores.gram[np.ix_(rows, tested)]
+        coefficients = adjustment.solve(cross)
+        residuals = flat[:, tested] - flat[:, rows] @ coefficients
+        covariance = scores.gram[np.ix_(tested, tested)] - cross.T @ coefficients
+        log_pvalues = _group_log_pvalues(residuals, covariance, len(group), adjustment, degrees)
         smallest = np.minimum(smallest, log_pvalues)
     result = _bonferroni(smallest)
     np.fill_diagonal(result, 0.0)
     return result
+
+
+class _Adjustment:
+    """Regression on adjusters (n, p) under probabilities of the samples; `gram` are their mean products."""
+
+    def __init__(self, design: FloatArray, probabilities: FloatArray, gram: FloatArray) -> None:
+        self.design, self.probabilities = design, probabilities
+        self._factor = _factor(gram) if len(gram) else None
+
+    def solve(self, cross: FloatArray) -> FloatArray:
+        """Coefficients, from mean products of adjusters and responses."""
+        if self._factor is None:
+            return cross
+        coefficients: FloatArray = cho_solve(self._factor, cross, check_finite=False)
+        return coefficients
+
+    def fitted(self, responses: FloatArray) -> FloatArray:
+        """Fitted values of responses (n, q)."""
+        return self.design @ self.solve(self.design.T @ (self.probabilities[:, None] * responses))
+
+
+def partial_correlation(scores: Scores, x: int, y: int, given: Sequence[int]) -> float:
+    """Correlation of the normal scores of two variables, adjusted for all scores of a set."""
+    rows, pair = _adjuster_rows(scores, given), scores.positions([x, y], LINES)
+    covariance = scores.gram[np.ix_(pair, pair)]
+    if rows:
+        cross = scores.gram[np.ix_(rows, pair)]
+        factor = _factor(scores.gram[np.ix_(rows, rows)])
+        covariance = covariance - cross.T @ cho_solve(factor, cross, check_finite=False)
+    scale = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
+    return float(covariance[0, 1]) / scale if scale > _SMALLEST_VARIANCE else 0.0
 
 
 def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
@@ -291,9 +321,7 @@ def _bonferroni(smallest: FloatArray) -> FloatArray:
 # --- under weights, one pair -----------------------------------------------------------------------------
 
 
-def weighted_log_pvalue(
-    scores: Scores, x: int, y: int, adjusters: FloatArray, weights: FloatArray
-) -> float:
+def weighted_log_pvalue(scores: Scores, x: int, y: int, adjusters: FloatArray, weights: FloatArray) -> float:
     """Log p-value of x and y under weights, with the columns of `adjusters` (n, p) adjusted for."""
     n_samples = scores.n_samples
     probabilities = weights / weights.sum()
@@ -301,22 +329,15 @@ def weighted_log_pvalue(
     degrees = ess * (1.0 - adjusters.shape[1] / n_samples) - 1.0
     if degrees < _FEWEST_DEGREES:
         return 0.0
-    root = np.sqrt(probabilities)[:, None]
-    design = root * (adjusters - probabilities @ adjusters)
-    factor = _factor(design.T @ design) if design.size else None
+    design = adjusters - probabilities @ adjusters
+    adjustment = _Adjustment(design, probabilities, design.T @ (probabilities[:, None] * design))
     smallest = np.zeros((2, 2))
     for group in (LINES, BULK, TAILS):
         tested = np.hstack([scores.columns[:, x, group], scores.columns[:, y, group]])
         residuals = tested - probabilities @ tested
-        if factor is not None:
-            coefficients = cho_solve(factor, design.T @ (root * residuals), check_finite=False)
-            centred = adjusters - probabilities @ adjusters
-            residuals = residuals - centred @ coefficients
-        shape = (2, len(group))
+        residuals = residuals - adjustment.fitted(residuals)
         covariance = residuals.T @ (probabilities[:, None] * residuals)
-        log_pvalues = _group_log_pvalues(
-            residuals.reshape(n_samples, *shape), covariance.reshape(*shape, *shape), probabilities, degrees
-        )
+        log_pvalues = _group_log_pvalues(residuals, covariance, len(group), adjustment, degrees)
         smallest = np.minimum(smallest, log_pvalues)
     return float(_bonferroni(smallest)[0, 1])
 
@@ -379,29 +400,40 @@ def interaction_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
 
 
 def _group_log_pvalues(
-    residuals: FloatArray, covariance: FloatArray, probabilities: FloatArray | None, degrees: float
+    residuals: FloatArray, covariance: FloatArray, width: int, adjustment: _Adjustment, degrees: float
 ) -> FloatArray:
-    """Log p-values (v, v) between the residual scores (n, v, k) of every two of v variables.
+    """Log p-values (v, v) between the residual scores of every two of v variables.
 
     Parameters
     ----------
-    covariance : (v, k, v, k), of the residuals.
-    probabilities : of the samples; None for equal ones.
+    residuals : (n, v k), k = `width` scores of each variable.
+    covariance : (v k, v k), of the residuals.
     degrees : effective degrees of freedom, m.
     """
-    n_variables = residuals.shape[1]
-    blocks = covariance.transpose(0, 2, 1, 3)
+    n_variables = residuals.shape[1] // width
+    blocks = covariance.reshape(n_variables, width, n_variables, width).transpose(0, 2, 1, 3)
     own = np.arange(n_variables)
     whitener, ranks = _whiteners(blocks[own, own])
     transposed = whitener.transpose(0, 2, 1)
     correlation = whitener[:, None] @ blocks @ transposed[None, :]
     statistic = degrees * np.square(correlation).sum(axis=(2, 3))
-    white = residuals.transpose(1, 0, 2) @ transposed
+    white = residuals.reshape(-1, n_variables, width).transpose(1, 0, 2) @ transposed
     lengths = np.einsum("vnk,vnk->vn", white, white)
-    equal = np.full(len(residuals), 1.0 / len(residuals))
-    chances = equal if probabilities is None else probabilities
-    squared = np.square(lengths)
+    squared, chances = np.square(lengths), adjustment.probabilities
+    statistic = statistic / _common_spread(lengths, ranks, adjustment)
     return shifted_gamma_log_sf(statistic, ranks, squared @ chances, (squared * lengths) @ chances, degrees)
+
+
+def _common_spread(lengths: FloatArray, ranks: FloatArray, adjustment: _Adjustment) -> FloatArray:
+    """By how much Q is larger under independence because both spreads vary with the set, (v, v).
+
+    If the residuals of x and of y are both wider where the set has some value, the mean of Q is not k_x k_y
+    but the mean of the product of the two expected squared lengths given the set.
+    """
+    expected = ranks[:, None] + adjustment.fitted(lengths.T - ranks).T
+    expected = np.maximum(expected, 0.0)
+    product = (expected * adjustment.probabilities) @ expected.T
+    return np.maximum(product / np.maximum(np.outer(ranks, ranks), 1.0), 0.5)
 
 
 def _whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -441,7 +473,7 @@ def shifted_gamma_log_sf(
 
 
 def _gamma_log_sf(x: FloatArray, shape: FloatArray) -> FloatArray:
-    """Log of the upper tail of the gamma distribution, also where the tail itself is too small for a float."""
+    """Log of the upper tail of the gamma distribution, also where the tail is too small for a float."""
     with np.errstate(divide="ignore"):
         log_sf: FloatArray = np.log(gammaincc(shape, x))
     lost = ~np.isfinite(log_sf)

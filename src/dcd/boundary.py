@@ -7,24 +7,20 @@ target at the same time.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
-from tqdm.auto import tqdm
 
-from dcd.arrays import BoolArray, FloatArray
-from dcd.data import Dataset, read_table
+from dcd.arrays import FloatArray
+from dcd.data import Dataset
 from dcd.decoupling import DecouplingResult, Status, WeightOptions, learn_weights, one_blas_thread
 from dcd.dependence import correlation_pvalues, weighted_correlation
 from dcd.kernels import kernel_features
-from dcd.validation import InputError, check_number, make_generator
+from dcd.progress import watched
+from dcd.validation import make_generator
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,7 @@ def decouple_set(
 ) -> DecoupledSet:
     """Learn weights for one set and test every variable against its members; `features` are theirs alone."""
     targets = range(len(dataset.names))
-    learned, correlations, pvalues = _learn_and_test(members, features, targets, dataset, options, seed)
+    learned, correlations, pvalues = learn_and_test(members, features, targets, dataset, options, seed)
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -143,7 +139,7 @@ def decouple_set(
     )
 
 
-def _learn_and_test(
+def learn_and_test(
     members: Sequence[int],
     features: Sequence[FloatArray],
     targets: Sequence[int],
@@ -160,146 +156,6 @@ def _learn_and_test(
         values = dataset.values
         correlations = weighted_correlation(values[:, members], values[:, targets], learned.weights)
     return learned, correlations, correlation_pvalues(correlations, learned.ess)
-
-
-def watched(items: Iterable[Any], label: str | None, total: int | None = None) -> Iterable[Any]:
-    """Items with a progress bar, if it has a label and somebody watches."""
-    someone_watches = sys.stderr.isatty() or "ipykernel" in sys.modules
-    bar: Iterable[Any] = tqdm(items, total=total, desc=label, disable=label is None or not someone_watches)
-    return bar
-
-
-class MarkovBoundary(SelectorMixin, BaseEstimator):
-    """The Markov boundary of one column of a table, as a scikit-learn feature selector.
-
-    The boundary is the smallest set of variables that makes all others irrelevant for the target: in a causal
-    graph its parents, its children, and its children's other parents.
-
-    Parameters
-    ----------
-    target : str, int or None, default=None
-        Column of the table whose boundary is sought, by name or position. None takes `y` of `fit` as the
-        target, as selectors in a scikit-learn pipeline do.
-    alpha : float, default=0.05
-        Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
-        this share is taken into the boundary, if decoupling succeeds.
-    learning_rate : float, default=0.05
-        Step size of Adam on the logarithms of the weights.
-    max_steps : int, default=300
-        Most steps of Adam. Few sets need more than a hundred.
-    min_ess : float, default=0.2
-        Learning stops before the effective sample size falls below this share of the rows. Lower removes
-        more dependence but leaves less to test with.
-    tolerance : float, default=0.002
-        Learning has converged when ten steps together lower the loss by less than this share of its first
-        value; 0 never stops for it. What is left then is mostly the noise of the sample, and chasing it
-        costs effective sample size.
-    init_scale : float, default=0.0
-        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
-        result free of randomness; a small positive value shows how little the start matters.
-    random_state : int, Generator or None, default=None
-        Seed of the random start; without effect while `init_scale` is 0.
-
-    Attributes
-    ----------
-    boundary_ : list of str
-        Names of the columns in the boundary.
-    pvalues_, statistics_ : (d,) arrays
-        p-value and weighted correlation with the target for every column; NaN at the target itself.
-    support_ : (d,) bool array
-        Which columns are in the boundary.
-    weights_ : (n,) array
-        The decoupling weights, summing to n.
-    effective_sample_size_ : float
-    decoupling_ : DecouplingResult
-        The weights with their loss path, why learning stopped, and the pairwise HSIC of the other columns
-        before and after.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
-
-    Examples
-    --------
-    >>> import dcd
-    >>> frame = dcd.datasets.load_sachs().frame
-    >>> dcd.MarkovBoundary(target="Raf").fit(frame).boundary_
-    ['Mek']
-    >>> dcd.MarkovBoundary().fit(frame.drop(columns="Raf"), frame["Raf"]).boundary_
-    ['Mek']
-    """
-
-    def __init__(
-        self,
-        target: str | int | None = None,
-        *,
-        alpha: float = 0.05,
-        learning_rate: float = WeightOptions.learning_rate,
-        max_steps: int = WeightOptions.max_steps,
-        min_ess: float = WeightOptions.min_ess,
-        tolerance: float = WeightOptions.tolerance,
-        init_scale: float = WeightOptions.init_scale,
-        random_state: int | np.random.Generator | None = None,
-    ) -> None:
-        self.target = target
-        self.alpha = alpha
-        self.learning_rate = learning_rate
-        self.max_steps = max_steps
-        self.min_ess = min_ess
-        self.tolerance = tolerance
-        self.init_scale = init_scale
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the boundary of the target among the columns of `X`.
-
-        `y` is the target if the parameter `target` is None, and ignored otherwise.
-        """
-        rng = make_generator(self.random_state)
-        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
-        options = weight_options(self)
-        given, target = self._read(X, y)
-        dataset = given.in_canonical_order()
-        others = [index for index, name in enumerate(dataset.names) if name != target]
-        with one_blas_thread():
-            features = [kernel_features(dataset.values[:, index]) for index in others]
-        learned, correlations, pvalues = _learn_and_test(
-            others, features, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
-        )
-
-        columns = given if self.target is not None else given.without_last()
-        record_features(self, columns)
-        place = [given.names.index(dataset.names[index]) for index in others]
-        self.statistics_ = np.full(len(columns.names), np.nan)
-        self.statistics_[place] = correlations[:, 0]
-        self.pvalues_ = np.full(len(columns.names), np.nan)
-        self.pvalues_[place] = pvalues[:, 0]
-        self.support_: BoolArray = self.pvalues_ < self.alpha
-        self.boundary_ = [name for name, is_in in zip(columns.names, self.support_, strict=True) if is_in]
-        self.decoupling_ = learned.reordered(np.argsort(place).tolist())
-        self.weights_ = learned.weights
-        self.effective_sample_size_ = learned.ess
-        return self
-
-    def _read(self, X: Any, y: Any) -> tuple[Dataset, str]:
-        """The table, with `y` as its last column if that is the target, and the target's name."""
-        if self.target is not None:
-            given = read_table(X)
-            return given, given.names[given.position(self.target)]
-        if y is None:
-            raise InputError(
-                "parameter 'target'",
-                "is None, which requires y to be passed, but the target y is None",
-                "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
-            )
-        given = read_table(X, y)
-        return given, given.names[-1]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.target is None
-        return tags
-
-    def _get_support_mask(self) -> BoolArray:
-        check_is_fitted(self)
-        return self.support_
 
 
 def record_features(estimator: Any, dataset: Dataset) -> None:

@@ -180,7 +180,7 @@ def assemble(
 def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> IntArray:
     """The adjacency matrix of the CPDAG with this skeleton and these colliders, strongest first.
 
-    If no DAG fits all of it, the weakest colliders and, where the skeleton itself has none, edges are left out.
+    If no DAG fits it, the weakest colliders are left out, and edges if the skeleton fits no DAG at all.
     """
     edges = {(i, j): 0.0 for i, j in combinations(range(len(skeleton)), 2) if skeleton[i, j]}
     pattern, _, _ = _fit_pattern(skeleton.astype(np.int8), edges, colliders)

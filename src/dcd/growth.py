@@ -20,8 +20,8 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from dcd.association import BoundTest
-from dcd.boundary import watched
 from dcd.decoupling import one_blas_thread
+from dcd.progress import watched
 from dcd.search import TargetSearch
 from dcd.validation import check_number
 
@@ -94,9 +94,7 @@ class GrowShrink:
                 break
         return best
 
-    def _separators(
-        self, pair: Pair, boundaries: Mapping[int, Sequence[int]]
-    ) -> Iterator[tuple[int, ...]]:
+    def _separators(self, pair: Pair, boundaries: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, ...]]:
         pools = [[v for v in boundaries[end] if v not in pair] for end in pair]
         seen: set[tuple[int, ...]] = set()
         for pool in pools:

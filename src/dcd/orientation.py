@@ -11,25 +11,26 @@ All orientations have the same number of parameters, and Markov equivalent ones 
 it decides is colliders and nothing else. For one triple alone it is n times the difference of two mutual
 informations, I(x; y | z) - I(x; y).
 
-**Prior.** With N unshielded triples, a graph with V colliders has prior probability
-:math:`B(V + 1, N - V + 1)`: the share of colliders is unknown and uniform. In a graph with many triples and
-no clear collider this asks much of the first one (trees stay undirected); where many are clear, the next
-needs no more than its own evidence. Since scores are not Gaussian, the log-likelihood counts at a reduced
-rate, 1 / temper.
+**Prior.** The share of colliders among the N unshielded triples is unknown, and uniform up to a half (in a
+random order of x, z and y, z comes last once in three times): a graph with V colliders has prior probability
+:math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. In a graph with many triples and no clear collider this asks much
+of the first one (trees stay undirected); where many are clear, the next needs little more than its own
+evidence. Since scores are not Gaussian, the log-likelihood counts at a reduced rate, 1 / temper.
 
 **Search.** An order of the variables makes a DAG of the skeleton; one variable at a time moves to its best
-place, ties broken at random, for a range of prices on colliders. Each collider of the best graph carries its
-evidence: by how much the best graph without it is worse.
+place, ties broken at random, by way of graphs at fixed prices for a collider. Each collider of the best graph
+carries its evidence: by how much the best graph without it is worse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betainc, betaln
 
 from dcd.arrays import BoolArray
 from dcd.decoupling import one_blas_thread
@@ -38,7 +39,9 @@ from dcd.validation import check_number, make_generator
 
 Triple = tuple[int, int, int]
 Parents = tuple[int, ...]
-Local = Callable[[int, Parents], float]
+Likelihood = Callable[[int, Parents], float]
+Local = Callable[[int, Parents], tuple[float, int]]
+Prior = Callable[[int], float]
 
 _BLOCK = (LINEAR, SQUARE, BULK_CUBE)
 _PRICES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
@@ -76,6 +79,17 @@ class ColliderEvidence:
         return {triple: evidence for triple, evidence in found.items() if evidence >= self.min_evidence}
 
 
+@cache
+def log_prior(n_colliders: int, n_triples: int) -> float:
+    """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half."""
+    a, b = n_colliders + 1, n_triples - n_colliders + 1
+    return float(betaln(a, b) + np.log(betainc(a, b, 0.5)))
+
+
+def _fixed_price(price: float) -> Prior:
+    return lambda n_colliders: -price * n_colliders
+
+
 class BlockLikelihood:
     """`likelihood(i, parents)`: the part of the log-likelihood that variable i has."""
 
@@ -87,6 +101,7 @@ class BlockLikelihood:
         self._values: dict[tuple[int, Parents], float] = {}
 
     def __call__(self, variable: int, parents: Parents) -> float:
+        """The value, computed once for each pair of arguments."""
         key = (variable, parents)
         if key not in self._values:
             family = tuple(sorted((variable, *parents)))
@@ -107,14 +122,13 @@ class _Orientation:
     order: list[int]
     log_posterior: float
     colliders: frozenset[Triple]
-    price: float
 
 
 class _Search:
     """Orders of the variables, the graphs they make of one skeleton, and the best of them."""
 
     def __init__(
-        self, skeleton: BoolArray, likelihood: Local, temper: float, rng: np.random.Generator
+        self, skeleton: BoolArray, likelihood: Likelihood, temper: float, rng: np.random.Generator
     ) -> None:
         self._neighbours = [frozenset(np.flatnonzero(row).tolist()) for row in skeleton]
         self._connected = [v for v, others in enumerate(self._neighbours) if others]
@@ -125,94 +139,107 @@ class _Search:
         """The colliders of the best graph, and how much worse the best without each of them is."""
         if not self._n_triples:
             return {}
-        best, tree_like = self._best(_PRICES, frozenset(), [])
+        fresh = [self._rng.permutation(self._connected).tolist() for _ in range(_STARTS)]
+        best, tried = self._best(fresh, frozenset())
         evidence = {}
         for triple in sorted(best.colliders):
-            prices = sorted({best.price, _PRICES[0]}, reverse=True)
-            other, _ = self._best(prices, frozenset([triple]), [best.order, tree_like.order])
+            other, _ = self._best(tried, frozenset([triple]), prices=())
             evidence[triple] = best.log_posterior - other.log_posterior
         return evidence
 
     def _best(
-        self, prices: Sequence[float], forbidden: frozenset[Triple], starts: Sequence[list[int]]
-    ) -> tuple[_Orientation, _Orientation]:
-        """The most probable graph over all prices, and the one at the highest price."""
-        found: list[_Orientation] = []
-        start = list(starts)
+        self,
+        starts: Sequence[list[int]],
+        forbidden: frozenset[Triple],
+        prices: Sequence[float] = _PRICES,
+    ) -> tuple[_Orientation, list[list[int]]]:
+        """The most probable graph that the starts lead to, and the orders at which the ways ended.
+
+        The prior falls steeply at the first collider and hardly later, so that one collider alone may not
+        pay where several do: graphs at fixed prices are the stepping stones.
+        """
+        local = self._local(forbidden)
+        orders = list(starts)
         for price in prices:
-            local = self._priced(price, forbidden)
-            fresh = [self._rng.permutation(self._connected).tolist() for _ in range(_STARTS - len(start))]
-            orders = [self._improve(order, local) for order in [*start, *fresh]]
-            order = max(orders, key=lambda order: self._total(order, local))
-            found.append(self._orientation(order, price))
-            start = [*starts, order][-_STARTS:]
-        return max(found, key=lambda orientation: orientation.log_posterior), found[0]
+            at_price = [self._improve(order, local, _fixed_price(price)) for order in starts]
+            orders += at_price
+            starts = at_price
+        ends = [self._improve(order, local, lambda v: log_prior(v, self._n_triples)) for order in orders]
+        found = [self._orientation(order, local) for order in ends]
+        best = max(found, key=lambda orientation: orientation.log_posterior)
+        distinct = {orientation.colliders: orientation.order for orientation in found}
+        return best, list(distinct.values())
 
-    def _orientation(self, order: list[int], price: float) -> _Orientation:
-        likelihood = self._total(order, self._likelihood)
+    def _orientation(self, order: list[int], local: Local) -> _Orientation:
         place = {v: index for index, v in enumerate(order)}
-        colliders = frozenset(
-            (x, z, y) for z in order for x, y in self._apart(self._parents(z, place))
-        )
-        v, n = len(colliders), self._n_triples
-        return _Orientation(
-            order, likelihood / self._temper + float(betaln(v + 1, n - v + 1)), colliders, price
-        )
+        colliders = frozenset((x, z, y) for z in order for x, y in self._apart(self._parents(z, place)))
+        fit = sum(local(v, self._parents(v, place))[0] for v in order)
+        return _Orientation(order, fit + log_prior(len(colliders), self._n_triples), colliders)
 
-    def _priced(self, price: float, forbidden: frozenset[Triple]) -> Local:
-        """Likelihood less the price of colliders; a forbidden collider costs more than anything."""
-        cost = price * self._temper
-        known: dict[tuple[int, Parents], float] = {}
+    def _local(self, forbidden: frozenset[Triple]) -> Local:
+        """For a variable and its parents, the tempered log-likelihood and the number of colliders there.
 
-        def local(variable: int, parents: Parents) -> float:
+        A forbidden collider costs more than anything.
+        """
+        known: dict[tuple[int, Parents], tuple[float, int]] = {}
+
+        def local(variable: int, parents: Parents) -> tuple[float, int]:
             key = (variable, parents)
             if key not in known:
                 made = [(x, variable, y) for x, y in self._apart(parents)]
-                penalty = cost * len(made) + _FORBIDDEN * sum(triple in forbidden for triple in made)
-                known[key] = self._likelihood(variable, parents) - penalty
+                fit = self._likelihood(variable, parents) / self._temper
+                known[key] = fit - _FORBIDDEN * sum(triple in forbidden for triple in made), len(made)
             return known[key]
 
         return local
 
-    def _improve(self, order: list[int], local: Local) -> list[int]:
+    def _improve(self, order: list[int], local: Local, prior: Prior) -> list[int]:
         """Move one variable at a time to its best place until nothing has improved for some sweeps."""
         idle = 0
+        fit, n_colliders = self._totals(order, local)
         for _ in range(_SWEEPS):
-            before = self._total(order, local)
+            before = fit + prior(n_colliders)
             for variable in self._rng.permutation(self._connected).tolist():
-                order = self._moved(order, variable, local)
-            idle = 0 if self._total(order, local) > before + 1e-6 else idle + 1
+                order, fit, n_colliders = self._moved(order, variable, local, prior, fit, n_colliders)
+            idle = 0 if fit + prior(n_colliders) > before + 1e-6 else idle + 1
             if idle == _IDLE_SWEEPS:
                 break
         return order
 
-    def _moved(self, order: list[int], variable: int, local: Local) -> list[int]:
-        """The order with one variable at its best place among its neighbours, ties broken at random."""
+    def _moved(
+        self, order: list[int], variable: int, local: Local, prior: Prior, fit: float, n_colliders: int
+    ) -> tuple[list[int], float, int]:
+        """The order with one variable at its best place among its neighbours, ties broken at random.
+
+        `fit` and `n_colliders` are those of all variables; they are returned for the new order.
+        """
         neighbours = self._neighbours[variable]
         place = {v: index for index, v in enumerate(order)}
         rest = [v for v in order if v != variable]
         slots = [0, *(index + 1 for index, v in enumerate(rest) if v in neighbours)]
-        other_parents = {
-            v: [u for u in self._parents(v, place) if u != variable] for v in neighbours
-        }
+        other_parents = {v: [u for u in self._parents(v, place) if u != variable] for v in neighbours}
         without = {v: local(v, tuple(parents)) for v, parents in other_parents.items()}
         with_it = {v: local(v, tuple(sorted([*p, variable]))) for v, p in other_parents.items()}
+        now = [local(variable, self._parents(variable, place))]
+        now += [with_it[v] if place[v] > place[variable] else without[v] for v in neighbours]
+        fit -= sum(part[0] for part in now)
+        n_colliders -= sum(part[1] for part in now)
         before: list[int] = []
-        values = []
+        choices = []
         for slot in slots:
             if slot:
                 before.append(rest[slot - 1])
-            values.append(
-                local(variable, tuple(sorted(before)))
-                + sum(without[v] if v in before else with_it[v] for v in neighbours)
-            )
-        noisy = np.array(values) + 1e-7 * self._rng.random(len(values))
-        slot = slots[int(noisy.argmax())]
-        return [*rest[:slot], variable, *rest[slot:]]
+            parts = [local(variable, tuple(sorted(before)))]
+            parts += [without[v] if v in before else with_it[v] for v in neighbours]
+            total = fit + sum(part[0] for part in parts), n_colliders + sum(part[1] for part in parts)
+            choices.append((total[0] + prior(total[1]) + 1e-7 * self._rng.random(), slot, *total))
+        _, slot, fit, n_colliders = max(choices)
+        return [*rest[:slot], variable, *rest[slot:]], fit, n_colliders
 
-    def _total(self, order: list[int], local: Local) -> float:
+    def _totals(self, order: list[int], local: Local) -> tuple[float, int]:
         place = {v: index for index, v in enumerate(order)}
-        return sum(local(v, self._parents(v, place)) for v in order)
+        parts = [local(v, self._parents(v, place)) for v in order]
+        return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def _parents(self, variable: int, place: dict[int, int]) -> Parents:
         own = place[variable]

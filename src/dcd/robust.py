@@ -23,12 +23,14 @@ from dcd.validation import check_number
 
 @dataclass(frozen=True)
 class Collider:
-    """`first -> middle <- second`, with its evidence: by how much, in units of the log posterior, the best
-    graph without it is worse than the best graph."""  # fmt: skip
+    """`first -> middle <- second`.
+
+    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
+    """
 
     first: str
-    middle: str
     second: str
+    middle: str
     evidence: float
 
     def __str__(self) -> str:
@@ -84,11 +86,12 @@ class RobustDiagnostics:
         ]
         if self.balances:
             frame = self.to_frame()
+            left, before = frame["dependence"].median(), frame["dependence_before"].median()
             stopped = ", ".join(f"{count} {why}" for why, count in frame["status"].value_counts().items())
             lines.append(
                 f"{len(frame)} sets decoupled: {stopped}; effective sample size {frame['ess'].min():.0f} to "
-                f"{frame['ess'].max():.0f} of {self.n_samples}; dependence {frame['dependence'].median():.1f} "
-                f"times that of chance, {frame['dependence_before'].median():.1f} before (medians)."
+                f"{frame['ess'].max():.0f} of {self.n_samples}; dependence {left:.1f} times that of chance, "
+                f"{before:.1f} before (medians)."
             )
         return "\n".join([*lines, *map(str, self.colliders)])
 
@@ -187,7 +190,8 @@ class RobustDCD(Discovery):
 
         construction = assemble(names, searches, orient)
         self.colliders_ = tuple(
-            Collider(names[x], names[z], names[y], evidence) for (x, z, y), evidence in found.items()
+            Collider(min(names[x], names[y]), max(names[x], names[y]), names[z], evidence)
+            for (x, z, y), evidence in sorted(found.items(), key=lambda item: -item[1])
         )
         diagnostics = RobustDiagnostics(
             names=names,

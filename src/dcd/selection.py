@@ -1,0 +1,194 @@
+"""`MarkovBoundary`: the variables that matter for one target, as a scikit-learn feature selector."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dcd.arrays import BoolArray
+from dcd.association import PartialAssociation, Test, partial_correlation
+from dcd.balancing import Balance
+from dcd.boundary import learn_and_test, record_features, weight_options
+from dcd.data import Dataset, read_table
+from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
+from dcd.growth import GrowShrink
+from dcd.kernels import kernel_features
+from dcd.scores import make_scores
+from dcd.validation import InputError, check_number, make_generator
+
+
+class MarkovBoundary(SelectorMixin, BaseEstimator):
+    """The Markov boundary of one column of a table, as a scikit-learn feature selector.
+
+    The boundary is the smallest set of variables that makes all others irrelevant for the target: in a causal
+    graph its parents, its children, and its children's other parents.
+
+    Parameters
+    ----------
+    target : str, int or None, default=None
+        Column of the table whose boundary is sought, by name or position. None takes `y` of `fit` as the
+        target, as selectors in a scikit-learn pipeline do.
+    alpha : float, default=0.05
+        Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
+        this share is taken into the boundary, if decoupling succeeds.
+    learning_rate : float, default=0.05
+        Step size of Adam on the logarithms of the weights.
+    max_steps : int, default=300
+        Most steps of Adam. Few sets need more than a hundred.
+    min_ess : float, default=0.2
+        Learning stops before the effective sample size falls below this share of the rows. Lower removes
+        more dependence but leaves less to test with.
+    tolerance : float, default=0.002
+        Learning has converged when ten steps together lower the loss by less than this share of its first
+        value; 0 never stops for it. What is left then is mostly the noise of the sample, and chasing it
+        costs effective sample size.
+    test, search : strategies of `RobustDCD`, or None
+        With one of them (`search=dcd.GrowShrink()`, say) the boundary is grown and shrunk as in `RobustDCD`,
+        each test at `alpha` / (d - 1), and the parameters from `learning_rate` on are without effect. With
+        None the boundary is that of the paper.
+    init_scale : float, default=0.0
+        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
+        result free of randomness; a small positive value shows how little the start matters.
+    random_state : int, Generator or None, default=None
+        Seed of the random start; without effect while `init_scale` is 0.
+
+    Attributes
+    ----------
+    boundary_ : list of str
+        Names of the columns in the boundary.
+    pvalues_, statistics_ : (d,) arrays
+        p-value and weighted correlation with the target for every column; NaN at the target itself. With
+        `search` or `test`, of the association given the other members of the boundary, and the correlation is
+        the partial one of normal scores.
+    support_ : (d,) bool array
+        Which columns are in the boundary.
+    weights_ : (n,) array
+        The decoupling weights, summing to n.
+    effective_sample_size_ : float
+    decoupling_ : DecouplingResult or Balance
+        The weights with their loss path, why learning stopped, and the pairwise HSIC of the other columns
+        before and after. With `search` or `test`, the weights that decouple the boundary.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> frame = dcd.datasets.load_sachs().frame
+    >>> dcd.MarkovBoundary(target="Raf").fit(frame).boundary_
+    ['Mek']
+    >>> dcd.MarkovBoundary().fit(frame.drop(columns="Raf"), frame["Raf"]).boundary_
+    ['Mek']
+    """
+
+    def __init__(
+        self,
+        target: str | int | None = None,
+        *,
+        alpha: float = 0.05,
+        learning_rate: float = WeightOptions.learning_rate,
+        max_steps: int = WeightOptions.max_steps,
+        min_ess: float = WeightOptions.min_ess,
+        tolerance: float = WeightOptions.tolerance,
+        init_scale: float = WeightOptions.init_scale,
+        test: Test | None = None,
+        search: GrowShrink | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.target = target
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.max_steps = max_steps
+        self.min_ess = min_ess
+        self.tolerance = tolerance
+        self.init_scale = init_scale
+        self.test = test
+        self.search = search
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the boundary of the target among the columns of `X`.
+
+        `y` is the target if the parameter `target` is None, and ignored otherwise.
+        """
+        rng = make_generator(self.random_state)
+        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        options = weight_options(self)
+        given, target = self._read(X, y)
+        columns = given if self.target is not None else given.without_last()
+        self.statistics_ = np.full(len(columns.names), np.nan)
+        self.pvalues_ = np.full(len(columns.names), np.nan)
+        self.decoupling_: DecouplingResult | Balance
+        if self.test is None and self.search is None:
+            self._fit_published(given, target, options, rng)
+        else:
+            self._fit_robust(given, target)
+        record_features(self, columns)
+        self.boundary_ = [name for name, is_in in zip(columns.names, self.support_, strict=True) if is_in]
+        self.weights_ = self.decoupling_.weights
+        self.effective_sample_size_ = self.decoupling_.ess
+        return self
+
+    def _fit_published(
+        self, given: Dataset, target: str, options: WeightOptions, rng: np.random.Generator
+    ) -> None:
+        """All other columns decoupled, those that still depend on the target taken."""
+        dataset = given.in_canonical_order()
+        others = [index for index, name in enumerate(dataset.names) if name != target]
+        with one_blas_thread():
+            features = [kernel_features(dataset.values[:, index]) for index in others]
+        learned, correlations, pvalues = learn_and_test(
+            others, features, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
+        )
+        place = [given.names.index(dataset.names[index]) for index in others]
+        self.statistics_[place] = correlations[:, 0]
+        self.pvalues_[place] = pvalues[:, 0]
+        self.support_: BoolArray = self.pvalues_ < self.alpha
+        self.decoupling_ = learned.reordered(np.argsort(place).tolist())
+
+    def _fit_robust(self, given: Dataset, target: str) -> None:
+        """Grown and shrunk, by the strategies of `RobustDCD`."""
+        test, search = self.test or PartialAssociation(), self.search or GrowShrink()
+        test.check()
+        search.check()
+        dataset = given.in_canonical_order()
+        names = dataset.names
+        own, level = names.index(target), self.alpha / (len(names) - 1)
+        self.support_ = np.zeros(len(self.pvalues_), dtype=bool)
+        with one_blas_thread():
+            scores = make_scores(dataset.values)
+            bound = test.bind(scores, level)
+            members = search.boundary(bound, own, len(names), level)
+            for index in (index for index in range(len(names)) if index != own):
+                others = [member for member in members if member != index]
+                place = given.names.index(names[index])
+                self.pvalues_[place] = np.exp(bound.log_pvalue(index, own, others))
+                self.statistics_[place] = partial_correlation(scores, index, own, others)
+                self.support_[place] = index in members
+            self.decoupling_ = test.weights.learn(scores, members)
+
+    def _read(self, X: Any, y: Any) -> tuple[Dataset, str]:
+        """The table, with `y` as its last column if that is the target, and the target's name."""
+        if self.target is not None:
+            given = read_table(X)
+            return given, given.names[given.position(self.target)]
+        if y is None:
+            raise InputError(
+                "parameter 'target'",
+                "is None, which requires y to be passed, but the target y is None",
+                "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
+            )
+        given = read_table(X, y)
+        return given, given.names[-1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.target is None
+        return tags
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        return self.support_

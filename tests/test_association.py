@@ -1,0 +1,198 @@
+"""The robust test: its level, its power, and what weights are for."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dcd
+from dcd.association import (
+    PartialAssociation,
+    adjusted_log_pvalues,
+    interaction_log_pvalues,
+    partial_correlation,
+    shifted_gamma_log_sf,
+    weighted_log_pvalue,
+)
+from dcd.scores import make_scores
+
+
+def rejected(log_pvalues, level):
+    return float(np.mean(np.asarray(log_pvalues) < np.log(level)))
+
+
+@pytest.mark.parametrize("n", [150, 800])
+@pytest.mark.parametrize("given", [(), (0, 1)])
+def test_level_under_independence(n, given):
+    rng = np.random.default_rng(n + len(given))
+    found = []
+    for _ in range(40):
+        values = np.column_stack([rng.standard_normal((n, 6)), rng.standard_t(2, (n, 3))])
+        log_pvalues = adjusted_log_pvalues(make_scores(values), given)
+        found += list(log_pvalues[2:, 2:][np.triu_indices(7, 1)])
+    for level in (0.05, 0.01):
+        assert rejected(found, level) < level + 4 * np.sqrt(level * (1 - level) / len(found))
+    assert rejected(found, 0.05) > 0.025
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0])
+def test_level_under_unequal_weights(spread):
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(500):
+        scores = make_scores(rng.standard_normal((300, 2)))
+        weights = np.exp(spread * rng.standard_normal(300))
+        found.append(weighted_log_pvalue(scores, 0, 1, np.empty((300, 0)), weights))
+    assert 0.02 < rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
+
+
+def test_level_after_adjusting_for_a_common_cause():
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(200):
+        cause = rng.standard_normal(500)
+        values = np.column_stack(
+            [cause, np.sin(2 * cause) + rng.standard_normal(500), cause**2 + rng.standard_normal(500)]
+        )
+        found.append(adjusted_log_pvalues(make_scores(values), (0,))[1, 2])
+    assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)
+
+
+RELATIONS = {
+    "square": lambda x, e: x**2 + 2 * e,
+    "log": lambda x, e: np.log(np.abs(x)) + 2 * e,
+    "sine": lambda x, e: np.sin(2 * x) + 1.5 * e,
+    "spread": lambda x, e: np.exp(0.5 * x) * e,
+    "cubic tail": lambda x, e: x**3 + 8 * e,
+}
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_power_against_curves(relation):
+    """Almost always seen at n = 500, where Pearson's correlation sees most of these hardly ever."""
+    seen = []
+    for seed in range(40):
+        x, e = np.random.default_rng(seed).standard_normal((2, 500))
+        scores = make_scores(np.column_stack([x, RELATIONS[relation](x, e)]))
+        seen.append(adjusted_log_pvalues(scores, ())[0, 1])
+    assert rejected(seen, 0.01) > 0.9
+
+
+def test_straight_lines_lose_little_to_pearson():
+    ours, pearson = [], []
+    for seed in range(400):
+        x, e = np.random.default_rng(seed).standard_normal((2, 200))
+        y = 0.22 * x + e
+        ours.append(adjusted_log_pvalues(make_scores(np.column_stack([x, y])), ())[0, 1])
+        pearson.append(np.log(stats.pearsonr(x, y).pvalue))
+    assert rejected(ours, 0.05) > rejected(pearson, 0.05) - 0.12
+    assert rejected(pearson, 0.05) > 0.8
+
+
+def triangle(seed, n=800, effect=0.0):
+    """C -> A, C -> B, T = A·B + effect C + noise."""
+    rng = np.random.default_rng(seed)
+    c = rng.standard_normal(n)
+    a, b = c[:, None].T + 0.7 * rng.standard_normal((2, n))
+    return np.column_stack([c, a, b, a * b / 2 + effect * c + 0.7 * rng.standard_normal(n)])
+
+
+@pytest.mark.slow
+def test_products_need_weights_and_get_them():
+    """Adjusting alone takes C for a cause of T; what is left after decoupling is at its level."""
+    found = {how: [] for how in ("never", "where-needed", "always")}
+    for seed in range(60):
+        scores = make_scores(triangle(seed))
+        for how, log_pvalues in found.items():
+            test = PartialAssociation(decouple=how).bind(scores, 0.05)
+            log_pvalues.append(test.log_pvalue(0, 3, (1, 2)))
+    assert rejected(found["never"], 0.05) > 0.4
+    assert rejected(found["where-needed"], 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+    assert rejected(found["always"], 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+
+
+@pytest.mark.slow
+def test_a_true_cause_survives_the_weights():
+    seen = []
+    for seed in range(30):
+        test = PartialAssociation().bind(make_scores(triangle(seed, effect=0.5)), 0.05)
+        seen.append(test.log_pvalue(0, 3, (1, 2)))
+    assert rejected(seen, 0.05) > 0.9
+
+
+def test_interactions_are_told_from_sums():
+    rng = np.random.default_rng(0)
+    products, sums = [], []
+    for _ in range(60):
+        a, b, e, f = rng.standard_normal((4, 400))
+        values = np.column_stack([a, b, a * b + e, np.abs(a) + f])
+        log_pvalues = interaction_log_pvalues(make_scores(values), (0, 1))
+        assert log_pvalues[:2].tolist() == [0, 0]
+        products.append(log_pvalues[2])
+        sums.append(log_pvalues[3])
+    assert rejected(products, 0.01) == 1
+    assert rejected(sums, 0.05) < 0.2
+
+
+def test_where_nothing_interacts_all_of_the_sample_is_used():
+    rng = np.random.default_rng(1)
+    test = PartialAssociation().bind(make_scores(rng.standard_normal((300, 5))), 0.5)
+    for x, y in ((0, 1), (0, 2), (1, 2)):
+        test.log_pvalue(x, y, (3, 4))
+    assert len(test.interactions) <= 1
+
+
+def test_the_order_of_the_pair_and_of_the_set_does_not_matter():
+    test = PartialAssociation(decouple="always").bind(make_scores(triangle(0)), 1.0)
+    assert test.log_pvalue(0, 3, (1, 2)) == test.log_pvalue(3, 0, (2, 1))
+
+
+def test_partial_correlation_of_gaussian_data_is_the_usual_one():
+    rng = np.random.default_rng(5)
+    z = rng.standard_normal(20_000)
+    x, y = z + rng.standard_normal((2, 20_000))
+    scores = make_scores(np.column_stack([x, y, z]))
+    assert partial_correlation(scores, 0, 1, []) == pytest.approx(0.5, abs=0.03)
+    assert partial_correlation(scores, 0, 1, [2]) == pytest.approx(0.0, abs=0.03)
+
+
+def test_without_excess_the_distribution_is_chi_square():
+    ranks = np.array([3.0, 2.0])
+    fourth, sixth = ranks * (ranks + 2), ranks * (ranks + 2) * (ranks + 4)
+    statistic = np.array([[4.0, 12.0], [12.0, 9.0]])
+    ours = shifted_gamma_log_sf(statistic, ranks, fourth, sixth, 500.0)
+    np.testing.assert_allclose(ours, stats.chi2.logsf(statistic, np.outer(ranks, ranks)))
+
+
+def test_tiny_pvalues_keep_their_order():
+    ranks, far = np.array([3.0, 3.0]), np.array([[0.0, 3000.0], [4000.0, 0.0]])
+    ours = shifted_gamma_log_sf(far, ranks, ranks * 5, ranks * 35, 1e4)
+    assert -2100 < ours[1, 0] < ours[0, 1] < -1400
+
+
+def test_a_variable_that_the_set_decides_cannot_be_tested():
+    x = np.random.default_rng(0).standard_normal((300, 2))
+    scores = make_scores(np.column_stack([x[:, 0], x[:, 1], x[:, 0]]))
+    assert adjusted_log_pvalues(scores, (0,))[1, 2] == 0
+
+
+@pytest.mark.parametrize("n_levels", [2, 3])
+def test_level_on_categories(n_levels):
+    rng = np.random.default_rng(n_levels)
+    found = []
+    for _ in range(60):
+        scores = make_scores(rng.integers(0, n_levels, (300, 5)).astype(float))
+        found += list(adjusted_log_pvalues(scores, (0,))[1:, 1:][np.triu_indices(4, 1)])
+    assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(found))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (PartialAssociation(decouple="sometimes"), "decouple"),
+        (PartialAssociation(interaction_level=0), "interaction_level"),
+        (PartialAssociation(weights=dcd.ConvexWeights(min_ess=2)), "min_ess"),
+    ],
+)
+def test_bad_parameters(strategy, message):
+    with pytest.raises(dcd.InputError, match=message):
+        dcd.RobustDCD(test=strategy).fit(triangle(0))

@@ -1,0 +1,101 @@
+"""Grow and shrink, with a perfect test on known graphs and with data."""
+
+import numpy as np
+import pytest
+from known_graphs import all_dags, random_dag
+
+import dcd
+from dcd.association import PartialAssociation, WeightedAssociation
+from dcd.graph import d_separated, oracle, skeleton_of
+from dcd.growth import GrowShrink, search_boundaries
+from dcd.scores import make_scores
+
+
+class Oracle:
+    """A test that knows the graph: p = 1 for independent, strong for dependent."""
+
+    balances: dict = {}  # noqa: RUF012
+    interactions: dict = {}  # noqa: RUF012
+
+    def __init__(self, dag):
+        self.dag = dag
+
+    def log_pvalue(self, x, y, given):
+        return 0.0 if d_separated(self.dag, x, y, given) else -50.0 - abs(x - y)
+
+    def first_look(self, target, given):
+        others = [v for v in range(len(self.dag)) if v != target and v not in given]
+        found = np.zeros(len(self.dag))
+        found[others] = [self.log_pvalue(v, target, given) for v in others]
+        return found
+
+
+def check(dag):
+    n = len(dag)
+    names = [str(v) for v in range(n)]
+    searches = search_boundaries(GrowShrink(max_size=n, max_given=n), Oracle(dag), names, 0.01)
+    truth = oracle(dag)
+    for target, search in enumerate(searches):
+        others = [v for v in range(n) if v != target]
+        assert {int(name) for name in search.boundary} == set(truth(target, others))
+        assert {int(name) for name in search.neighbours} == set(np.flatnonzero(skeleton_of(dag)[target]))
+
+
+@pytest.mark.slow
+def test_with_a_perfect_test_all_small_graphs_come_out_right():
+    for dag in all_dags(4):
+        check(dag)
+
+
+def test_with_a_perfect_test_random_graphs_come_out_right():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        check(random_dag(7, rng))
+
+
+def test_a_test_that_contradicts_itself_does_not_hold_the_search_up():
+    class Moody(Oracle):
+        def log_pvalue(self, x, y, given):
+            rng = np.random.default_rng([x + y, x * y, *sorted(given)])
+            return float(rng.choice([0.0, -20.0]))
+
+    for seed in range(30):
+        test = Moody(np.zeros((8, 8)))
+        members = GrowShrink().boundary(test, seed % 8, 8, 0.01)
+        assert len(set(members)) == len(members) <= 8
+        assert seed % 8 not in members
+
+
+def test_sizes_are_bounded():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((500, 6))
+    values[:, 0] += values[:, 1:].sum(axis=1)
+    test = PartialAssociation().bind(make_scores(values), 0.01)
+    assert len(GrowShrink(max_size=3).boundary(test, 0, 6, 0.01)) == 3
+
+
+def test_weights_alone_find_who_is_near():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        a, b, e = rng.standard_normal((3, 800))
+        test = WeightedAssociation().bind(make_scores(np.column_stack([a, b, a + 0.7 * e])), 0.001)
+        assert GrowShrink().boundary(test, 0, 3, 0.001) == [2]
+        assert GrowShrink().boundary(test, 1, 3, 0.001) == []
+
+
+def test_finds_parents_children_and_spouses():
+    strategy = PartialAssociation()
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        a, b, e, f, g = rng.standard_normal((5, 800))
+        c = a + b + 0.7 * e
+        values = np.column_stack([a, b, c, c + 0.7 * f, g])
+        test = strategy.bind(make_scores(values), 0.001)
+        assert GrowShrink().boundary(test, 0, 5, 0.001) == [1, 2]
+        assert GrowShrink().boundary(test, 2, 5, 0.001) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("max_size", 0), ("max_given", -1), ("max_size", 2.5)])
+def test_bad_parameters(parameter, value):
+    with pytest.raises(dcd.InputError, match=parameter):
+        dcd.RobustDCD(search=GrowShrink(**{parameter: value})).fit(np.random.default_rng(0).random((200, 3)))
