@@ -6,9 +6,13 @@ from known_graphs import all_dags, random_dag
 
 import dcd
 from dcd import InputError, SearchCutWarning
-from dcd.construction import _fit_pattern
+from dcd.construction import _fit_pattern, _skeleton
 from dcd.graph import dag_to_cpdag, oracle
 from dcd.search import exclusions
+
+
+def fit(n_variables, edges, colliders):
+    return _fit_pattern(_skeleton(n_variables, edges), edges, colliders)
 
 
 def assert_recovers(dag):
@@ -157,8 +161,8 @@ def test_a_contradiction_elsewhere_changes_nothing_here():
     edges = {(0, 1): 1e-9, (1, 2): 1e-9, (3, 4): 1e-9, (4, 5): 1e-9, (1, 4): 1e-5}
     ring = {(6, 7): 1e-9, (7, 8): 1e-9, (8, 9): 1e-9, (6, 9): 1e-3}
     colliders = {(0, 1, 2): 0.9, (3, 4, 5): 0.3}
-    alone, alone_refused, alone_left_out = _fit_pattern(10, edges, colliders)
-    beside, refused, left_out = _fit_pattern(10, {**edges, **ring}, colliders)
+    alone, alone_refused, alone_left_out = fit(10, edges, colliders)
+    beside, refused, left_out = fit(10, {**edges, **ring}, colliders)
     assert alone_left_out == []
     assert left_out == [(6, 9)]
     assert refused == alone_refused
@@ -170,8 +174,8 @@ def test_parts_that_no_edge_connects_do_not_meddle():
     colliders = {(0, 1, 2): 0.83, (2, 1, 3): 0.38}
     elsewhere = {(5, 6): 0.01, (6, 7): 0.01, (7, 8): 0.01}
     contradiction = {(5, 6, 7): 0.5, (6, 7, 8): 0.6}
-    alone, alone_refused, _ = _fit_pattern(9, edges, colliders)
-    both, refused, _ = _fit_pattern(9, edges | elsewhere, colliders | contradiction)
+    alone, alone_refused, _ = fit(9, edges, colliders)
+    both, refused, _ = fit(9, edges | elsewhere, colliders | contradiction)
     np.testing.assert_array_equal(alone[:5, :5], both[:5, :5])
     assert alone_refused == []
     assert [triple for triple, _ in refused] == [(5, 6, 7)]
@@ -181,7 +185,7 @@ def test_an_edge_between_two_contradictions_is_kept():
     rings = {(0, 1): 1e-9, (1, 2): 1e-9, (2, 3): 1e-9, (0, 3): 1e-8}
     rings |= {(i + 5, j + 5): p for (i, j), p in rings.items()}
     bridge = {(3, 4): 0.04, (4, 5): 0.045}
-    _, refused, left_out = _fit_pattern(9, rings | bridge, {})
+    _, refused, left_out = fit(9, rings | bridge, {})
     assert refused == []
     assert sorted(left_out) == [(0, 3), (5, 8)]
 
