@@ -99,3 +99,13 @@ def test_finds_parents_children_and_spouses():
 def test_bad_parameters(parameter, value):
     with pytest.raises(dcd.InputError, match=parameter):
         dcd.RobustDCD(search=GrowShrink(**{parameter: value})).fit(np.random.default_rng(0).random((200, 3)))
+
+
+def test_near_copies_do_not_cut_off_a_common_neighbour():
+    """y is nearly a function of x, so each separates the other from w; w keeps one of the two."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x, e, f = rng.standard_normal((3, 500))
+        values = np.column_stack([x, np.tanh(x) + 0.01 * e, x + 1.5 * f])
+        cpdag = dcd.RobustDCD().fit(values).cpdag_
+        assert len(cpdag.directed_edges) + len(cpdag.undirected_edges) == 2

@@ -6,7 +6,8 @@ target given the other members. Only the variables of the boundary are ever adju
 cost and the loss of information depend on the boundary, not on the number of variables.
 
 Two variables are neighbours if one is in the boundary of the other and no small subset of either boundary
-makes them independent. A spouse is in the boundary too, but independent given the right subset.
+makes them independent. A spouse is in the boundary too, but independent given the right subset. What is
+associated must be connected, though: an edge comes back if two parts of the graph would be torn apart.
 """
 
 from __future__ import annotations
@@ -149,14 +150,42 @@ def search_boundaries(
     boundaries = dict(zip(targets, grown, strict=True))
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     separations = _spread(_separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress)
+    found = dict(zip(pairs, separations, strict=True))
+    edges = [pair for pair, separation in found.items() if separation.log_pvalue < np.log(level)]
+    edges += reconnecting(test, [pair for pair in pairs if pair not in edges], edges, len(names), level)
     neighbours: dict[int, dict[str, float]] = {target: {} for target in targets}
-    for (x, y), separation in zip(pairs, separations, strict=True):
-        if separation.log_pvalue < np.log(level):
-            neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(separation.log_pvalue))
+    for x, y in edges:
+        neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(found[x, y].log_pvalue))
     return [
         TargetSearch(names[t], tuple(names[v] for v in boundaries[t]), neighbours[t], {}, None)
         for t in targets
     ]
+
+
+def reconnecting(
+    test: BoundTest, separated: Sequence[Pair], edges: Sequence[Pair], n_variables: int, level: float
+) -> list[Pair]:
+    """Separated pairs that must be edges after all, for what is associated has to be connected.
+
+    If y is nearly a function of x, each separates the other from a common neighbour w, and w would lose both.
+    So the strongest associations come back as edges as long as they join parts that no edge connects.
+    """
+    part = list(range(n_variables))
+
+    def root(v: int) -> int:
+        while part[v] != v:
+            v = part[v]
+        return v
+
+    for x, y in edges:
+        part[root(x)] = root(y)
+    associations = {pair: test.log_pvalue(*pair, ()) for pair in separated}
+    restored = []
+    for x, y in sorted(separated, key=lambda pair: (associations[pair], pair)):
+        if associations[x, y] < np.log(level) and root(x) != root(y):
+            part[root(x)] = root(y)
+            restored.append((x, y))
+    return restored
 
 
 def _grow_some(
