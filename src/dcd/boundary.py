@@ -32,6 +32,7 @@ class DecoupledSet:
     variables : the m decoupled variables.
     ess : effective sample size under the weights.
     status, n_steps : why learning stopped, and after how many steps.
+    dependence_before, dependence : of all pairs, in units of what chance leaves; see `DecouplingResult`.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
     """
@@ -40,6 +41,8 @@ class DecoupledSet:
     ess: float
     status: Status
     n_steps: int
+    dependence_before: float
+    dependence: float
     hsic_before: FloatArray = field(repr=False)
     hsic_after: FloatArray = field(repr=False)
     correlations: FloatArray = field(repr=False)
@@ -132,6 +135,8 @@ def decouple_set(
         ess=learned.ess,
         status=learned.status,
         n_steps=learned.n_steps,
+        dependence_before=learned.dependence_before,
+        dependence=learned.dependence,
         hsic_before=learned.hsic_before,
         hsic_after=learned.hsic_after,
         correlations=correlations,

@@ -58,6 +58,9 @@ class DecouplingResult:
     loss_path : the loss before each step, and the loss of the returned weights last.
     status : why the learning stopped: "converged" (the loss no longer falls), "ess_floor" (another step
         would have cost too much of the sample), "max_steps", or "nothing_to_decouple" (one variable).
+    dependence_before, dependence : the loss under equal and under the learned weights, in units of what
+        chance alone leaves in a sample of independent variables of that (effective) size: about 1 is as good
+        as independent. 0 for one variable.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     """
 
@@ -65,6 +68,8 @@ class DecouplingResult:
     ess: float
     loss_path: FloatArray = field(repr=False)
     status: Status
+    dependence_before: float
+    dependence: float
     hsic_before: FloatArray = field(repr=False)
     hsic_after: FloatArray = field(repr=False)
 
@@ -91,6 +96,21 @@ def pairwise_hsic(features: Sequence[FloatArray], probabilities: FloatArray) -> 
     starts = _block_starts(features)
     by_row = np.add.reduceat(np.square(covariance), starts, axis=0)
     return np.add.reduceat(by_row, starts, axis=1)
+
+
+def chance_loss(features: Sequence[FloatArray], probabilities: FloatArray) -> float:
+    """The loss that is to be expected if the variables are independent, to first order in 1 / ESS.
+
+    The weighted HSIC of two independent variables has mean v_i v_j / ESS, v the total variance of features.
+    """
+    spreads = np.array(
+        [probabilities @ np.square(block - probabilities @ block).sum(axis=1) for block in features]
+    )
+    return float((spreads.sum() ** 2 - spreads @ spreads) * (probabilities @ probabilities))
+
+
+def _off_diagonal(matrix: FloatArray) -> float:
+    return float(matrix.sum() - np.trace(matrix))
 
 
 # --- the loss, twice -------------------------------------------------------------------------------------
@@ -279,7 +299,7 @@ def learn_weights(
     if len(features) == 1:
         no_path = np.zeros(1)
         return DecouplingResult(
-            np.ones(n_samples), float(n_samples), no_path, "nothing_to_decouple", before, before
+            np.ones(n_samples), float(n_samples), no_path, "nothing_to_decouple", 0.0, 0.0, before, before
         )
     theta: FloatArray = np.zeros(n_samples)
     if options.init_scale and rng is not None:
@@ -290,7 +310,14 @@ def learn_weights(
     weights = n_samples * probabilities
     after = pairwise_hsic(features, probabilities)
     return DecouplingResult(
-        weights, effective_sample_size(weights), np.array(loss_path), status, before, after
+        weights=weights,
+        ess=effective_sample_size(weights),
+        loss_path=np.array(loss_path),
+        status=status,
+        dependence_before=_off_diagonal(before) / chance_loss(features, equal),
+        dependence=_off_diagonal(after) / chance_loss(features, probabilities),
+        hsic_before=before,
+        hsic_after=after,
     )
 
 

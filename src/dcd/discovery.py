@@ -39,6 +39,18 @@ class Diagnostics:
         """The targets whose boundary was too large to search in full."""
         return tuple(search.cut for search in self.searches if search.cut is not None)
 
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The variables whose boundary rests on weights that left more dependence than chance does.
+
+        Edges of these may be what decoupling could not remove rather than causes.
+        """
+        return tuple(
+            search.target
+            for search, decoupled in zip(self.searches, self.sets, strict=False)
+            if decoupled.dependence > 1
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set; HSIC as its mean over the pairs of the set."""
         return pd.DataFrame(
@@ -46,6 +58,8 @@ class Diagnostics:
                 "variables": decoupled.variables,
                 "size": len(decoupled.variables),
                 "ess": decoupled.ess,
+                "dependence_before": decoupled.dependence_before,
+                "dependence": decoupled.dependence,
                 "hsic_before": _mean_of_pairs(decoupled.hsic_before),
                 "hsic_after": _mean_of_pairs(decoupled.hsic_after),
                 "steps": decoupled.n_steps,
@@ -61,9 +75,18 @@ class Diagnostics:
             [
                 f"{n_targets} sets behind the Markov boundaries: {_summary(frame[:n_targets])}",
                 f"{len(frame) - n_targets} subsets of boundaries: {_summary(frame[n_targets:])}",
+                *self._failure(),
                 *(str(cut) for cut in self.cuts),
             ]
         )
+
+    def _failure(self) -> list[str]:
+        if not self.failed:
+            return []
+        return [
+            f"Decoupling failed for {len(self.failed)} of {len(self.searches)} boundaries (it left more "
+            f"dependence than chance leaves): edges there may be false. Try RobustDCD."
+        ]
 
 
 def _summary(frame: pd.DataFrame) -> str:

@@ -1,0 +1,193 @@
+"""Make the pictures of the pages beside this file: `python docs/robust/pictures.py`, some five minutes."""
+
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy import stats
+
+import dcd
+from dcd.association import adjusted_log_pvalues
+from dcd.balancing import balance_columns
+from dcd.graph import skeleton_of, unshielded_colliders
+from dcd.scores import make_scores
+
+IMAGES = Path(__file__).parents[1] / "images"
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
+
+
+def finish(axes, name):
+    """Common looks, then the file."""
+    figure = axes[0].figure
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(axis="y", color="#DDDDDD", lw=0.8)
+        ax.set_axisbelow(True)
+    figure.savefig(IMAGES / f"{name}.png", dpi=130)
+    plt.close(figure)
+
+
+def weights_picture():
+    """What is left of the dependence against what is left of the sample, on the way down.
+
+    Dependence is the root mean square of all weighted means that should vanish: correlations of lines, squares
+    and cubes of two variables.
+    """
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal(800)
+    table = common[:, None] + rng.standard_normal((800, 4))
+    convex = [
+        dcd.convex_weights(table, min_ess=floor, dependence=0.0) for floor in np.linspace(0.2, 0.97, 24)
+    ]
+    published = [
+        dcd.decoupling_weights(table, max_steps=steps, tolerance=0, min_ess=0.1) for steps in range(1, 160, 8)
+    ]
+    products = balance_columns(make_scores(table), range(4))
+    _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    for results, label, colour in ((convex, "convex", BLUE), (published, "published (Adam steps)", ORANGE)):
+        columns = [float(np.sqrt(np.square(products.T @ result.weights / 800).mean())) for result in results]
+        ax.plot([result.ess / 800 for result in results], columns, "o-", ms=4, color=colour, label=label)
+    ax.set(xlabel="effective sample size / n", ylabel="dependence left (root mean square)")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    finish([ax], "robust-weights")
+
+
+RELATIONS = {
+    "line": lambda x, e: 0.2 * x + e,
+    "x²": lambda x, e: 0.2 * x**2 + e,
+    "log|x|": lambda x, e: 0.25 * np.log(np.abs(x)) + e,
+    "sine": lambda x, e: 0.35 * np.sin(2 * x) + e,
+    "spread": lambda x, e: np.exp(0.2 * x) * e,
+    "exp, heavy": lambda x, e: np.exp(2.5 * x) / 20 + e,
+    "independent": lambda _, e: e,
+}
+
+
+def test_picture():
+    """How often each test sees a relation, at level 0.01, n = 400, 300 samples."""
+    ours, pearson = [], []
+    for relation in RELATIONS.values():
+        seen = np.zeros(2)
+        for seed in range(300):
+            x, e = np.random.default_rng(seed).standard_normal((2, 400))
+            y = relation(x, e)
+            seen[0] += adjusted_log_pvalues(make_scores(np.column_stack([x, y])), ())[0, 1] < np.log(0.01)
+            seen[1] += stats.pearsonr(x, y).pvalue < 0.01
+        ours.append(seen[0] / 300)
+        pearson.append(seen[1] / 300)
+    print("seen by ours", dict(zip(RELATIONS, ours, strict=True)))
+    print("seen by Pearson", dict(zip(RELATIONS, pearson, strict=True)))
+    _, ax = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
+    place = np.arange(len(RELATIONS))
+    ax.bar(place - 0.2, ours, 0.4, color=BLUE, label="scores of ranks (Robust DCD)")
+    ax.bar(place + 0.2, pearson, 0.4, color=ORANGE, label="Pearson (published)")
+    ax.set_xticks(place, list(RELATIONS))
+    ax.set(ylabel="share of samples with p < 0.01", ylim=(0, 1))
+    ax.figure.legend(frameon=False, loc="outside upper center", ncols=2)
+    finish([ax], "robust-test")
+
+
+def interactions_picture():
+    """C -> A, C -> B, T = A·B (+ effect · C): how often C is taken for a neighbour of T."""
+    effects = [0.0, 0.1, 0.2, 0.3, 0.4]
+    tests = {
+        "adjust only": dcd.PartialAssociation(decouple="never"),
+        "weights only": dcd.WeightedAssociation(),
+        "adjust, decouple where needed": dcd.PartialAssociation(),
+    }
+    seen = {name: np.zeros(len(effects)) for name in tests}
+    for index, effect in enumerate(effects):
+        for seed in range(60):
+            rng = np.random.default_rng([seed, index])
+            c = rng.standard_normal(800)
+            a, b = c + 0.7 * rng.standard_normal((2, 800))
+            t = a * b / 2 + effect * c + 0.7 * rng.standard_normal(800)
+            scores = make_scores(np.column_stack([c, a, b, t]))
+            for name, test in tests.items():
+                seen[name][index] += test.bind(scores, 0.05).log_pvalue(0, 3, (1, 2)) < np.log(0.05)
+    print("interactions", {name: (counts / 60).round(2).tolist() for name, counts in seen.items()})
+    _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    styles = {"adjust only": (ORANGE, "s"), "weights only": (GREEN, "^")}
+    for name, counts in seen.items():
+        colour, marker = styles.get(name, (BLUE, "o"))
+        ax.plot(effects, counts / 60, marker=marker, color=colour, label=name)
+    ax.axhline(0.05, color=GREY, ls=":", lw=1)
+    ax.set(xlabel="true effect of C on T", ylabel="share of samples with p < 0.05", ylim=(0, 1.02))
+    ax.legend(frameon=False)
+    finish([ax], "robust-interactions")
+
+
+def orientation_picture():
+    """How often a collider is true, by its evidence: Erdős–Rényi graphs of 8 variables."""
+    evidence, right = [], []
+    for seed in range(150):
+        rng = np.random.default_rng([seed, 9])
+        dag = dcd.simulate.random_dag(8, graph="erdos-renyi", degree=2, random_state=rng)
+        values = dcd.simulate.sample(dag, 500, noise_std=1.0, random_state=rng)
+        model = dcd.RobustDCD(progress=False).fit(values)
+        true = set(unshielded_colliders(dag))
+        for collider in model.colliders_:
+            x, z, y = (int(name[1:]) for name in (collider.first, collider.middle, collider.second))
+            evidence.append(collider.evidence)
+            right.append((min(x, y), z, max(x, y)) in true)
+    edges = [0, 1, 2, 4, 8, 16, np.inf]
+    group = np.digitize(evidence, edges) - 1
+    shares = [np.mean(np.array(right)[group == index]) for index in range(len(edges) - 1)]
+    counts = [int((group == index).sum()) for index in range(len(edges) - 1)]
+    print("orientation", shares, counts)
+    _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax.bar(range(len(shares)), shares, 0.7, color=BLUE)
+    labels = [f"{low} to {high}" if np.isfinite(high) else f"> {low}" for low, high in pairwise(edges)]
+    for index, count in enumerate(counts):
+        ax.text(index, 0.03, f"{count}", ha="center", color="white")
+    ax.set_xticks(range(len(shares)), labels)
+    ax.set(xlabel="evidence of a collider (numbers: how many)", ylabel="share that is true", ylim=(0, 1))
+    finish([ax], "robust-orientation")
+
+
+def trust_picture():
+    """False edges of DCD against the dependence that decoupling left."""
+    left, false, robust = [], [], []
+    for noise in (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 4.0):
+        for seed in range(8):
+            rng = np.random.default_rng([seed, int(100 * noise), 4])
+            graph = ("scale-free", "erdos-renyi")[seed % 2]
+            dag = dcd.simulate.random_dag(8, graph=graph, random_state=rng)
+            values = dcd.simulate.sample(dag, 500, noise_std=noise, random_state=rng)
+            model = dcd.DCD(progress=False).fit(values)
+            left.append(np.median([decoupled.dependence for decoupled in model.diagnostics_.sets[:8]]))
+            false.append(_false_edges(dag, model))
+            robust.append(_false_edges(dag, dcd.RobustDCD(progress=False).fit(values)))
+    left, false, robust = map(np.array, (left, false, robust))
+    print("trust: rank correlation", stats.spearmanr(left, false))
+    for name, values in (("DCD", false), ("RobustDCD", robust)):
+        above, below = values[left > 1], values[left <= 1]
+        print(name, "above 1:", above.mean(), above.std() / len(above) ** 0.5, len(above))
+        print(name, "below 1:", below.mean(), below.std() / len(below) ** 0.5, len(below))
+    _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    ax.axvspan(1, 100, color="#F4E3D7", lw=0)
+    ax.scatter(left, false, color=ORANGE, s=26, label="DCD")
+    ax.scatter(left, robust, color=BLUE, marker="x", s=26, label="RobustDCD on the same data")
+    ax.set(xscale="log", xlim=(0.01, 40), xlabel="dependence left by decoupling (1: as chance leaves)")
+    ax.set(ylabel="false edges per true edge")
+    ax.legend(frameon=False)
+    finish([ax], "robust-trust")
+
+
+def _false_edges(dag, model):
+    truth, found = skeleton_of(dag), skeleton_of(model.cpdag_.adjacency)
+    return (found & ~truth).sum() / truth.sum()
+
+
+if __name__ == "__main__":
+    mpl.use("Agg")
+    warnings.simplefilter("ignore", dcd.SearchCutWarning)
+    weights_picture()
+    test_picture()
+    interactions_picture()
+    orientation_picture()
+    trust_picture()
