@@ -89,11 +89,13 @@ def test_straight_lines_lose_little_to_pearson():
 
 
 def triangle(seed, n=800, effect=0.0):
-    """C -> A, C -> B, T = A·B + effect C + noise."""
+    """C -> A, C -> B by a square, T = A + B + A·B + effect C + noise."""
     rng = np.random.default_rng(seed)
     c = rng.standard_normal(n)
-    a, b = c[:, None].T + 0.7 * rng.standard_normal((2, n))
-    return np.column_stack([c, a, b, a * b / 2 + effect * c + 0.7 * rng.standard_normal(n)])
+    a = c + 0.5 * rng.standard_normal(n)
+    b = (c**2 - 1) / 1.4 + 0.5 * rng.standard_normal(n)
+    signal = a + b + a * b
+    return np.column_stack([c, a, b, signal / signal.std() + effect * c + 0.5 * rng.standard_normal(n)])
 
 
 @pytest.mark.slow
@@ -105,9 +107,24 @@ def test_products_need_weights_and_get_them():
         for how, log_pvalues in found.items():
             test = PartialAssociation(decouple=how).bind(scores, 0.05)
             log_pvalues.append(test.log_pvalue(0, 3, (1, 2)))
-    assert rejected(found["never"], 0.05) > 0.4
+    assert rejected(found["never"], 0.05) > 0.8
     assert rejected(found["where-needed"], 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
     assert rejected(found["always"], 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+
+
+@pytest.mark.parametrize(("noise", "n"), [(0.3, 300), (1.0, 1000)])
+def test_level_after_adjusting_for_two_common_causes(noise, n):
+    """Linear: squares of x and y share the product of the causes, squares of what is left do not."""
+    found, weighted = [], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        causes = rng.standard_normal((n, 2))
+        both = causes.sum(axis=1, keepdims=True) + noise * rng.standard_normal((n, 2))
+        test = PartialAssociation().bind(make_scores(np.hstack([causes, both])), 0.05)
+        found.append(test.log_pvalue(2, 3, (0, 1)))
+        weighted += len(test.interactions)
+    assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+    assert weighted <= 6
 
 
 @pytest.mark.slow

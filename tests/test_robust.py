@@ -37,8 +37,8 @@ def test_same_result_for_any_number_of_jobs_and_order_of_columns():
         assert one.colliders_ == two.colliders_ == shuffled.colliders_
         assert one.conflicts_ == two.conflicts_ == shuffled.conflicts_
         first, second = one.diagnostics_, two.diagnostics_
-        assert set(first.interactions) == set(second.interactions)
-        assert first.balances.keys() == second.balances.keys()
+        assert first.interactions == second.interactions
+        pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
         pd.testing.assert_frame_equal(shuffled.adjacency_matrix_, one.adjacency_matrix_.loc[order, order])
 
 
@@ -70,13 +70,14 @@ def test_sachs():
 
 
 def test_diagnostics_tell_what_the_weights_did():
-    """C -> A, C -> B, T = A·B: some association of C and T is there before decoupling and gone after."""
+    """C -> A, C -> B, T = A + B + A·B: an association of C and T is there before decoupling and gone after."""
     explained_away = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
         c = rng.standard_normal(800)
-        a, b = c + 0.7 * rng.standard_normal((2, 800))
-        t = a * b / 2 + 0.5 * rng.standard_normal(800)
+        a = c + 0.5 * rng.standard_normal(800)
+        b = (c**2 - 1) / 1.4 + 0.5 * rng.standard_normal(800)
+        t = (a + b + a * b) / 2 + 0.5 * rng.standard_normal(800)
         diagnostics = RobustDCD().fit(pd.DataFrame({"a": a, "b": b, "c": c, "t": t})).diagnostics_
         table = diagnostics.to_frame()
         assert (table["dependence"] < table["dependence_before"]).all()
@@ -107,7 +108,17 @@ def test_a_clone_is_unfitted_and_the_same():
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
-    [({"alpha": 0}, "alpha"), ({"n_jobs": 0}, "n_jobs"), ({"random_state": "x"}, "random_state")],
+    [
+        ({"alpha": 0}, "alpha"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"random_state": "x"}, "random_state"),
+        ({"test": "fast"}, "test"),
+        ({"test": dcd.GrowShrink()}, "test"),
+        ({"test": dcd.PartialAssociation}, "test"),
+        ({"test": dcd.PartialAssociation(weights=None)}, "weights"),
+        ({"search": 3}, "search"),
+        ({"orientation": dcd.GrowShrink()}, "orientation"),
+    ],
 )
 def test_bad_parameters_stop_before_any_work(parameters, message):
     with pytest.raises(InputError, match=message):
@@ -164,12 +175,23 @@ def test_ci_test():
         (("a", "a", []), "differ"),
         (("a", "b", ["a"]), "differ"),
         (("a", "b", "c"), "list"),
+        (("a", "b", None), "list"),
         (("a", "x", []), "x"),
     ],
 )
 def test_ci_test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         dcd.ci_test(*arguments, collider_with_bystanders(100, 0))
+
+
+def test_ci_test_does_not_depend_on_the_order_of_columns():
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal((150, 8)) + rng.standard_normal((150, 1))
+    values[:, 6] += values[:, 0] * values[:, 1]
+    values[:, 7] += values[:, 0] * values[:, 1]
+    frame = pd.DataFrame(values, columns=list("abcdefxy"))
+    one = dcd.ci_test("x", "y", list("abcdef"), frame)
+    assert dcd.ci_test("y", "x", list("fedcba"), frame[list("yxfedcba")]) == one
 
 
 def test_ci_test_in_causal_learns_pc():

@@ -17,15 +17,15 @@ def test_columns_have_mean_zero_and_variance_one(seed):
 
 def test_the_first_column_is_normal_scores_and_units_do_not_matter():
     x = np.random.default_rng(0).standard_normal(300)
-    columns = score_columns(x, 8)
+    columns = score_columns(x[:, None], 8)[:, 0]
     expected = stats.norm.ppf((stats.rankdata(x) - 0.5) / 300)
     np.testing.assert_allclose(columns[:, LINEAR], (expected - expected.mean()) / expected.std())
-    np.testing.assert_allclose(score_columns(np.exp(3 * x) - 7, 8), columns)
+    np.testing.assert_allclose(score_columns(np.exp(3 * x)[:, None] - 7, 8)[:, 0], columns)
 
 
 def test_squares_are_even_and_lines_odd():
     x = np.random.default_rng(1).standard_normal(300)
-    there, back = score_columns(x, 8), score_columns(-x, 8)
+    there, back = score_columns(np.column_stack([x, -x]), 8).transpose(1, 0, 2)
     np.testing.assert_allclose(back[:, LINEAR], -there[:, LINEAR], atol=1e-9)
     np.testing.assert_allclose(back[:, SQUARE], there[:, SQUARE], atol=1e-9)
     np.testing.assert_allclose(back[:, BULK_SQUARE], there[:, BULK_SQUARE], atol=1e-9)

@@ -33,8 +33,8 @@ def finish(axes, name):
 def weights_picture():
     """What is left of the dependence against what is left of the sample, on the way down.
 
-    Dependence is the root mean square of all weighted means that should vanish: correlations of lines, squares
-    and cubes of two variables.
+    Dependence is the root mean square of all weighted means that should vanish: correlations of lines,
+    squares and cubes of two variables.
     """
     rng = np.random.default_rng(0)
     common = rng.standard_normal(800)

@@ -1,17 +1,19 @@
 r"""Are two variables associated given others? The robust test: adjust, and decouple where needed.
 
-**Adjust.** For the pair x, y and a set S, a few scores of x and of y (`dcd.scores`) are regressed on all
-scores of the variables in S. With the residuals whitened, :math:`R` their cross-correlation matrix and m the
-degrees of freedom that are left, :math:`Q = m |R|^2` is chi-square with :math:`k_x k_y` degrees of freedom
-under independence if the scores are Gaussian. They are not: scores that see tails have tails. The first
-three cumulants of Q under independence are, with :math:`M = E|a|^4 - k(k+2)` the excess of each side,
+**Adjust.** For the pair x, y and a set S, the normal scores of x and of y are regressed on scores of the
+variables in S (`dcd.scores`). Scores of what is left, adjusted for S once more, are whitened. With :math:`R`
+their cross-correlation matrix and m the degrees of freedom that are left, :math:`Q = m |R|^2` is chi-square
+with :math:`k_x k_y` degrees of freedom under independence if the scores are Gaussian. They are not: scores
+that see tails have tails. The first three cumulants of Q under independence are, with
+:math:`M = E|a|^4 - k(k+2)` the excess of each side,
 
 .. math:: \kappa_1 = k_x k_y, \quad \kappa_2 = 2 k_x k_y + M_x M_y / m, \quad
           \kappa_3 \approx 8 k_x k_y + 12 M_x M_y / m + N_x N_y / m^2 ,
 
-(N the sixth-order excess) and a shifted gamma distribution with these three gives the p-value. Three groups
-of scores, lines alone, the bulk, and the tails, each give a p-value; three times the smallest is the result,
-so that a straight line loses next to nothing for being looked at in three ways.
+(N the sixth-order excess) and a shifted gamma distribution with these three gives the p-value. If the spread
+of both sides varies with S, Q is divided by what that adds to its mean. Three groups of scores, lines alone,
+the bulk, and the tails, each give a p-value; three times the smallest is the result, so that a straight line
+loses next to nothing for being looked at in three ways.
 
 **Decouple where needed.** Adjusting by sums of functions of single variables does not remove interactions:
 with C -> A, C -> B and T = A·B, the scores of C and T share the product A·B. If x and y both depend on
@@ -33,8 +35,8 @@ from scipy.special import gammaincc, gammaln
 
 from dcd.arrays import BoolArray, FloatArray
 from dcd.balancing import Balance, ConvexWeights
-from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
-from dcd.validation import check_choice, check_number
+from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, N_TESTED, SQUARE, Scores, score_columns
+from dcd.validation import check_choice, check_number, check_strategy
 
 LINES, BULK, TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
 _INTERACTIONS = ((LINEAR, LINEAR), (LINEAR, BULK_SQUARE), (BULK_SQUARE, LINEAR), (BULK_SQUARE, BULK_SQUARE))
@@ -44,7 +46,7 @@ _RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing
 _SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
 _MOST_ADJUSTERS = 1 / 3  # of the sample
 _FEWEST_ADJUSTERS = 5  # of a variable
-_FEWEST_DEGREES = 10
+_FEWEST_DEGREES = 5
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class PartialAssociation:
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        self.weights.check()
+        check_strategy("weights", self.weights, (ConvexWeights,))
         check_choice("decouple", self.decouple, DECOUPLE)
         check_number("interaction_level", self.interaction_level, above=0, below=1, suggestion=0.05)
 
@@ -163,15 +165,16 @@ class BoundAssociation(_Record):
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
-        members = tuple(sorted(given))
+        x, y, members = min(x, y), max(x, y), tuple(sorted(given))
         adjusted = float(self._adjusted_log_pvalues(members)[x, y])
         if adjusted >= self._log_level or not self._must_decouple(x, y, members):
             return adjusted
-        key = (min(x, y), max(x, y), members)
+        key = (x, y, members)
         if key not in self.interactions:
             weighed = self._balance(members)
             adjusters = interaction_adjusters(self.scores, members)
             decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
+            decoupled = adjusted if decoupled is None else decoupled
             self.interactions[key] = Interaction(
                 key[:2], members, adjusted, decoupled, weighed.ess, weighed.dependence
             )
@@ -209,7 +212,7 @@ class WeightedAssociation:
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        self.weights.check()
+        check_strategy("weights", self.weights, (ConvexWeights,))
 
     def bind(self, scores: Scores, level: float) -> BoundWeightedAssociation:  # noqa: ARG002
         """The test on one table."""
@@ -236,7 +239,7 @@ class BoundWeightedAssociation(_Record):
         if members not in self.balances:
             self.balances[members] = self.strategy.weights.learn(self.scores, members)
         nothing = np.empty((self.scores.n_samples, 0))
-        return weighted_log_pvalue(self.scores, x, y, nothing, self.balances[members].weights)
+        return weighted_log_pvalue(self.scores, x, y, nothing, self.balances[members].weights) or 0.0
 
 
 # --- adjusting under equal weights, all pairs at once ----------------------------------------------------
@@ -249,20 +252,44 @@ def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     degrees = n_samples - 1 - len(rows)
     if degrees < _FEWEST_DEGREES:
         return np.zeros((n_variables, n_variables))
-    flat, equal = scores.flat, np.full(n_samples, 1.0 / n_samples)
-    adjustment = _Adjustment(flat[:, rows], equal, scores.gram[np.ix_(rows, rows)])
-    smallest = np.zeros((n_variables, n_variables))
-    for group in (LINES, BULK, TAILS):
-        tested = scores.positions(range(n_variables), group)
-        cross = scores.gram[np.ix_(rows, tested)]
-        coefficients = adjustment.solve(cross)
-        residuals = flat[:, tested] - flat[:, rows] @ coefficients
-        covariance = scores.gram[np.ix_(tested, tested)] - cross.T @ coefficients
-        log_pvalues = _group_log_pvalues(residuals, covariance, len(group), adjustment, degrees)
-        smallest = np.minimum(smallest, log_pvalues)
-    result = _bonferroni(smallest)
+    adjustment = _equal_adjustment(scores, rows)
+    tested = residual_scores(scores, adjustment, range(n_variables)) if rows else scores.columns
+    result = _log_pvalues(tested, adjustment, degrees)
     np.fill_diagonal(result, 0.0)
     return result
+
+
+def _equal_adjustment(scores: Scores, rows: Sequence[int]) -> _Adjustment:
+    equal = np.full(scores.n_samples, 1.0 / scores.n_samples)
+    return _Adjustment(scores.flat[:, rows], equal, scores.gram[np.ix_(rows, rows)])
+
+
+def residual_scores(scores: Scores, adjustment: _Adjustment, variables: Sequence[int]) -> FloatArray:
+    """Scores (n, v, 5) of what is left of variables once their normal scores are adjusted for a set.
+
+    Scores of residuals rather than residuals of scores: the square of a sum of two causes contains their
+    product, the square of what is left does not. A variable that the set decides has no scores.
+    """
+    normal = scores.columns[:, variables, LINEAR]
+    left = normal - adjustment.fitted(normal)
+    # Ties of categories must stay ties, so what differs by rounding alone is made equal.
+    left = np.where(np.square(left).mean(axis=0) > _SMALLEST_VARIANCE, np.round(left, 9), 0.0)
+    return score_columns(left)
+
+
+def _log_pvalues(tested: FloatArray, adjustment: _Adjustment, degrees: float) -> FloatArray:
+    """Log p-values (v, v) of every two of v variables from their scores (n, v, k), once adjusted."""
+    n_samples, n_variables = tested.shape[:2]
+    columns = tested[:, :, :N_TESTED].reshape(n_samples, -1)
+    columns = columns - adjustment.probabilities @ columns
+    residuals = (columns - adjustment.fitted(columns)).reshape(n_samples, n_variables, N_TESTED)
+    smallest = np.zeros((n_variables, n_variables))
+    for group in (LINES, BULK, TAILS):
+        part = residuals[:, :, group].reshape(n_samples, -1)
+        covariance = part.T @ (adjustment.probabilities[:, None] * part)
+        log_pvalues = _group_log_pvalues(part, covariance, len(group), adjustment, degrees)
+        smallest = np.minimum(smallest, log_pvalues)
+    return _bonferroni(smallest)
 
 
 class _Adjustment:
@@ -299,8 +326,9 @@ def partial_correlation(scores: Scores, x: int, y: int, given: Sequence[int]) ->
 def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
     """Rows of the Gram matrix to adjust for.
 
-    About the square root of n in all, shared by the variables, but at least five of each: one variable that
-    decides another almost alone (low noise) needs many, and many variables cannot have as many each.
+    About the square root of n in all, shared by the variables, but at least five of each while that is less
+    than a third of the sample: one variable that decides another almost alone (low noise) needs many, and
+    many variables cannot have as many each.
     """
     if not given:
         return []
@@ -321,25 +349,22 @@ def _bonferroni(smallest: FloatArray) -> FloatArray:
 # --- under weights, one pair -----------------------------------------------------------------------------
 
 
-def weighted_log_pvalue(scores: Scores, x: int, y: int, adjusters: FloatArray, weights: FloatArray) -> float:
-    """Log p-value of x and y under weights, with the columns of `adjusters` (n, p) adjusted for."""
-    n_samples = scores.n_samples
+def weighted_log_pvalue(
+    scores: Scores, x: int, y: int, adjusters: FloatArray, weights: FloatArray
+) -> float | None:
+    """Log p-value of x and y under weights, with the columns of `adjusters` (n, p) adjusted for.
+
+    None if too little of the sample is left to test with.
+    """
     probabilities = weights / weights.sum()
     ess = 1.0 / float(probabilities @ probabilities)
-    degrees = ess * (1.0 - adjusters.shape[1] / n_samples) - 1.0
+    degrees = ess * (1.0 - adjusters.shape[1] / scores.n_samples) - 1.0
     if degrees < _FEWEST_DEGREES:
-        return 0.0
+        return None
     design = adjusters - probabilities @ adjusters
     adjustment = _Adjustment(design, probabilities, design.T @ (probabilities[:, None] * design))
-    smallest = np.zeros((2, 2))
-    for group in (LINES, BULK, TAILS):
-        tested = np.hstack([scores.columns[:, x, group], scores.columns[:, y, group]])
-        residuals = tested - probabilities @ tested
-        residuals = residuals - adjustment.fitted(residuals)
-        covariance = residuals.T @ (probabilities[:, None] * residuals)
-        log_pvalues = _group_log_pvalues(residuals, covariance, len(group), adjustment, degrees)
-        smallest = np.minimum(smallest, log_pvalues)
-    return float(_bonferroni(smallest)[0, 1])
+    tested = residual_scores(scores, adjustment, [x, y]) if design.size else scores.columns[:, [x, y]]
+    return float(_log_pvalues(tested, adjustment, degrees)[0, 1])
 
 
 def interaction_adjusters(scores: Scores, given: Sequence[int]) -> FloatArray:
@@ -372,28 +397,36 @@ def interaction_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     """
     n_samples, n_variables = scores.n_samples, scores.n_variables
     rows = _adjuster_rows(scores, given)
-    both = np.linalg.qr(interaction_adjusters(scores, given))[0]
-    singles, products = both[:, : len(rows)], both[:, len(rows) :]
+    singles, products = _orthonormal(scores.flat[:, rows], interaction_columns(scores, given))
+    room = int(_MOST_ADJUSTERS * n_samples) - singles.shape[1]
+    products = products[:, : max(room, 0)]
     outside = [variable for variable in range(n_variables) if variable not in given]
     n_products = products.shape[1]
     result = np.zeros(n_variables)
     if not n_products or not outside:
         return result
+    left = residual_scores(scores, _equal_adjustment(scores, rows), outside)
     for group in (LINES, BULK, TAILS):
-        own = scores.flat[:, scores.positions(outside, group)]
-        shape = (-1, len(outside), len(group))
-        explained = (singles.T @ own).reshape(shape).transpose(1, 2, 0)
-        further = (products.T @ own).reshape(shape).transpose(1, 2, 0)
-        whole = np.stack([scores.gram[np.ix_(r, r)] for r in (scores.positions([v], group) for v in outside)])
-        ridge = _RIDGE * n_samples * np.eye(len(group))
-        adjusted = n_samples * whole - explained @ explained.transpose(0, 2, 1) + ridge
-        left = adjusted - further @ further.transpose(0, 2, 1)
-        log_lambda = np.linalg.slogdet(left + ridge)[1] - np.linalg.slogdet(adjusted + ridge)[1]
-        degrees = n_samples - 1 - len(rows) - (n_products + len(group) + 1) / 2
+        own = left[:, :, group].transpose(1, 0, 2)
+        own = own - singles @ (singles.T @ own)
+        further = products.T @ own
+        whole = own.transpose(0, 2, 1) @ own + _RIDGE * n_samples * np.eye(len(group))
+        log_lambda = np.linalg.slogdet(whole - further.transpose(0, 2, 1) @ further)[1]
+        log_lambda = log_lambda - np.linalg.slogdet(whole)[1]
+        degrees = n_samples - 1 - singles.shape[1] - (n_products + len(group) + 1) / 2
         half = np.full(len(outside), 0.5 * n_products * len(group))
         log_pvalues = _gamma_log_sf(np.maximum(-0.5 * degrees * log_lambda, 1e-12), half)
         result[outside] = np.minimum(result[outside], log_pvalues)
     return _bonferroni(result)
+
+
+def _orthonormal(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """An orthonormal basis of the first columns, and one of what the second add to it."""
+    both = np.hstack([first, second])
+    basis, triangle = np.linalg.qr(both)
+    alive = np.square(np.diag(triangle)) > _SMALLEST_VARIANCE * len(both)
+    n_first = first.shape[1]
+    return basis[:, :n_first][:, alive[:n_first]], basis[:, n_first:][:, alive[n_first:]]
 
 
 # --- the distribution of the statistic -------------------------------------------------------------------

@@ -37,7 +37,7 @@ _MAX_LAMBDAS, _MAX_PIVOTS = 16, 40
 _BISECTIONS = 3
 _MANY_VARIABLES = 4  # beyond, two features a variable instead of three: the products grow with the square
 
-BalanceStatus = Literal["balanced", "ess_floor", "nothing_to_decouple"]
+BalanceStatus = Literal["balanced", "ess_floor", "path_end", "nothing_to_decouple"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class Balance:
         leaves in a sample of independent variables: about 1 is as good as independent.
     gap : how far the weights can be from the optimum, as a share of the objective (a proven bound).
     status : "balanced" (dependence is down to the level of chance), "ess_floor" (more would have cost too
-        much of the sample), or "nothing_to_decouple" (fewer than two variables).
+        much of the sample), "path_end" (the smallest lambda was reached first), or "nothing_to_decouple"
+        (fewer than two variables).
     """
 
     weights: FloatArray = field(repr=False)
@@ -160,7 +161,9 @@ def _follow(columns: FloatArray, options: ConvexWeights, chance: float) -> tuple
         if _dependence(columns, best) <= options.dependence * chance:
             return best, best_lambda, "balanced"
         ridge /= _STEP
-    if too_small is None or not np.isfinite(best_lambda):
+    if too_small is None:
+        return best, best_lambda, "path_end"
+    if not np.isfinite(best_lambda):
         return best, best_lambda, "ess_floor"
     # The floor lies between the last two: halve the interval a few times, to use what the floor allows.
     low, high = too_small, best_lambda

@@ -1,9 +1,10 @@
 """Markov boundaries by growing and shrinking, and which of their members are neighbours.
 
 Grow: of all variables outside, add the one whose association with the target given the current boundary is
-strongest, as long as there is one. Shrink: after each addition, drop every member that is independent of the
-target given the other members. Only the variables of the boundary are ever adjusted for and decoupled, so the
-cost and the loss of information depend on the boundary, not on the number of variables.
+strongest at first look and holds, as long as there is one. Shrink: after each addition, drop every member
+that is independent of the target given the other members. Only the variables of the boundary are ever
+adjusted for and decoupled, so the cost and the loss of information depend on the boundary, not on the number
+of variables.
 
 Two variables are neighbours if one is in the boundary of the other and no small subset of either boundary
 makes them independent. A spouse is in the boundary too, but independent given the right subset. What is
@@ -27,20 +28,6 @@ from dcd.search import TargetSearch
 from dcd.validation import check_number
 
 Pair = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Separation:
-    """What the search for a set that separates two variables found.
-
-    Attributes
-    ----------
-    log_pvalue : the largest log p-value of their independence over the sets tried.
-    given : the set that gave it.
-    """
-
-    log_pvalue: float
-    given: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -84,16 +71,17 @@ class GrowShrink:
 
     def separation(
         self, test: BoundTest, pair: Pair, boundaries: Mapping[int, Sequence[int]], level: float
-    ) -> Separation:
-        """Look for a subset of either boundary that makes a pair independent; small ones first."""
-        best = Separation(-np.inf, ())
+    ) -> float:
+        """The largest log p-value of the independence of a pair over subsets of either boundary.
+
+        The search ends with the first set that separates the two at `level`.
+        """
+        largest = -np.inf
         for given in self._separators(pair, boundaries):
-            log_pvalue = test.log_pvalue(*pair, given)
-            if log_pvalue > best.log_pvalue:
-                best = Separation(log_pvalue, given)
-            if log_pvalue >= np.log(level):
+            largest = max(largest, test.log_pvalue(*pair, given))
+            if largest >= np.log(level):
                 break
-        return best
+        return largest
 
     def _separators(self, pair: Pair, boundaries: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, ...]]:
         pools = [[v for v in boundaries[end] if v not in pair] for end in pair]
@@ -151,11 +139,12 @@ def search_boundaries(
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     separations = _spread(_separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress)
     found = dict(zip(pairs, separations, strict=True))
-    edges = [pair for pair, separation in found.items() if separation.log_pvalue < np.log(level)]
-    edges += reconnecting(test, [pair for pair in pairs if pair not in edges], edges, len(names), level)
+    edges = [pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)]
+    with one_blas_thread():
+        edges += reconnecting(test, [pair for pair in pairs if pair not in edges], edges, len(names), level)
     neighbours: dict[int, dict[str, float]] = {target: {} for target in targets}
     for x, y in edges:
-        neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(found[x, y].log_pvalue))
+        neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(found[x, y]))
     return [
         TargetSearch(names[t], tuple(names[v] for v in boundaries[t]), neighbours[t], {}, None)
         for t in targets
@@ -200,7 +189,7 @@ def _separate_some(
     test: BoundTest,
     pairs: Sequence[Pair],
     setting: tuple[Mapping[int, Sequence[int]], float],
-) -> tuple[list[Separation], BoundTest]:
+) -> tuple[list[float], BoundTest]:
     with one_blas_thread():
         return [strategy.separation(test, pair, *setting) for pair in pairs], test
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dcd.association import PartialAssociation, Test
+from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.data import Dataset, read_table
 from dcd.decoupling import one_blas_thread
 from dcd.scores import make_scores
-from dcd.validation import InputError, check_number
+from dcd.validation import InputError, check_number, check_strategy
 
 Column = str | int
 
@@ -39,19 +39,22 @@ class IndependenceTest:
     """
 
     def __init__(self, data: Any, *, test: Test | None = None, level: float = 1.0) -> None:
-        strategy = test or PartialAssociation()
-        strategy.check()
+        strategy = PartialAssociation() if test is None else test
+        check_strategy("test", strategy, (PartialAssociation, WeightedAssociation))
         check_number("level", level, above=0, at_most=1, suggestion=0.05)
-        self._dataset: Dataset = read_table(data)
+        self._given: Dataset = read_table(data)
+        dataset = self._given.in_canonical_order()
+        # The order of the columns must not matter, so the test sees them in an order of its own.
+        self._places = [dataset.names.index(name) for name in self._given.names]
         with one_blas_thread():
-            self._bound = strategy.bind(make_scores(self._dataset.values), level)
+            self._bound = strategy.bind(make_scores(dataset.values), level)
 
     def __call__(self, x: Column, y: Column, given: Collection[Column] = ()) -> float:
         """The p-value; columns are names or positions."""
-        if isinstance(given, str):
-            raise InputError("parameter 'given'", f"is one name, {given!r}", f"Pass a list: [{given!r}].")
-        first, second = self._dataset.position(x), self._dataset.position(y)
-        others = {self._dataset.position(column) for column in given}
+        if isinstance(given, str) or not isinstance(given, Collection):
+            raise InputError("parameter 'given'", f"is no list of columns: {given!r}", "Pass a list.")
+        first, second = self._place(x), self._place(y)
+        others = {self._place(column) for column in given}
         if first == second or {first, second} & others:
             raise InputError(
                 "parameter 'given'",
@@ -60,6 +63,9 @@ class IndependenceTest:
             )
         with one_blas_thread():
             return float(np.exp(self._bound.log_pvalue(first, second, others)))
+
+    def _place(self, column: Column) -> int:
+        return self._places[self._given.position(column)]
 
 
 def ci_test(x: Column, y: Column, given: Collection[Column], data: Any, *, test: Test | None = None) -> float:

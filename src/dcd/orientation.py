@@ -11,11 +11,13 @@ All orientations have the same number of parameters, and Markov equivalent ones 
 it decides is colliders and nothing else. For one triple alone it is n times the difference of two mutual
 informations, I(x; y | z) - I(x; y).
 
-**Prior.** The share of colliders among the N unshielded triples is unknown, and uniform up to a half (in a
-random order of x, z and y, z comes last once in three times): a graph with V colliders has prior probability
-:math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. In a graph with many triples and no clear collider this asks much
-of the first one (trees stay undirected); where many are clear, the next needs little more than its own
-evidence. Since scores are not Gaussian, the log-likelihood counts at a reduced rate, 1 / temper.
+**Prior.** An arm is one end of an edge at a variable z that could be part of a collider there: x - z with
+some y - z, x and y not adjacent. The share of the N arms that are part of one is unknown, and uniform up to a
+half: a graph with V such arms has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Where many
+arms could and none clearly is, this asks much of the first collider (trees stay undirected); where many are
+clear, the next needs little more than its own evidence. Arms, not triples, are counted, for ten parents of
+one variable make 45 colliders by ten decisions. Since scores are not Gaussian, the log-likelihood counts at a
+reduced rate, 1 / temper.
 
 **Search.** An order of the variables makes a DAG of the skeleton; one variable at a time moves to its best
 place, ties broken at random, by way of graphs at fixed prices for a collider. Each collider of the best graph
@@ -30,7 +32,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-from scipy.special import betainc, betaln
+from scipy.special import betaln, logsumexp
 
 from dcd.arrays import BoolArray
 from dcd.decoupling import one_blas_thread
@@ -57,15 +59,16 @@ class ColliderEvidence:
     Attributes
     ----------
     temper : the log-likelihood counts 1 / temper of its value.
-    min_evidence : a collider with less evidence (in units of the log posterior) is left undecided.
+    min_evidence : colliders with less evidence (in units of the log posterior) are not believed: the best
+        graph without them is taken, if the skeleton allows for one.
     """
 
-    temper: float = 2.0
+    temper: float = 1.5
     min_evidence: float = 0.0
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        check_number("temper", self.temper, above=0, suggestion=2.0)
+        check_number("temper", self.temper, above=0, suggestion=1.5)
         check_number("min_evidence", self.min_evidence, at_least=0, suggestion=0.0)
 
     def colliders(
@@ -75,19 +78,20 @@ class ColliderEvidence:
         rng = make_generator(random_state)
         with one_blas_thread():
             search = _Search(skeleton, BlockLikelihood(scores), self.temper, rng)
-            found = search.colliders_with_evidence()
-        return {triple: evidence for triple, evidence in found.items() if evidence >= self.min_evidence}
+            return search.colliders_with_evidence(self.min_evidence)
 
 
 @cache
-def log_prior(n_colliders: int, n_triples: int) -> float:
+def log_prior(n_taken: int, n_arms: int) -> float:
     """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half."""
-    a, b = n_colliders + 1, n_triples - n_colliders + 1
-    return float(betaln(a, b) + np.log(betainc(a, b, 0.5)))
+    # The incomplete beta function at a half is the chance of V + 1 heads or more in N + 1 throws of a coin.
+    heads = np.arange(n_taken + 1, n_arms + 2)
+    log_chance = -betaln(heads + 1, n_arms - heads + 2) - np.log(n_arms + 2) - (n_arms + 1) * np.log(2.0)
+    return float(betaln(n_taken + 1, n_arms - n_taken + 1) + logsumexp(log_chance))
 
 
 def _fixed_price(price: float) -> Prior:
-    return lambda n_colliders: -price * n_colliders
+    return lambda n_taken: -price * n_taken
 
 
 class BlockLikelihood:
@@ -133,19 +137,36 @@ class _Search:
         self._neighbours = [frozenset(np.flatnonzero(row).tolist()) for row in skeleton]
         self._connected = [v for v, others in enumerate(self._neighbours) if others]
         self._likelihood, self._temper, self._rng = likelihood, temper, rng
-        self._n_triples = sum(1 for z in self._connected for _ in self._apart(self._neighbours[z]))
+        self._n_arms = sum(self._arms(self._neighbours[z]) for z in self._connected)
 
-    def colliders_with_evidence(self) -> dict[Triple, float]:
-        """The colliders of the best graph, and how much worse the best without each of them is."""
-        if not self._n_triples:
+    def colliders_with_evidence(self, min_evidence: float = 0.0) -> dict[Triple, float]:
+        """The colliders of the best graph, and how much worse the best without each of them is.
+
+        As long as one has less than `min_evidence`, the best graph without those is looked for.
+        """
+        if not self._n_arms:
             return {}
-        fresh = [self._rng.permutation(self._connected).tolist() for _ in range(_STARTS)]
-        best, tried = self._best(fresh, frozenset())
-        evidence = {}
+        forbidden: frozenset[Triple] = frozenset()
+        while True:
+            fresh = [self._rng.permutation(self._connected).tolist() for _ in range(_STARTS)]
+            best, tried = self._best(fresh, forbidden)
+            best, evidence = self._weighed(best, tried, forbidden)
+            doubtful = {triple for triple, worth in evidence.items() if worth < min_evidence}
+            if doubtful <= forbidden:  # none left, or the skeleton fits no DAG without them
+                return evidence
+            forbidden |= doubtful
+
+    def _weighed(
+        self, best: _Orientation, tried: Sequence[list[int]], forbidden: frozenset[Triple]
+    ) -> tuple[_Orientation, dict[Triple, float]]:
+        """The evidence of each collider; if a graph without one turns out better, that of its colliders."""
+        evidence: dict[Triple, float] = {}
         for triple in sorted(best.colliders):
-            other, _ = self._best(tried, frozenset([triple]), prices=())
-            evidence[triple] = best.log_posterior - other.log_posterior
-        return evidence
+            other, _ = self._best(tried, forbidden | {triple}, prices=())
+            if other.log_posterior > best.log_posterior + 1e-9:
+                return self._weighed(other, [*tried, other.order], forbidden)
+            evidence[triple] = max(best.log_posterior - other.log_posterior, 0.0)
+        return best, evidence
 
     def _best(
         self,
@@ -164,7 +185,7 @@ class _Search:
             at_price = [self._improve(order, local, _fixed_price(price)) for order in starts]
             orders += at_price
             starts = at_price
-        ends = [self._improve(order, local, lambda v: log_prior(v, self._n_triples)) for order in orders]
+        ends = [self._improve(order, local, lambda v: log_prior(v, self._n_arms)) for order in orders]
         found = [self._orientation(order, local) for order in ends]
         best = max(found, key=lambda orientation: orientation.log_posterior)
         distinct = {orientation.colliders: orientation.order for orientation in found}
@@ -173,11 +194,11 @@ class _Search:
     def _orientation(self, order: list[int], local: Local) -> _Orientation:
         place = {v: index for index, v in enumerate(order)}
         colliders = frozenset((x, z, y) for z in order for x, y in self._apart(self._parents(z, place)))
-        fit = sum(local(v, self._parents(v, place))[0] for v in order)
-        return _Orientation(order, fit + log_prior(len(colliders), self._n_triples), colliders)
+        fit, n_taken = self._totals(order, local)
+        return _Orientation(order, fit + log_prior(n_taken, self._n_arms), colliders)
 
     def _local(self, forbidden: frozenset[Triple]) -> Local:
-        """For a variable and its parents, the tempered log-likelihood and the number of colliders there.
+        """For a variable and its parents, the tempered log-likelihood and the number of arms in colliders.
 
         A forbidden collider costs more than anything.
         """
@@ -188,7 +209,10 @@ class _Search:
             if key not in known:
                 made = [(x, variable, y) for x, y in self._apart(parents)]
                 fit = self._likelihood(variable, parents) / self._temper
-                known[key] = fit - _FORBIDDEN * sum(triple in forbidden for triple in made), len(made)
+                known[key] = (
+                    fit - _FORBIDDEN * sum(triple in forbidden for triple in made),
+                    self._arms(parents),
+                )
             return known[key]
 
         return local
@@ -196,22 +220,22 @@ class _Search:
     def _improve(self, order: list[int], local: Local, prior: Prior) -> list[int]:
         """Move one variable at a time to its best place until nothing has improved for some sweeps."""
         idle = 0
-        fit, n_colliders = self._totals(order, local)
+        fit, n_taken = self._totals(order, local)
         for _ in range(_SWEEPS):
-            before = fit + prior(n_colliders)
+            before = fit + prior(n_taken)
             for variable in self._rng.permutation(self._connected).tolist():
-                order, fit, n_colliders = self._moved(order, variable, local, prior, fit, n_colliders)
-            idle = 0 if fit + prior(n_colliders) > before + 1e-6 else idle + 1
+                order, fit, n_taken = self._moved(order, variable, local, prior, fit, n_taken)
+            idle = 0 if fit + prior(n_taken) > before + 1e-6 else idle + 1
             if idle == _IDLE_SWEEPS:
                 break
         return order
 
     def _moved(
-        self, order: list[int], variable: int, local: Local, prior: Prior, fit: float, n_colliders: int
+        self, order: list[int], variable: int, local: Local, prior: Prior, fit: float, n_taken: int
     ) -> tuple[list[int], float, int]:
         """The order with one variable at its best place among its neighbours, ties broken at random.
 
-        `fit` and `n_colliders` are those of all variables; they are returned for the new order.
+        `fit` and `n_taken` are those of all variables; they are returned for the new order.
         """
         neighbours = self._neighbours[variable]
         place = {v: index for index, v in enumerate(order)}
@@ -223,7 +247,7 @@ class _Search:
         now = [local(variable, self._parents(variable, place))]
         now += [with_it[v] if place[v] > place[variable] else without[v] for v in neighbours]
         fit -= sum(part[0] for part in now)
-        n_colliders -= sum(part[1] for part in now)
+        n_taken -= sum(part[1] for part in now)
         before: list[int] = []
         choices = []
         for slot in slots:
@@ -231,10 +255,10 @@ class _Search:
                 before.append(rest[slot - 1])
             parts = [local(variable, tuple(sorted(before)))]
             parts += [without[v] if v in before else with_it[v] for v in neighbours]
-            total = fit + sum(part[0] for part in parts), n_colliders + sum(part[1] for part in parts)
+            total = fit + sum(part[0] for part in parts), n_taken + sum(part[1] for part in parts)
             choices.append((total[0] + prior(total[1]) + 1e-7 * self._rng.random(), slot, *total))
-        _, slot, fit, n_colliders = max(choices)
-        return [*rest[:slot], variable, *rest[slot:]], fit, n_colliders
+        _, slot, fit, n_taken = max(choices)
+        return [*rest[:slot], variable, *rest[slot:]], fit, n_taken
 
     def _totals(self, order: list[int], local: Local) -> tuple[float, int]:
         place = {v: index for index, v in enumerate(order)}
@@ -244,6 +268,10 @@ class _Search:
     def _parents(self, variable: int, place: dict[int, int]) -> Parents:
         own = place[variable]
         return tuple(sorted(v for v in self._neighbours[variable] if place[v] < own))
+
+    def _arms(self, ends: Sequence[int] | frozenset[int]) -> int:
+        """How many of the neighbours of a variable are not adjacent to another of them."""
+        return len({end for pair in self._apart(ends) for end in pair})
 
     def _apart(self, ends: Sequence[int] | frozenset[int]) -> Iterator[tuple[int, int]]:
         """Pairs of neighbours of a variable that are not neighbours of each other."""

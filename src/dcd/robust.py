@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.association import BoundTest, Interaction, PartialAssociation, Test
+from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset
@@ -18,7 +18,7 @@ from dcd.growth import GrowShrink, search_boundaries
 from dcd.orientation import ColliderEvidence
 from dcd.scores import make_scores
 from dcd.search import TargetSearch
-from dcd.validation import check_number
+from dcd.validation import check_number, check_strategy
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class RobustDiagnostics:
     interactions : the associations that had to survive decoupling, with both p-values.
     n_samples : rows of the table.
     level : level of every single test.
+    cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
+        members may be missing.
     """
 
     names: tuple[str, ...]
@@ -59,6 +61,7 @@ class RobustDiagnostics:
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
     level: float
+    cut_boundaries: tuple[str, ...] = ()
 
     @property
     def explained_away(self) -> int:
@@ -67,17 +70,19 @@ class RobustDiagnostics:
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set."""
-        return pd.DataFrame(
-            {
-                "variables": tuple(self.names[v] for v in members),
-                "size": len(members),
-                "ess": balance.ess,
-                "dependence_before": balance.dependence_before,
-                "dependence": balance.dependence,
-                "status": balance.status,
-            }
+        rows = [
+            (
+                tuple(self.names[v] for v in members),
+                len(members),
+                balance.ess,
+                balance.dependence_before,
+                balance.dependence,
+                balance.status,
+            )
             for members, balance in self.balances.items()
-        )
+        ]
+        columns = ["variables", "size", "ess", "dependence_before", "dependence", "status"]
+        return pd.DataFrame(rows, columns=columns)
 
     def __str__(self) -> str:
         lines = [
@@ -93,6 +98,9 @@ class RobustDiagnostics:
                 f"{frame['ess'].max():.0f} of {self.n_samples}; dependence {left:.1f} times that of chance, "
                 f"{before:.1f} before (medians)."
             )
+        if self.cut_boundaries:
+            cut = ", ".join(self.cut_boundaries)
+            lines.append(f"Boundaries of the largest size, which may lack members: {cut}.")
         return "\n".join([*lines, *map(str, self.colliders)])
 
 
@@ -162,15 +170,17 @@ class RobustDCD(Discovery):
 
     def _strategies(self) -> tuple[Test, GrowShrink, ColliderEvidence]:
         return (
-            self.test or PartialAssociation(),
-            self.search or GrowShrink(),
-            self.orientation or ColliderEvidence(),
+            PartialAssociation() if self.test is None else self.test,
+            GrowShrink() if self.search is None else self.search,
+            ColliderEvidence() if self.orientation is None else self.orientation,
         )
 
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
-        for strategy in self._strategies():
-            strategy.check()
+        test, search, orientation = self._strategies()
+        check_strategy("test", test, (PartialAssociation, WeightedAssociation))
+        check_strategy("search", search, (GrowShrink,))
+        check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
     def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
@@ -197,9 +207,12 @@ class RobustDCD(Discovery):
             names=names,
             searches=tuple(searches),
             colliders=self.colliders_,
-            balances=bound.balances,
-            interactions=tuple(bound.interactions.values()),
+            balances={
+                members: balance for members, balance in sorted(bound.balances.items()) if len(members) > 1
+            },
+            interactions=tuple(found for _, found in sorted(bound.interactions.items())),
             n_samples=scores.n_samples,
             level=level,
+            cut_boundaries=tuple(s.target for s in searches if len(s.boundary) >= search.max_size),
         )
         return construction, diagnostics

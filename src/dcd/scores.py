@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.polynomial import hermite_e, legendre
-from scipy.stats import norm, rankdata
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from dcd.arrays import FloatArray
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
-_FEWEST, _MOST = 5, 20
+N_TESTED, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
 
 
@@ -64,31 +65,30 @@ class Scores:
         return [variable * width + column for variable in variables for column in columns]
 
 
-def make_scores(values: FloatArray, n_columns: int | None = None) -> Scores:
-    """Scores of the columns of `values` (n, d); `n_columns` of each, by default as many as n affords."""
-    width = n_columns or default_n_columns(len(values))
-    by_variable = [score_columns(column, width) for column in values.T]
-    adjusters = tuple(tuple(_independent(columns)) for columns in by_variable)
-    flat = np.hstack(by_variable)
-    return Scores(flat.reshape(len(values), -1, width), flat.T @ flat / len(values), adjusters)
+def make_scores(values: FloatArray) -> Scores:
+    """Scores of the columns of `values` (n, d), as many of each as n affords."""
+    columns = score_columns(values, default_n_columns(len(values)))
+    flat = columns.reshape(len(values), -1)
+    adjusters = tuple(tuple(_independent(columns[:, variable])) for variable in range(values.shape[1]))
+    return Scores(columns, flat.T @ flat / len(values), adjusters)
 
 
 def default_n_columns(n_samples: int) -> int:
     """The square root of n, between 5 and 20."""
-    return int(np.clip(np.sqrt(n_samples), _FEWEST, _MOST))
+    return int(np.clip(np.sqrt(n_samples), N_TESTED, _MOST))
 
 
-def score_columns(x: FloatArray, n_columns: int) -> FloatArray:
-    """The first columns of one variable, shape (n, n_columns)."""
-    u = (rankdata(x) - 0.5) / x.size
-    z = norm.ppf(u)
+def score_columns(values: FloatArray, n_columns: int = N_TESTED) -> FloatArray:
+    """The first columns of every variable, shape (n, d, n_columns)."""
+    u = (rankdata(values, axis=0) - 0.5) / len(values)
+    z = ndtri(u)
     hermite = [hermite_e.hermeval(z, _unit(degree)) for degree in range(1, _N_HERMITE + 1)]
     degrees = range(2, n_columns - _N_HERMITE + 2)
     polynomials = [legendre.legval(2.0 * u - 1.0, _unit(degree)) for degree in degrees]
-    columns = np.column_stack([*hermite, *polynomials])[:, :n_columns]
+    columns = np.stack([*hermite, *polynomials], axis=2)
     columns = columns - columns.mean(axis=0)
     scale = np.sqrt(np.square(columns).mean(axis=0))
-    return np.divide(columns, scale, out=np.zeros_like(columns), where=scale > 1e-8)
+    return columns / np.where(scale > 1e-8, scale, np.inf)
 
 
 def _unit(degree: int) -> list[float]:

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dcd.arrays import BoolArray
-from dcd.association import PartialAssociation, Test, partial_correlation
+from dcd.association import PartialAssociation, Test, WeightedAssociation, partial_correlation
 from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, weight_options
 from dcd.data import Dataset, read_table
@@ -18,7 +18,7 @@ from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
 from dcd.growth import GrowShrink
 from dcd.kernels import kernel_features
 from dcd.scores import make_scores
-from dcd.validation import InputError, check_number, make_generator
+from dcd.validation import InputError, check_number, check_strategy, make_generator
 
 
 class MarkovBoundary(SelectorMixin, BaseEstimator):
@@ -117,6 +117,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         rng = make_generator(self.random_state)
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         options = weight_options(self)
+        self._strategies()
         given, target = self._read(X, y)
         columns = given if self.target is not None else given.without_last()
         self.statistics_ = np.full(len(columns.names), np.nan)
@@ -151,9 +152,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 
     def _fit_robust(self, given: Dataset, target: str) -> None:
         """Grown and shrunk, by the strategies of `RobustDCD`."""
-        test, search = self.test or PartialAssociation(), self.search or GrowShrink()
-        test.check()
-        search.check()
+        test, search = self._strategies()
         dataset = given.in_canonical_order()
         names = dataset.names
         own, level = names.index(target), self.alpha / (len(names) - 1)
@@ -169,6 +168,13 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                 self.statistics_[place] = partial_correlation(scores, index, own, others)
                 self.support_[place] = index in members
             self.decoupling_ = test.weights.learn(scores, members)
+
+    def _strategies(self) -> tuple[Test, GrowShrink]:
+        test = PartialAssociation() if self.test is None else self.test
+        search = GrowShrink() if self.search is None else self.search
+        check_strategy("test", test, (PartialAssociation, WeightedAssociation))
+        check_strategy("search", search, (GrowShrink,))
+        return test, search
 
     def _read(self, X: Any, y: Any) -> tuple[Dataset, str]:
         """The table, with `y` as its last column if that is the target, and the target's name."""

@@ -12,6 +12,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -82,6 +83,14 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise InputError(
             f"parameter '{name}'", f"must be one of {allowed}, got {value!r}", suggest(value, choices)
         )
+
+
+def check_strategy(name: str, value: Any, allowed: Sequence[Any]) -> None:
+    """Raise `InputError` unless a strategy is an object of one of the classes, with parameters in range."""
+    if not isinstance(value, tuple(allowed)):
+        names = " or ".join(f"{kind.__name__}()" for kind in allowed)
+        raise InputError(f"parameter '{name}'", f"must be None or {names}, got {value!r}", f"Try {names}.")
+    value.check()
 
 
 def suggest(wrong: object, known: Sequence[str]) -> str:

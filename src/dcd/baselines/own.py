@@ -15,8 +15,9 @@ from dcd.validation import InputError
 
 def dcd(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
     """`DCD` at its default setting; `options` are its parameters."""
-    warnings.simplefilter("ignore", SearchCutWarning)
-    return _fitted(DCD, values, {"random_state": seed, **options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchCutWarning)
+        return _fitted(DCD, values, {"random_state": seed, **options})
 
 
 def robust(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
