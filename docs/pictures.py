@@ -15,7 +15,7 @@ IMAGES = Path(__file__).parent / "images"
 def graph_picture() -> None:
     """The graph found in the Sachs data beside the published one."""
     data = dcd.datasets.load_sachs()
-    model = dcd.DCD().fit(data.frame)
+    model = dcd.RobustDCD().fit(data.frame)
     ax = plot_cpdag(model.cpdag_, truth=data.cpdag)
     ax.figure.savefig(IMAGES / "sachs.png", dpi=150)
 

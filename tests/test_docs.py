@@ -53,9 +53,16 @@ def test_the_example_of_a_new_method_runs(monkeypatch):
     assert len(namespace["EXPERIMENT"].settings) == 4
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "robust").glob("*.md")), ids=lambda page: page.stem)
+def test_the_pages_of_robust_dcd_run(page):
+    namespace = {}
+    for block in python_blocks(page):
+        exec(compile(block, str(page), "exec"), namespace)
+
+
 @pytest.mark.parametrize(
     "page",
-    [README, EXPERIMENTS, *sorted((ROOT / "docs").glob("*.md"))],
+    [README, EXPERIMENTS, *sorted((ROOT / "docs").rglob("*.md"))],
     ids=lambda page: f"{page.parent.name}-{page.stem}",
 )
 def test_links_lead_somewhere(page):

@@ -70,7 +70,7 @@ def test_sachs():
 
 
 def test_diagnostics_tell_what_the_weights_did():
-    """C -> A, C -> B, T = A + B + A·B: an association of C and T is there before decoupling and gone after."""
+    """C -> A, C -> B, T = A + B + A·B: C and T are associated before decoupling and not after."""
     explained_away = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)

@@ -92,33 +92,42 @@ def test_picture():
 
 
 def interactions_picture():
-    """C -> A, C -> B, T = A·B (+ effect · C): how often C is taken for a neighbour of T."""
+    """C -> A, C -> B, T = A + B + A·B (+ effect · C): how often C is taken for a neighbour of T."""
     effects = [0.0, 0.1, 0.2, 0.3, 0.4]
+    curves = {"B a line of C": lambda c: c, "B a square of C": lambda c: (c**2 - 1) / 1.4}
     tests = {
         "adjust only": dcd.PartialAssociation(decouple="never"),
         "weights only": dcd.WeightedAssociation(),
+        "adjust, always decouple": dcd.PartialAssociation(decouple="always"),
         "adjust, decouple where needed": dcd.PartialAssociation(),
     }
-    seen = {name: np.zeros(len(effects)) for name in tests}
-    for index, effect in enumerate(effects):
-        for seed in range(60):
-            rng = np.random.default_rng([seed, index])
-            c = rng.standard_normal(800)
-            a, b = c + 0.7 * rng.standard_normal((2, 800))
-            t = a * b / 2 + effect * c + 0.7 * rng.standard_normal(800)
-            scores = make_scores(np.column_stack([c, a, b, t]))
-            for name, test in tests.items():
-                seen[name][index] += test.bind(scores, 0.05).log_pvalue(0, 3, (1, 2)) < np.log(0.05)
-    print("interactions", {name: (counts / 60).round(2).tolist() for name, counts in seen.items()})
-    _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    styles = {"adjust only": (ORANGE, "s"), "weights only": (GREEN, "^")}
-    for name, counts in seen.items():
-        colour, marker = styles.get(name, (BLUE, "o"))
-        ax.plot(effects, counts / 60, marker=marker, color=colour, label=name)
-    ax.axhline(0.05, color=GREY, ls=":", lw=1)
-    ax.set(xlabel="true effect of C on T", ylabel="share of samples with p < 0.05", ylim=(0, 1.02))
-    ax.legend(frameon=False)
-    finish([ax], "robust-interactions")
+    styles = {
+        "adjust only": (ORANGE, "s"),
+        "weights only": (GREEN, "^"),
+        "adjust, always decouple": (GREY, "v"),
+    }
+    figure, axes = plt.subplots(1, 2, figsize=(9.6, 4), layout="constrained", sharey=True)
+    for ax, (title, curve) in zip(axes, curves.items(), strict=True):
+        seen = {name: np.zeros(len(effects)) for name in tests}
+        for index, effect in enumerate(effects):
+            for seed in range(60):
+                rng = np.random.default_rng([seed, index])
+                c = rng.standard_normal(800)
+                a, b = c + 0.5 * rng.standard_normal(800), curve(c) + 0.5 * rng.standard_normal(800)
+                signal = a + b + a * b
+                t = signal / signal.std() + effect * c + 0.5 * rng.standard_normal(800)
+                scores = make_scores(np.column_stack([c, a, b, t]))
+                for name, test in tests.items():
+                    seen[name][index] += test.bind(scores, 0.05).log_pvalue(0, 3, (1, 2)) < np.log(0.05)
+        print("interactions", title, {name: (counts / 60).round(2).tolist() for name, counts in seen.items()})
+        for name, counts in seen.items():
+            colour, marker = styles.get(name, (BLUE, "o"))
+            ax.plot(effects, counts / 60, marker=marker, color=colour, label=name)
+        ax.axhline(0.05, color=GREY, ls=":", lw=1)
+        ax.set(title=title, xlabel="true effect of C on T", ylim=(0, 1.02))
+    axes[0].set_ylabel("share of samples with p < 0.05")
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=2)
+    finish(axes, "robust-interactions")
 
 
 def orientation_picture():

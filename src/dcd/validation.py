@@ -87,7 +87,8 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 def check_strategy(name: str, value: Any, allowed: Sequence[Any]) -> None:
     """Raise `InputError` unless a strategy is an object of one of the classes, with parameters in range."""
-    if not isinstance(value, tuple(allowed)):
+    fits: bool = isinstance(value, tuple(allowed))
+    if not fits:
         names = " or ".join(f"{kind.__name__}()" for kind in allowed)
         raise InputError(f"parameter '{name}'", f"must be None or {names}, got {value!r}", f"Try {names}.")
     value.check()
