@@ -122,7 +122,7 @@ def test_level_after_adjusting_for_two_common_causes(noise, n):
         both = causes.sum(axis=1, keepdims=True) + noise * rng.standard_normal((n, 2))
         test = PartialAssociation().bind(make_scores(np.hstack([causes, both])), 0.05)
         found.append(test.log_pvalue(2, 3, (0, 1)))
-        weighted += len(test.interactions)
+        weighted += len(test.record.interactions)
     assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
     assert weighted <= 6
 
@@ -155,7 +155,7 @@ def test_where_nothing_interacts_all_of_the_sample_is_used():
     test = PartialAssociation().bind(make_scores(rng.standard_normal((300, 5))), 0.5)
     for x, y in ((0, 1), (0, 2), (1, 2)):
         test.log_pvalue(x, y, (3, 4))
-    assert len(test.interactions) <= 1
+    assert len(test.record.interactions) <= 1
 
 
 def test_the_order_of_the_pair_and_of_the_set_does_not_matter():

@@ -5,7 +5,7 @@ import pytest
 from known_graphs import all_dags, random_dag
 
 import dcd
-from dcd.association import PartialAssociation, WeightedAssociation
+from dcd.association import PartialAssociation, Record, WeightedAssociation
 from dcd.graph import d_separated, oracle, skeleton_of
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.scores import make_scores
@@ -14,11 +14,8 @@ from dcd.scores import make_scores
 class Oracle:
     """A test that knows the graph: p = 1 for independent, strong for dependent."""
 
-    balances: dict = {}  # noqa: RUF012
-    interactions: dict = {}  # noqa: RUF012
-
     def __init__(self, dag):
-        self.dag = dag
+        self.dag, self.record = dag, Record()
 
     def log_pvalue(self, x, y, given):
         return 0.0 if d_separated(self.dag, x, y, given) else -50.0 - abs(x - y)

@@ -68,8 +68,9 @@ class Interaction:
     dependence: float
 
 
-class BoundTest(Protocol):
-    """A test on one table: is x independent of y given a set? Variables are positions.
+@dataclass
+class Record:
+    """What a test has done under weights.
 
     Attributes
     ----------
@@ -77,8 +78,19 @@ class BoundTest(Protocol):
     interactions : the associations that were tested again under weights.
     """
 
-    balances: dict[tuple[int, ...], Balance]
-    interactions: dict[tuple[int, int, tuple[int, ...]], Interaction]
+    balances: dict[tuple[int, ...], Balance] = field(default_factory=dict)
+    interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
+
+    def add(self, other: Record) -> None:
+        """Take over what a copy of the test in another process has done."""
+        self.balances |= other.balances
+        self.interactions |= other.interactions
+
+
+class BoundTest(Protocol):
+    """A test on one table: is x independent of y given a set? Variables are positions."""
+
+    record: Record
 
     def first_look(self, target: int, given: Collection[int]) -> FloatArray:
         """A log p-value of every variable against the target that the full test can only raise."""
@@ -86,10 +98,6 @@ class BoundTest(Protocol):
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """Log p-value of independence."""
-        ...
-
-    def gather(self, other: BoundTest) -> None:
-        """Take over what a copy of this test in another process has found."""
         ...
 
 
@@ -108,19 +116,6 @@ class Test(Protocol):
     def bind(self, scores: Scores, level: float) -> BoundTest:
         """The test on one table; what is above `level` at first sight need not be looked at again."""
         ...
-
-
-class _Record:
-    """What both tests keep: the sets that were decoupled, and the associations tested under weights."""
-
-    def __init__(self) -> None:
-        self.balances: dict[tuple[int, ...], Balance] = {}
-        self.interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = {}
-
-    def gather(self, other: BoundTest) -> None:
-        """See `BoundTest`."""
-        self.balances |= other.balances
-        self.interactions |= other.interactions
 
 
 @dataclass(frozen=True)
@@ -150,11 +145,11 @@ class PartialAssociation:
         return BoundAssociation(self, scores, level)
 
 
-class BoundAssociation(_Record):
+class BoundAssociation:
     """`PartialAssociation` on one table; results are kept by set."""
 
     def __init__(self, strategy: PartialAssociation, scores: Scores, level: float) -> None:
-        super().__init__()
+        self.record = Record()
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
         self._adjusted: dict[tuple[int, ...], FloatArray] = {}
         self._interacts: dict[tuple[int, ...], BoolArray] = {}
@@ -170,15 +165,15 @@ class BoundAssociation(_Record):
         if adjusted >= self._log_level or not self._must_decouple(x, y, members):
             return adjusted
         key = (x, y, members)
-        if key not in self.interactions:
+        if key not in self.record.interactions:
             weighed = self._balance(members)
             adjusters = interaction_adjusters(self.scores, members)
             decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
             decoupled = adjusted if decoupled is None else decoupled
-            self.interactions[key] = Interaction(
+            self.record.interactions[key] = Interaction(
                 key[:2], members, adjusted, decoupled, weighed.ess, weighed.dependence
             )
-        return max(adjusted, self.interactions[key].log_pvalue_decoupled)
+        return max(adjusted, self.record.interactions[key].log_pvalue_decoupled)
 
     def _adjusted_log_pvalues(self, given: tuple[int, ...]) -> FloatArray:
         if given not in self._adjusted:
@@ -186,9 +181,9 @@ class BoundAssociation(_Record):
         return self._adjusted[given]
 
     def _balance(self, given: tuple[int, ...]) -> Balance:
-        if given not in self.balances:
-            self.balances[given] = self.strategy.weights.learn(self.scores, given)
-        return self.balances[given]
+        if given not in self.record.balances:
+            self.record.balances[given] = self.strategy.weights.learn(self.scores, given)
+        return self.record.balances[given]
 
     def _must_decouple(self, x: int, y: int, given: tuple[int, ...]) -> bool:
         if len(given) < 2 or self.strategy.decouple == "never":
@@ -219,11 +214,11 @@ class WeightedAssociation:
         return BoundWeightedAssociation(self, scores)
 
 
-class BoundWeightedAssociation(_Record):
+class BoundWeightedAssociation:
     """`WeightedAssociation` on one table."""
 
     def __init__(self, strategy: WeightedAssociation, scores: Scores) -> None:
-        super().__init__()
+        self.record = Record()
         self.strategy, self.scores = strategy, scores
 
     def first_look(self, target: int, given: Collection[int]) -> FloatArray:
@@ -236,10 +231,10 @@ class BoundWeightedAssociation(_Record):
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
-        if members not in self.balances:
-            self.balances[members] = self.strategy.weights.learn(self.scores, members)
+        if members not in self.record.balances:
+            self.record.balances[members] = self.strategy.weights.learn(self.scores, members)
         nothing = np.empty((self.scores.n_samples, 0))
-        return weighted_log_pvalue(self.scores, x, y, nothing, self.balances[members].weights) or 0.0
+        return weighted_log_pvalue(self.scores, x, y, nothing, self.record.balances[members].weights) or 0.0
 
 
 # --- adjusting under equal weights, all pairs at once ----------------------------------------------------

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from dcd.association import BoundTest
+from dcd.association import BoundTest, Record
 from dcd.decoupling import one_blas_thread
 from dcd.progress import watched
 from dcd.search import TargetSearch
 from dcd.validation import check_number
 
 Pair = tuple[int, int]
+_SHARES = 4  # of the work for each process, so that none waits long for the others
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,9 @@ def search_boundaries(
     grown = _spread(_grow_some, strategy, test, targets, (len(names), level), n_jobs, progress)
     boundaries = dict(zip(targets, grown, strict=True))
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
-    separations = _spread(_separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress)
+    separations = _spread(
+        _separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress and "neighbours"
+    )
     found = dict(zip(pairs, separations, strict=True))
     edges = [pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)]
     with one_blas_thread():
@@ -179,9 +182,9 @@ def reconnecting(
 
 def _grow_some(
     strategy: GrowShrink, test: BoundTest, targets: Sequence[int], setting: tuple[int, float]
-) -> tuple[list[list[int]], BoundTest]:
+) -> tuple[list[list[int]], Record]:
     with one_blas_thread():
-        return [strategy.boundary(test, target, *setting) for target in targets], test
+        return [strategy.boundary(test, target, *setting) for target in targets], test.record
 
 
 def _separate_some(
@@ -189,13 +192,13 @@ def _separate_some(
     test: BoundTest,
     pairs: Sequence[Pair],
     setting: tuple[Mapping[int, Sequence[int]], float],
-) -> tuple[list[float], BoundTest]:
+) -> tuple[list[float], Record]:
     with one_blas_thread():
-        return [strategy.separation(test, pair, *setting) for pair in pairs], test
+        return [strategy.separation(test, pair, *setting) for pair in pairs], test.record
 
 
 def _spread(
-    work: Callable[..., tuple[list[Any], BoundTest]],
+    work: Callable[..., tuple[list[Any], Record]],
     strategy: GrowShrink,
     test: BoundTest,
     items: Sequence[Any],
@@ -203,14 +206,15 @@ def _spread(
     n_jobs: int | None,
     progress: str | None,
 ) -> list[Any]:
-    """`work` on all items in their order. Processes get a share each; what they tested is gathered."""
-    n_shares = effective_n_jobs(n_jobs)
-    if n_shares == 1:
-        return [work(strategy, test, [item], setting)[0][0] for item in watched(items, progress)]
+    """`work` on all items in their order, in shares, each in one process; what they tested is gathered."""
+    n_processes = effective_n_jobs(n_jobs)
+    n_shares = min(len(items), _SHARES * n_processes) if n_processes > 1 else len(items)
     shares = [items[start::n_shares] for start in range(n_shares)]
-    done = Parallel(n_jobs=n_shares)(delayed(work)(strategy, test, share, setting) for share in shares)
+    done = Parallel(n_jobs=n_processes, return_as="generator")(
+        delayed(work)(strategy, test, share, setting) for share in shares
+    )
     results: list[Any] = [None] * len(items)
-    for start, (part, its_test) in enumerate(done):
+    for start, (part, record) in enumerate(watched(done, progress, total=n_shares)):
         results[start::n_shares] = part
-        test.gather(its_test)
+        test.record.add(record)
     return results

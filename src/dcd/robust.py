@@ -208,9 +208,11 @@ class RobustDCD(Discovery):
             searches=tuple(searches),
             colliders=self.colliders_,
             balances={
-                members: balance for members, balance in sorted(bound.balances.items()) if len(members) > 1
+                members: balance
+                for members, balance in sorted(bound.record.balances.items())
+                if len(members) > 1
             },
-            interactions=tuple(found for _, found in sorted(bound.interactions.items())),
+            interactions=tuple(found for _, found in sorted(bound.record.interactions.items())),
             n_samples=scores.n_samples,
             level=level,
             cut_boundaries=tuple(s.target for s in searches if len(s.boundary) >= search.max_size),
