@@ -15,6 +15,7 @@ STAGES = [
     "decoupling",
     "balancing",
     "dependence",
+    "partial",
     "association",
     "boundary",
     "search",

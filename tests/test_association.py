@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd.association import (
-    PartialAssociation,
+from dcd.association import PartialAssociation
+from dcd.partial import (
     adjusted_log_pvalues,
     interaction_log_pvalues,
     partial_correlation,

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import stats
 
 import dcd
-from dcd.association import adjusted_log_pvalues
 from dcd.balancing import balance_columns
 from dcd.graph import skeleton_of, unshielded_colliders
+from dcd.partial import adjusted_log_pvalues
 from dcd.scores import make_scores
 
 IMAGES = Path(__file__).parents[1] / "images"

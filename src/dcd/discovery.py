@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -129,11 +130,13 @@ class Discovery(BaseEstimator):
 
     random_state: int | np.random.Generator | None
 
+    @abstractmethod
     def _check_parameters(self) -> None:
-        raise NotImplementedError
+        """Raise `InputError` for a parameter out of range."""
 
+    @abstractmethod
     def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
-        raise NotImplementedError
+        """The graph with its account, and the diagnostics."""
 
 
 def check_n_jobs(n_jobs: object) -> None:

@@ -10,13 +10,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dcd.arrays import BoolArray
-from dcd.association import PartialAssociation, Test, WeightedAssociation, partial_correlation
+from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, weight_options
 from dcd.data import Dataset, read_table
 from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
 from dcd.growth import GrowShrink
 from dcd.kernels import kernel_features
+from dcd.partial import partial_correlation
 from dcd.scores import make_scores
 from dcd.validation import InputError, check_number, check_strategy, make_generator
 
