@@ -27,7 +27,7 @@ class Oracle:
         return found
 
 
-def check(dag):
+def assert_found_right(dag):
     n = len(dag)
     names = [str(v) for v in range(n)]
     searches = search_boundaries(GrowShrink(max_size=n, max_given=n), Oracle(dag), names, 0.01)
@@ -41,13 +41,13 @@ def check(dag):
 @pytest.mark.slow
 def test_with_a_perfect_test_all_small_graphs_come_out_right():
     for dag in all_dags(4):
-        check(dag)
+        assert_found_right(dag)
 
 
 def test_with_a_perfect_test_random_graphs_come_out_right():
     rng = np.random.default_rng(0)
     for _ in range(60):
-        check(random_dag(7, rng))
+        assert_found_right(random_dag(7, rng))
 
 
 def test_a_test_that_contradicts_itself_does_not_hold_the_search_up():

@@ -86,8 +86,7 @@ def _log_pvalues(tested: FloatArray, adjustment: _Adjustment, degrees: float) ->
     smallest = np.zeros((n_variables, n_variables))
     for group in (LINES, BULK, TAILS):
         part = residuals[:, :, group].reshape(n_samples, -1)
-        covariance = part.T @ (adjustment.probabilities[:, None] * part)
-        log_pvalues = _group_log_pvalues(part, covariance, len(group), adjustment, degrees)
+        log_pvalues = _group_log_pvalues(part, len(group), adjustment, degrees)
         smallest = np.minimum(smallest, log_pvalues)
     return _bonferroni(smallest)
 
@@ -117,8 +116,7 @@ def partial_correlation(scores: Scores, x: int, y: int, given: Sequence[int]) ->
     covariance = scores.gram[np.ix_(pair, pair)]
     if rows:
         cross = scores.gram[np.ix_(rows, pair)]
-        factor = _factor(scores.gram[np.ix_(rows, rows)])
-        covariance = covariance - cross.T @ cho_solve(factor, cross, check_finite=False)
+        covariance = covariance - cross.T @ _equal_adjustment(scores, rows).solve(cross)
     scale = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
     return float(covariance[0, 1]) / scale if scale > _SMALLEST_VARIANCE else 0.0
 
@@ -233,17 +231,17 @@ def _orthonormal(first: FloatArray, second: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _group_log_pvalues(
-    residuals: FloatArray, covariance: FloatArray, width: int, adjustment: _Adjustment, degrees: float
+    residuals: FloatArray, width: int, adjustment: _Adjustment, degrees: float
 ) -> FloatArray:
     """Log p-values (v, v) between the residual scores of every two of v variables.
 
     Parameters
     ----------
     residuals : (n, v k), k = `width` scores of each variable.
-    covariance : (v k, v k), of the residuals.
     degrees : effective degrees of freedom, m.
     """
     n_variables = residuals.shape[1] // width
+    covariance = residuals.T @ (adjustment.probabilities[:, None] * residuals)
     blocks = covariance.reshape(n_variables, width, n_variables, width).transpose(0, 2, 1, 3)
     own = np.arange(n_variables)
     whitener, ranks = _whiteners(blocks[own, own])
