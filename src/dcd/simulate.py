@@ -209,24 +209,30 @@ def sample_mixed(
         parents = [features[parent] for parent in np.flatnonzero(adjacency[:, node]).tolist()]
         if rng.random() < share_nominal:
             n_levels = int(rng.integers(2, 6))
-            signals = [2.0 / noise_std * _sum_of_effects(parents, n_samples, rng) for _ in range(n_levels)]
-            codes = np.argmax(np.array(signals) + rng.gumbel(size=(n_levels, n_samples)), axis=0)
+            signals = 2.0 / noise_std * _sum_of_effects(parents, (n_samples, n_levels), rng)
+            codes = np.argmax(signals + rng.gumbel(size=signals.shape), axis=1)
             columns[node] = rng.permutation(list("abcde"))[codes]
             features[node] = (codes[:, None] == np.arange(n_levels)).astype(np.float64)
         else:
-            signal = _sum_of_effects(parents, n_samples, rng)
+            signal = _sum_of_effects(parents, (n_samples, 1), rng)[:, 0]
             columns[node] = signal + noise_std * rng.standard_normal(n_samples)
             features[node] = _standardise(columns[node])[:, None]
     return pd.DataFrame({f"x{node}": columns[node] for node in range(len(adjacency))})
 
 
-def _sum_of_effects(parents: Sequence[FloatArray], n_samples: int, rng: np.random.Generator) -> FloatArray:
-    """The sum over parents of random effects of their columns, standardised; 0 without parents."""
-    effects = [_standardise(block @ rng.standard_normal(block.shape[1])) for block in parents]
-    sizes = rng.uniform(0.5, 1.5, size=len(effects))
-    total = np.zeros(n_samples)
-    for size, effect in zip(sizes, effects, strict=True):
-        total = total + size * effect
+def _sum_of_effects(
+    parents: Sequence[FloatArray], shape: tuple[int, int], rng: np.random.Generator
+) -> FloatArray:
+    """Sums (n, k) over parents of random effects of their columns, standardised; 0 without parents.
+
+    With several columns only their differences matter, so the mean of each row is taken off.
+    """
+    total = np.zeros(shape)
+    for block in parents:
+        effect = block @ rng.standard_normal((block.shape[1], shape[1]))
+        if shape[1] > 1:
+            effect = effect - effect.mean(axis=1, keepdims=True)
+        total += rng.uniform(0.5, 1.5) * _standardise(effect)
     return _standardise(total)
 
 
