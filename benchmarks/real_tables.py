@@ -1,6 +1,6 @@
 """Columns of categories: by their kinds, against treating codes as numbers, and against dropping them.
 
-    python benchmarks/real_tables.py [samples]
+    python -m benchmarks.real_tables [samples]
 
 Writes benchmarks/results/real_tables.md: SHD_c / F1 with the standard error of SHD_c.
 """
