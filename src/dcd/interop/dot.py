@@ -24,11 +24,11 @@ _ARROWHEADS = ("normal", "vee")
 _KEYWORDS = ("node", "edge", "graph")
 
 _TOKEN = re.compile(
-    r"""(?P<skipped>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)
+    r"""(?P<skipped>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
       | (?P<word>[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))
       | (?P<sign><->|->|--|[{}\[\];,=])""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
+    re.VERBOSE | re.DOTALL,
 )
 
 

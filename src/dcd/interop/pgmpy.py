@@ -17,11 +17,11 @@ def to_pgmpy(graph: Graph) -> Any:
     names, _ = names_and_adjacency(graph)
     arrows, lines = arrows_and_lines(graph)
     base = load("pgmpy.base", "pgmpy")
-    if isinstance(graph, ChosenDAG):
-        made = base.DAG(arrows)
-    else:
-        made = base.PDAG(directed_ebunch=arrows, undirected_ebunch=lines)
-    made.add_nodes_from(names)
+    made = base.DAG() if isinstance(graph, ChosenDAG) else base.PDAG()
+    made.add_nodes_from(names)  # first, because the nodes of edges that are given as sets come in any order
+    made.add_edges_from([*arrows, *lines, *((b, a) for a, b in lines)])
+    if not isinstance(graph, ChosenDAG):
+        made.directed_edges, made.undirected_edges = set(arrows), set(lines)
     return made
 
 
