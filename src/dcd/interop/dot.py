@@ -2,7 +2,8 @@ r"""DOT, the language of graphviz: written in full, read in the part that tools 
 
 Names are quoted. Within quotes `"`, `\` and line breaks are escaped by a backslash, and `&` is `&amp;` where
 graphviz would take it for an HTML entity. Read are `graph` and `digraph` with nodes, edges, chains of edges,
-attributes and comments. Subgraphs, ports, HTML names and joined strings are refused. Nothing is executed.
+groups, attributes and comments. Edges to groups, groups within groups, ports, HTML names and joined strings
+are refused. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def _unreadable(line: int, problem: str) -> InputError:
     return InputError(
         f"line {line} of the DOT text",
         problem,
-        "Only graphs of plain nodes and edges are read: no subgraphs, ports, HTML names or joined strings.",
+        "Only plain nodes and edges are read: no edges to groups, ports, HTML names or joined strings.",
     )
 
 
@@ -156,6 +157,7 @@ class _Reader:
         self.labels: dict[str, str] = {}
         self.edges: list[_Edge] = []
         self.of_all_edges: dict[str, str] = {}
+        self.within_group = False
 
     def read(self) -> None:
         """The whole text."""
@@ -174,12 +176,15 @@ class _Reader:
             raise _unreadable(self.token.line, f"has {self.token.text!r} after the graph")
 
     def statement(self) -> None:
-        """Attributes of all nodes or edges, an attribute of the graph, a node, or a chain of edges."""
+        """A group, attributes of all nodes or edges, one of the graph, a node, or a chain of edges."""
+        if self.skip("subgraph") or self.token.text == "{":
+            self.group()
+            return
         if self.token.kind == "word" and self.token.text.lower() in _KEYWORDS:
             keyword = self.take("word").lower()
             found = self.attributes()
             if keyword == "edge":
-                self.of_all_edges |= found
+                self.of_all_edges = self.of_all_edges | found  # a group leaves those outside as they are
             return
         chain = [self.name()]
         if self.skip("="):
@@ -194,6 +199,19 @@ class _Reader:
             self.labels[chain[0]] = found["label"]
         for start, end in pairwise(chain):
             self.edges.append(_Edge(start, end, self.of_all_edges | found))
+
+    def group(self) -> None:
+        """Statements in braces, which tools write to place nodes; the nodes are those of the graph."""
+        if self.within_group:
+            raise _unreadable(self.token.line, "has a group within a group")
+        if self.token.text != "{":
+            self.name()
+        self.take("sign", "{")
+        self.within_group, outside = True, self.of_all_edges
+        while not self.skip("}"):
+            self.statement()
+            self.skip(";")
+        self.within_group, self.of_all_edges = False, outside
 
     def edge_sign(self, start: str) -> None:
         line, sign = self.token.line, self.take("sign")
