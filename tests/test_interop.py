@@ -1,6 +1,7 @@
 """Graphs that go to other packages and come back, each encoding checked by hand and by the package itself."""
 
 import importlib
+import itertools
 import json
 import re
 import string
@@ -218,6 +219,7 @@ def test_gcastle_by_hand():
     assert interop.from_gcastle([[0, 0.5, 0], [0, 0, 0], [0, -2.0, 0]], "abc") == COLLIDER
 
 
+@pytest.mark.slow
 def test_gcastle_simulates_and_finds_the_same_edges():
     """In a process of its own: gCastle changes global state when it is imported."""
     script = """
@@ -386,6 +388,39 @@ def test_a_graph_that_no_dag_fits_is_refused_by_its_edges(edges, message):
     ):
         with pytest.raises(InputError, match=re.escape(message)):
             refused()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_cycle_in_a_large_graph_is_named_quickly(seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(60)
+    graph = nx.DiGraph(
+        (int(order[i]), int(order[j])) for i in range(60) for j in range(i + 1, 60) if rng.random() < 0.1
+    )
+    inside = [int(order[i]) for i in (10, 20, 30, 40)]
+    nx.add_cycle(graph, inside)
+    with pytest.raises(InputError, match="make a directed cycle") as caught:
+        interop.from_networkx(graph)
+    named = re.findall(r"'(\d+)' -> '(\d+)'", caught.value.subject)
+    assert all(graph.has_edge(int(a), int(b)) for a, b in named)
+    assert all(one[1] == two[0] for one, two in itertools.pairwise(named))
+    assert "..." in caught.value.subject or named[-1][1] == named[0][0]
+
+
+@pytest.mark.parametrize("size", [5, 100])
+def test_a_ring_of_any_size_is_refused_by_its_edges(size):
+    ring = nx.relabel_nodes(nx.cycle_graph(size), str)
+    with pytest.raises(InputError, match="fit no DAG") as caught:
+        interop.from_networkx(ring)
+    named = re.findall(r"'(\d+)' - '(\d+)'", caught.value.subject)
+    assert len(named) == min(size, 8)
+    assert all(ring.has_edge(a, b) for a, b in named)
+
+
+def test_a_text_cannot_ask_for_all_memory():
+    text = "digraph {" + ";".join(f"n{i}" for i in range(6000)) + "}"
+    with pytest.raises(InputError, match="has 6000 nodes"):
+        interop.from_dot(text)
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
-from dcd.arrays import IntArray
-from dcd.graph import CPDAG, ChosenDAG, consistent_extension, contradictory_core, directed_part, is_acyclic
+from dcd.arrays import BoolArray, IntArray
+from dcd.graph import CPDAG, ChosenDAG, consistent_extension, contradictory_core, directed_part
 from dcd.validation import InputError
 
 Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
+
+_SHOWN = 8  # edges named in a message
+_FEW = 30  # nodes among which the smallest contradiction is searched
+_MOST = 5000  # nodes; a text of a few megabytes must not ask for a matrix of gigabytes
 
 
 def load(module: str, extra: str) -> Any:
@@ -68,6 +73,10 @@ def arrows_and_lines(graph: Graph) -> tuple[list[Edge], list[Edge]]:
 def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
     """The CPDAG of a graph given by its nodes and its edges; both directions of an arrow are a line."""
     nodes = list(names)
+    if len(nodes) > _MOST:
+        raise InputError(
+            "parameter 'graph'", f"has {len(nodes)} nodes, the most is {_MOST}", "Give a part of it."
+        )
     position = {node: index for index, node in enumerate(nodes)}
     adjacency = np.zeros((len(nodes), len(nodes)), dtype=np.int8)
     for a, b in arrows:
@@ -106,28 +115,49 @@ def foreign_mark(edge: str, mark: str) -> InputError:
 
 
 def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
-    core = _smallest_core(adjacency)
-    within = adjacency[np.ix_(core, core)]
-    edges = [
-        arrow(names[core[i]], names[core[j]])
-        if not within[j, i]
-        else f"{names[core[i]]!r} - {names[core[j]]!r}"
-        for i, j in np.argwhere(within)
-        if i < j or not within[j, i]
-    ]
-    shown = ", ".join(edges[:8]) + (", ..." if len(edges) > 8 else "")
-    if not is_acyclic(directed_part(within)):
+    cycle = _directed_cycle(directed_part(adjacency))
+    if cycle:
+        shown = _listed([arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
         return InputError(f"edges {shown}", "make a directed cycle", "Remove or turn one of them.")
+    core = _smaller_core(adjacency)
+    edges = []
+    for i, j in combinations(core, 2):
+        if adjacency[i, j] and adjacency[j, i]:
+            edges.append(f"{names[i]!r} - {names[j]!r}")
+        elif adjacency[i, j] or adjacency[j, i]:
+            edges.append(arrow(names[i], names[j]) if adjacency[i, j] else arrow(names[j], names[i]))
     return InputError(
-        f"edges {shown}",
+        f"edges {_listed(edges)}",
         "fit no DAG: whichever way the undirected ones go, there is a cycle or one more collider",
         "Remove one of them, or give them directions.",
     )
 
 
-def _smallest_core(adjacency: IntArray) -> list[int]:
-    """Nodes among which the graph contradicts itself, and none of which can be left out."""
+def _listed(edges: Sequence[str]) -> str:
+    return ", ".join(edges[:_SHOWN]) + (", ..." if len(edges) > _SHOWN else "")
+
+
+def _directed_cycle(arrows: BoolArray) -> list[int]:
+    """The nodes of one directed cycle in its order, beginning with the lowest; none without one."""
+    remaining = arrows.copy()
+    while (ends := remaining.any(axis=0) & ~remaining.any(axis=1)).any():
+        remaining[:, ends] = False
+    onward = remaining.any(axis=1)
+    if not onward.any():
+        return []
+    walk = [int(onward.argmax())]
+    while (following := int(remaining[walk[-1]].argmax())) not in walk:
+        walk.append(following)
+    cycle = walk[walk.index(following) :]
+    first = cycle.index(min(cycle))
+    return cycle[first:] + cycle[:first]
+
+
+def _smaller_core(adjacency: IntArray) -> list[int]:
+    """Nodes among which the graph contradicts itself; if they are few, none of them can be left out."""
     core = contradictory_core(adjacency)
+    if len(core) > _FEW:  # each attempt to leave one out costs the cube of their number
+        return core
     for node in tuple(core):
         rest = [other for other in core if other != node]
         smaller = contradictory_core(adjacency[np.ix_(rest, rest)])
