@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
 from dcd.construction import Construction, assemble
@@ -15,6 +16,7 @@ from dcd.data import Dataset
 from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.growth import GrowShrink, search_boundaries
+from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.scores import make_scores
 from dcd.search import TargetSearch
@@ -25,7 +27,8 @@ from dcd.validation import check_number, check_strategy
 class Collider:
     """`first -> middle <- second`.
 
-    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
+    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph;
+    infinite if there is none without it, which may be because of knowledge.
     """
 
     first: str
@@ -124,6 +127,8 @@ class RobustDCD(Discovery):
         How boundaries are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
         Which triples are colliders. None is `ColliderEvidence()`.
+    knowledge : Knowledge or None, default=None
+        As of `DCD`. It also guides the search for boundaries and for colliders.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -156,6 +161,7 @@ class RobustDCD(Discovery):
         test: Test | None = None,
         search: GrowShrink | None = None,
         orientation: ColliderEvidence | None = None,
+        knowledge: Knowledge | None = None,
         n_jobs: int | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = 0,
@@ -164,6 +170,7 @@ class RobustDCD(Discovery):
         self.test = test
         self.search = search
         self.orientation = orientation
+        self.knowledge = knowledge
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
@@ -191,17 +198,18 @@ class RobustDCD(Discovery):
         level = self.alpha / (len(names) - 1)
         bound: BoundTest = test.bind(scores, level)
         label = "Markov boundaries" if self.progress else None
-        searches = search_boundaries(search, bound, names, level, n_jobs=self.n_jobs, progress=label)
-        found: dict[tuple[int, int, int], float] = {}
+        known = bind_knowledge(self.knowledge, names)
+        searches = search_boundaries(
+            search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, progress=label
+        )
 
-        def orient(skeleton: Any) -> dict[tuple[int, int, int], float]:
-            found.update(orientation.colliders(scores, skeleton, rng))
-            return found
+        def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
+            return orientation.colliders(scores, skeleton, rng, forbidden=forbidden)
 
-        construction = assemble(names, searches, orient)
+        construction = assemble(names, searches, orient, knowledge=known)
         self.colliders_ = tuple(
-            Collider(min(names[x], names[y]), max(names[x], names[y]), names[z], evidence)
-            for (x, z, y), evidence in sorted(found.items(), key=lambda item: -item[1])
+            Collider(min(x, y), max(x, y), z, evidence)
+            for (x, z, y), evidence in sorted(construction.colliders.items(), key=lambda item: -item[1])
         )
         diagnostics = RobustDiagnostics(
             names=names,
