@@ -408,8 +408,8 @@ class CPDAG:
         return "\n".join(arrows + lines) or "(no edges)"
 
     def __repr__(self) -> str:
-        known = f", {len(self.background)} arrows by knowledge" if self.background else ""
+        known = f" ({len(self.background)} by knowledge)" if self.background else ""
         return (
-            f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed, "
-            f"{len(self.undirected_edges)} undirected edges{known})"
+            f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed{known}, "
+            f"{len(self.undirected_edges)} undirected edges)"
         )
