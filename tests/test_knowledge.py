@@ -1,7 +1,9 @@
 """Background knowledge: statements, contradictions, and answers that are what brute force says."""
 
 import json
+import re
 from itertools import combinations, permutations, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -89,10 +91,10 @@ def test_statements_are_sentences_for_people():
     assert FULL.statements() == (
         "age -> death is required.",
         "lab_* -> age is forbidden.",
-        "no edge between age and sex is allowed.",
-        "tier 1 (age, sex) comes before tier 2 (*).",
-        "no edge within tier 1 (age, sex) is allowed.",
-        "no edge within tier 2 (*) is allowed.",
+        "No edge between age and sex is allowed.",
+        "Tier 1 (age, sex) comes before tier 2 (*).",
+        "No edge within tier 1 (age, sex) is allowed.",
+        "No edge within tier 2 (*) is allowed.",
         "sex is a root (no arrow points at it).",
         "death is a leaf (no arrow leaves it).",
     )
@@ -525,6 +527,21 @@ def test_the_search_finds_the_best_of_all_allowed_orientations(seed):
             assert evidence == np.inf
         else:
             assert evidence >= max(allowed.values()) - max(without) - 1e-6
+
+
+# --- the guide --------------------------------------------------------------------------------------------
+
+
+def test_the_guide_runs(capsys, monkeypatch, tmp_path):
+    """Its code runs as it stands and prints what the page shows."""
+    page = (Path(__file__).parent.parent / "docs" / "guides" / "knowledge.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(block, "knowledge.md", "exec"), namespace)
+    printed = " ".join(capsys.readouterr().out.split())
+    for shown in re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL):
+        assert " ".join(shown.split()) in printed
 
 
 # --- on data ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import combinations
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -109,22 +109,32 @@ class Binder:
     def order(self, tiers: Tiers, *, closed: bool) -> None:
         """No arrow may point from a later tier to an earlier one; nor be within one if they are `closed`."""
         self._tiers = tiers
-        for k, name in [(k, name) for k, tier in enumerate(tiers) for name in tier]:
+        self._assign(tiers)
+        cause, effect = self._tier_of[:, None], self._tier_of[None, :]
+        backwards = (cause > effect) & (effect >= 0)
+        within = (cause == effect) & (effect >= 0) & ~np.eye(len(cause), dtype=bool) & closed
+        # All at once, a sentence for each pair of tiers: an order of all variables has as many tiers.
+        number = len(self._sentences) + len(tiers) * effect + cause
+        self._sentences += [
+            closed_words(tiers, one) if one == other else order_words(tiers, one, other)
+            for one, other in product(range(len(tiers)), repeat=2)
+        ]
+        stated = (backwards | within) & (self._forbidden < 0)
+        self._forbidden[stated] = number[stated]
+
+    def _assign(self, tiers: Tiers) -> None:
+        """A tier for every column that has one: by its name, or by the first pattern that it matches."""
+        named = [(k, name) for k, tier in enumerate(tiers) for name in tier]
+        for k, name in named:
             if name in self._position:
                 column = self._position[name]
                 if self._tier_of[column] not in (-1, k):
                     first, second = (tier_words(tiers, t) for t in (int(self._tier_of[column]), k))
                     raise _contradiction([f"{name} is in {first}", f"{name} is in {second}"])
                 self._tier_of[column] = k
-        for k, name in [(k, name) for k, tier in enumerate(tiers) for name in tier]:
+        for k, name in named:
             matching = np.array(self._match("tiers", name), dtype=int)
             self._tier_of[matching[self._tier_of[matching] < 0]] = k
-        members = [np.flatnonzero(self._tier_of == k).tolist() for k in range(len(tiers))]
-        for earlier, later in combinations(range(len(tiers)), 2):
-            words = order_words(tiers, earlier, later)
-            self._state(self._forbidden, words, members[later], members[earlier])
-        for k, tier in enumerate(members if closed else ()):
-            self._state(self._forbidden, closed_words(tiers, k), tier, tier)
 
     def bound(self) -> BoundKnowledge:
         """All that was stated; an `InputError` if it contradicts itself."""
@@ -135,19 +145,18 @@ class Binder:
 
     def _state(self, matrix: Numbers, sentence: str, causes: Iterable[int], effects: Iterable[int]) -> None:
         """Enter a statement for all these pairs; of two that say the same, the first is remembered."""
-        rows, columns = list(causes), list(effects)
-        block = np.zeros(matrix.shape, dtype=bool)
-        block[np.ix_(rows, columns)] = True
-        np.fill_diagonal(block, False)
-        matrix[block & (matrix < 0)] = len(self._sentences)
+        rows, columns = np.array([*causes], dtype=int), np.array([*effects], dtype=int)
+        block = matrix[np.ix_(rows, columns)]
+        block[(block < 0) & (rows[:, None] != columns[None, :])] = len(self._sentences)
+        matrix[np.ix_(rows, columns)] = block
         self._sentences.append(sentence)
 
     def _match(self, key: str, name: str) -> list[int]:
         if name in self._position:
             return [self._position[name]]
-        matching = [index for index, column in enumerate(self._columns) if fnmatchcase(column, name)]
         if not self._patterns:
             return []
+        matching = [index for index, column in enumerate(self._columns) if fnmatchcase(column, name)]
         if not matching:
             raise InputError(
                 f"knowledge '{key}'",

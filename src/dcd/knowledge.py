@@ -66,7 +66,7 @@ class Knowledge:
     >>> knowledge = dcd.Knowledge(tiers=[["age", "sex"], ["*"]], required=[("smoking", "cancer")])
     >>> print(*knowledge.statements(), sep="\n")
     smoking -> cancer is required.
-    tier 1 (age, sex) comes before tier 2 (*).
+    Tier 1 (age, sex) comes before tier 2 (*).
     """
 
     forbidden: Sequence[Pair] = ()
@@ -126,16 +126,18 @@ class Knowledge:
     def statements(self) -> tuple[str, ...]:
         """Every statement as a sentence for a person."""
         closed = range(len(self.tiers)) if self.within_tiers == "forbidden" else ()
-        stated = (
-            *(required_words(*pair) for pair in self.required),
-            *(forbidden_words(*pair) for pair in self.forbidden),
+        about_groups = (
             *(no_edge_words(*pair) for pair in self.no_edge),
             *(order_words(self.tiers, k, k + 1) for k in range(len(self.tiers) - 1)),
             *(closed_words(self.tiers, k) for k in closed),
-            *map(root_words, self.roots),
-            *map(leaf_words, self.leaves),
         )
-        return tuple(f"{one}." for one in stated)
+        return (
+            *(f"{required_words(*pair)}." for pair in self.required),
+            *(f"{forbidden_words(*pair)}." for pair in self.forbidden),
+            *(f"{words[0].upper()}{words[1:]}." for words in about_groups),
+            *(f"{root_words(name)}." for name in self.roots),
+            *(f"{leaf_words(name)}." for name in self.leaves),
+        )
 
     def bind(self, names: Iterable[object]) -> BoundKnowledge:
         """The same about these columns; an `InputError` if a name is none of them or statements clash."""
