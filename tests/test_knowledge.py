@@ -529,6 +529,16 @@ def test_the_search_finds_the_best_of_all_allowed_orientations(seed):
             assert evidence >= max(allowed.values()) - max(without) - 1e-6
 
 
+def test_a_search_without_any_allowed_orientation_is_refused():
+    skeleton, forbidden = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)
+    for i, j in ((0, 1), (1, 2), (2, 3)):
+        skeleton[i, j] = skeleton[j, i] = True
+    forbidden[2, 3] = forbidden[3, 2] = True
+    scores = make_scores(np.random.default_rng(0).standard_normal((100, 4)))
+    with pytest.raises(InputError, match="'forbidden': leaves no DAG of the skeleton"):
+        ColliderEvidence().colliders(scores, skeleton, 0, forbidden=forbidden)
+
+
 # --- the guide --------------------------------------------------------------------------------------------
 
 

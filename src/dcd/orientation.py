@@ -40,7 +40,7 @@ from scipy.special import betaln, logsumexp
 from dcd.arrays import BoolArray
 from dcd.decoupling import one_blas_thread
 from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Scores
-from dcd.validation import check_number, make_generator
+from dcd.validation import InputError, check_number, make_generator
 
 Triple = tuple[int, int, int]
 Parents = tuple[int, ...]
@@ -182,7 +182,14 @@ class _Search:
         order: list[int] = []
         while waiting:
             # What may not be a parent of a waiting variable has to come after it.
-            first = next(v for v in waiting if not any(v in self._no_parents[other] for other in waiting))
+            free = (v for v in waiting if not any(v in self._no_parents[other] for other in waiting))
+            first = next(free, None)
+            if first is None:
+                raise InputError(
+                    "parameter 'forbidden'",
+                    "leaves no DAG of the skeleton",
+                    "Forbid less, or leave an edge out.",
+                )
             order.append(first)
             waiting.remove(first)
         return order
