@@ -6,7 +6,7 @@ overruled, can be told in the words in which the statement was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -69,10 +69,13 @@ class Binder:
     """Takes statements one by one, resolves their names among columns, and looks for contradictions.
 
     With `patterns` false, names that are no columns stand for nothing, rather than being patterns or wrong.
+    `left_out` has columns of the table that are not used, and why, for the message about them.
     """
 
-    def __init__(self, columns: tuple[str, ...], *, patterns: bool = True) -> None:
-        self._columns, self._patterns = columns, patterns
+    def __init__(
+        self, columns: tuple[str, ...], *, patterns: bool = True, left_out: Mapping[str, str] | None = None
+    ) -> None:
+        self._columns, self._patterns, self._left_out = columns, patterns, left_out or {}
         self._position = {name: index for index, name in enumerate(columns)}
         self._sentences: list[str] = []
         size = len(columns)
@@ -156,6 +159,9 @@ class Binder:
             return [self._position[name]]
         if not self._patterns:
             return []
+        if name in self._left_out:
+            problem = f"names {name!r}, which was left out of the table ({self._left_out[name]})"
+            raise InputError(f"knowledge '{key}'", problem, "Drop the statement.")
         matching = [index for index, column in enumerate(self._columns) if fnmatchcase(column, name)]
         if not matching:
             raise InputError(

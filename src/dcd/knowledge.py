@@ -139,9 +139,12 @@ class Knowledge:
             *(f"{leaf_words(name)}." for name in self.leaves),
         )
 
-    def bind(self, names: Iterable[object]) -> BoundKnowledge:
-        """The same about these columns; an `InputError` if a name is none of them or statements clash."""
-        return self._bind(Binder(tuple(str(name) for name in names)))
+    def bind(self, names: Iterable[object], left_out: Mapping[str, str] | None = None) -> BoundKnowledge:
+        """The same about these columns; an `InputError` if a name is none of them or statements clash.
+
+        `left_out` has columns that are not used, and why; a statement that names one of them is refused.
+        """
+        return self._bind(Binder(tuple(str(name) for name in names), left_out=left_out))
 
     def _bind(self, binder: Binder) -> BoundKnowledge:
         for pair in self.required:
@@ -175,10 +178,12 @@ def check_knowledge(knowledge: object) -> None:
         )
 
 
-def bind_knowledge(knowledge: Knowledge | None, names: Sequence[object]) -> BoundKnowledge:
+def bind_knowledge(
+    knowledge: Knowledge | None, names: Sequence[object], left_out: Mapping[str, str] | None = None
+) -> BoundKnowledge:
     """`knowledge` about these variables; None is no knowledge."""
     check_knowledge(knowledge)
-    return (knowledge or Knowledge()).bind(names)
+    return (knowledge or Knowledge()).bind(names, left_out)
 
 
 # --- what was written ------------------------------------------------------------------------------------
