@@ -501,6 +501,16 @@ def test_one_way_statements_that_would_close_a_ring():
         assert "would close a cycle" in str(conflict)
 
 
+def test_a_collider_that_is_known_needs_no_evidence():
+    """The data: a -> c <- b, c -> d."""
+    frame = collider_with_bystanders(1000, 0)
+    assert len(dcd.RobustDCD(alpha=1e-3).fit(frame).colliders_) == 1
+    known = Knowledge(required=[("a", "c"), ("b", "c")])
+    model = dcd.RobustDCD(alpha=1e-3, knowledge=known).fit(frame)
+    assert str(model.cpdag_) == "a -> c\nb -> c\nc -> d"
+    assert model.colliders_ == model.cpdag_.background == model.conflicts_ == ()
+
+
 # --- the search for colliders within what is known --------------------------------------------------------
 
 

@@ -30,8 +30,7 @@ from dcd.validation import check_number, check_strategy
 class Collider:
     """`first -> middle <- second`.
 
-    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph;
-    infinite if there is none without it, which may be because of knowledge.
+    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
     """
 
     first: str
@@ -145,7 +144,7 @@ class RobustDCD(Discovery):
     ----------
     cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
     colliders_ : tuple of Collider
-        The colliders with their evidence.
+        The colliders with their evidence; without those that knowledge, not evidence, puts into every graph.
     diagnostics_ : RobustDiagnostics
         What was decoupled, what that changed, and how far it went.
     table_ : TableSummary
@@ -223,6 +222,7 @@ class RobustDCD(Discovery):
         self.colliders_ = tuple(
             Collider(min(x, y), max(x, y), z, evidence)
             for (x, z, y), evidence in sorted(construction.colliders.items(), key=lambda item: -item[1])
+            if np.isfinite(evidence)
         )
         diagnostics = RobustDiagnostics(
             names=names,
