@@ -140,7 +140,7 @@ def _group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[B
 
     A nominal variable has all its columns in each; an ordinal one of few values has a line, and the rest.
     """
-    masks = []
+    masks: list[BoolArray] = []
     for group in _GROUPS:
         mask = np.zeros((len(variables), width), dtype=bool)
         for place, variable in enumerate(variables):
