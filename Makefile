@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: demo test test-fast test-pywhy test-dowhy check format benchmark $(EXPERIMENTS) clean
+.PHONY: demo test test-fast test-pywhy test-dowhy check format docs docs-serve benchmark $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -32,6 +32,13 @@ format: .venv/check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The site, as files in site/: open site/index.html. A warning is an error.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+docs-serve: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
+
 benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
@@ -49,7 +56,7 @@ $(EXPERIMENTS): .venv/experiments
 	$(BIN)/python -m pip install --quiet --editable ".[plot,networkx]"
 	touch $@
 
-.venv/test .venv/check .venv/benchmark .venv/experiments: .venv/%: .venv/demo
+.venv/test .venv/check .venv/docs .venv/benchmark .venv/experiments: .venv/%: .venv/demo
 	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 
@@ -64,4 +71,4 @@ $(EXPERIMENTS): .venv/experiments
 	touch $@
 
 clean:
-	rm -rf .venv .venv-pywhy .venv-dowhy demo-output .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-pywhy .venv-dowhy demo-output site .mypy_cache .pytest_cache .ruff_cache
