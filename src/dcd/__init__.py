@@ -20,8 +20,10 @@ from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
 from dcd.orientation import ColliderEvidence
+from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.robust import RobustDCD
 from dcd.selection import MarkovBoundary
+from dcd.stability import Stability
 from dcd.validation import InputError
 
 __version__ = "0.1.0"
@@ -31,6 +33,7 @@ __all__ = [
     "DCD",
     "ColliderEvidence",
     "ConvexWeights",
+    "FailedResamplesWarning",
     "GrowShrink",
     "IndependenceTest",
     "InputError",
@@ -39,8 +42,10 @@ __all__ = [
     "RobustDCD",
     "SearchCutWarning",
     "SmallSampleWarning",
+    "Stability",
     "WeightedAssociation",
     "baselines",
+    "bootstrap",
     "ci_test",
     "construct_cpdag",
     "convex_weights",
