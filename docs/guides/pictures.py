@@ -40,19 +40,19 @@ def level_table(n_tables: int = 60, n_resamples: int = 10) -> None:
             print(f"{n_variables} variables, {n_rows} rows, {label}: {np.mean(shares):.1%}", flush=True)
 
 
-def measured_frequencies(n_graphs: int = 20) -> dict[str, list[tuple[float, bool]]]:
+def measured_frequencies(n_seeds: int = 12) -> dict[str, list[tuple[float, bool]]]:
     """For subsamples and bootstrap, (frequency, whether it is true) of every pair and every arrow."""
     found: dict[str, list[tuple[float, bool]]] = {}
-    for seed in range(n_graphs):
+    for seed in range(n_seeds):
         for mechanism in ("func", "mlp"):
-            truth = dcd.simulate.random_dag(10, degree=4, graph="erdos-renyi", random_state=seed)
+            truth = dcd.simulate.random_dag(8, degree=4, graph="erdos-renyi", random_state=seed)
             table = dcd.simulate.sample(
-                truth, 400, mechanism=mechanism, noise_std=1.0, random_state=1000 + seed
+                truth, 300, mechanism=mechanism, noise_std=1.0, random_state=1000 + seed
             )
             arrows = directed_part(dcd.dag_to_cpdag(truth))
             for scheme in ("subsample", "bootstrap"):
                 result = dcd.bootstrap(
-                    dcd.RobustDCD(), table, n_resamples=50, scheme=scheme, random_state=seed
+                    dcd.RobustDCD(), table, n_resamples=30, scheme=scheme, random_state=seed
                 )
                 edge = result.edge
                 pairs = np.argwhere(np.triu(edge))
@@ -63,7 +63,7 @@ def measured_frequencies(n_graphs: int = 20) -> dict[str, list[tuple[float, bool
                     (float(result.directed[i, j]), bool(arrows[i, j]))
                     for i, j in np.argwhere(result.directed)
                 )
-        print(f"{seed + 1} of {n_graphs} graphs", flush=True)
+        print(f"{seed + 1} of {n_seeds} seeds", flush=True)
     return found
 
 

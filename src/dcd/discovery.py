@@ -16,6 +16,7 @@ from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, weig
 from dcd.construction import Conflict, Construction, construct, warn_of_cuts
 from dcd.data import Dataset, read_table
 from dcd.decoupling import WeightOptions
+from dcd.display import Plotted
 from dcd.graph import CPDAG, Role
 from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
 from dcd.validation import InputError, check_number, make_generator
@@ -107,7 +108,7 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-class Discovery(BaseEstimator):
+class Discovery(Plotted, BaseEstimator):
     """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002

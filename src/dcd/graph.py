@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.arrays import BoolArray, IntArray
+from dcd.display import ShownInNotebooks
 from dcd.validation import InputError, suggest
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def _reached(neighbours: dict[int, set[int]], start: int, through: Callable[[int
 
 
 @dataclass(frozen=True, eq=False)
-class CPDAG:
+class CPDAG(ShownInNotebooks):
     """A completed partially directed acyclic graph over named variables.
 
     Attributes

@@ -286,3 +286,28 @@ def _extent(layout: Layout) -> tuple[float, float]:
     points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
     width, height = np.ptp(np.array(points), axis=0)
     return float(width), float(height)
+
+
+# --- ways ------------------------------------------------------------------------------------------------
+
+
+def way_of_edge(layout: Layout, start: int, end: int) -> FloatArray:
+    """(k, 2) points that an edge passes, from node `start` to node `end`, both included."""
+    points = layout.routes.get((start, end))
+    if points is None:
+        points = layout.routes[end, start][::-1]
+    return np.array([layout.positions[start], *points, layout.positions[end]])
+
+
+def smooth(points: FloatArray) -> FloatArray:
+    """(3k + 1, 2) control points of cubic Bézier curves through k + 1 points; the last piece is straight."""
+    tangents = np.gradient(points, axis=0)
+    tangents[0], tangents[-1] = points[1] - points[0], points[-1] - points[-2]
+    if len(points) > 2:
+        tangents[-2] = tangents[-1]
+    curve = [points[0]]
+    for piece in range(len(points) - 1):
+        curve.append(points[piece] + tangents[piece] / 3)
+        curve.append(points[piece + 1] - tangents[piece + 1] / 3)
+        curve.append(points[piece + 1])
+    return np.array(curve)

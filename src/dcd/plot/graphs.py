@@ -1,0 +1,240 @@
+"""Pictures of graphs, in layers, causes above effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcd.arrays import FloatArray, IntArray
+from dcd.graph import CPDAG, directed_part, skeleton_of
+from dcd.layout import Layout, layered_layout, smooth, way_of_edge
+from dcd.plot.style import import_pyplot
+from dcd.stability import Stability
+from dcd.svg import short
+from dcd.validation import InputError, suggest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart with any kind of colour vision; style and label carry the meaning too.
+_RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999"
+_PLAIN = "#333333"
+_TARGET, _MEMBER, _OUTSIDE = "#F0E442", "#CFE8F7", "#999999"
+_SHOWN_SHARES = (1.0, 0.5, 0.1)
+
+
+@dataclass(frozen=True)
+class _Style:
+    label: str
+    colour: str
+    line: str
+
+
+_UNCOMPARED = _Style("edge", _PLAIN, "solid")
+_KNOWN = _Style("by knowledge", _PLAIN, "dashdot")
+
+
+def plot_cpdag(
+    cpdag: CPDAG,
+    *,
+    truth: CPDAG | None = None,
+    stability: Stability | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a CPDAG in layers, causes above effects; undirected edges have no arrowhead.
+
+    Parameters
+    ----------
+    cpdag : the graph. Arrows that it has by knowledge alone are dash-dotted.
+    truth : draw the edges in comparison with this graph: same, other direction or type, extra, missing.
+    stability : draw an edge the wider and darker the more of these resamples have an edge there.
+    target : mark this variable and its Markov boundary; the others are grey.
+    ax : axes to draw on; a new figure without it.
+
+    Returns
+    -------
+    The axes.
+    """
+    _check_graphs(cpdag, truth)
+    marks = _marks(cpdag, target)
+    shares = None if stability is None else _shares(cpdag, stability)
+    plt = import_pyplot()
+    other = None if truth is None else truth.reorder(cpdag.names).adjacency
+    layout = layered_layout(cpdag, other)
+    if ax is None:
+        ax = _new_axes(plt, layout, max(len(short(name)) for name in cpdag.names))
+    boxes = [
+        _draw_node(ax, place, name, *mark)
+        for name, place, mark in zip(cpdag.names, layout.positions, marks, strict=True)
+    ]
+    styles = _edges(cpdag, other)
+    for (i, j), style in styles.items():
+        graph = other if style.label == "missing" and other is not None else cpdag.adjacency
+        start, end = (i, j) if graph[i, j] else (j, i)
+        share = None if shares is None else float(shares[i, j])
+        way = way_of_edge(layout, start, end)
+        _draw_edge(ax, way, boxes[end], style, bool(graph[start, end] and not graph[end, start]), share)
+    _draw_legend(ax, list(styles.values()), compared=truth is not None, weighted=shares is not None)
+    _set_limits(ax, layout)
+    return ax
+
+
+def _check_graphs(cpdag: object, truth: object) -> None:
+    for parameter, given in {"cpdag": cpdag, "truth": cpdag if truth is None else truth}.items():
+        if not isinstance(given, CPDAG):
+            found = type(given).__name__
+            raise InputError(f"parameter '{parameter}'", f"must be a CPDAG, got {found}", "Pass .cpdag_.")
+
+
+def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
+    """How often resamples have an edge between two variables, in the order of the graph."""
+    if not isinstance(stability, Stability):
+        found = type(stability).__name__
+        raise InputError(
+            "parameter 'stability'", f"must be a Stability, got {found}", "Pass what dcd.bootstrap returns."
+        )
+    missing = [name for name in cpdag.names if name not in stability.names]
+    if missing:
+        raise InputError(
+            "parameter 'stability'", f"knows no variable {missing[0]!r}", suggest(missing[0], stability.names)
+        )
+    order = [stability.names.index(name) for name in cpdag.names]
+    return stability.edge[np.ix_(order, order)]
+
+
+def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
+    """Fill and line colour of each node."""
+    if target is None:
+        return [("white", _PLAIN)] * len(cpdag.names)
+    own = cpdag.index(target)
+    children = directed_part(cpdag.adjacency)[own]
+    spouses = directed_part(cpdag.adjacency)[:, children].any(axis=1)
+    boundary = skeleton_of(cpdag.adjacency)[own] | spouses
+    marks = [(_MEMBER, _PLAIN) if is_in else ("white", _OUTSIDE) for is_in in boundary]
+    marks[own] = (_TARGET, _PLAIN)
+    return marks
+
+
+def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style]:
+    """Each edge of either graph once, with its style."""
+    estimated = cpdag.adjacency
+    known = {
+        frozenset((cpdag.index(cause), cpdag.index(effect)))
+        for cause, effect in getattr(cpdag, "background", ())
+    }
+    union = skeleton_of(estimated) if truth is None else skeleton_of(estimated) | skeleton_of(truth)
+    styles = {}
+    for i, j in np.argwhere(np.triu(union)).tolist():
+        here = (estimated[i, j], estimated[j, i])
+        there = here if truth is None else (truth[i, j], truth[j, i])
+        if truth is None:
+            styles[i, j] = _KNOWN if frozenset((i, j)) in known else _UNCOMPARED
+        elif here == there:
+            styles[i, j] = _Style("right", _RIGHT, "solid")
+        elif not any(here):
+            styles[i, j] = _Style("missing", _MISSING, "dotted")
+        elif not any(there):
+            styles[i, j] = _Style("extra", _EXTRA, "dashed")
+        else:
+            styles[i, j] = _Style("other direction or type", _WRONG_WAY, "solid")
+    return styles
+
+
+# --- drawing ---------------------------------------------------------------------------------------------
+
+
+def _new_axes(plt: Any, layout: Layout, longest: int) -> Axes:
+    width, height = np.ptp(_all_points(layout), axis=0) + np.array([1.3, 1.4])
+    inches = 0.55 + 0.1 * longest  # room for the longest name
+    figure: Figure = plt.figure(figsize=(max(inches * width, 4.5), max(0.8 * height, 1.6)))
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def _all_points(layout: Layout) -> FloatArray:
+    bends = [np.array(route) for route in layout.routes.values() if route]
+    return np.vstack([layout.positions, *bends])
+
+
+def _draw_node(ax: Axes, place: FloatArray, name: str, fill: str, colour: str) -> Any:
+    box = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": colour}
+    # parse_math=False: a column name is text, never markup.
+    x, y = place
+    text = ax.text(
+        x, y, short(name), ha="center", va="center", color=colour, bbox=box, parse_math=False, zorder=3
+    )
+    return text.get_bbox_patch()
+
+
+def _draw_edge(
+    ax: Axes, way: FloatArray, end_box: Any, style: _Style, directed: bool, share: float | None
+) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    width, alpha = (1.6, 1.0) if share is None else _weight_of_line(share)
+    if len(way) > 2:
+        curve = smooth(way)[:-3]  # all but the last piece, which is straight
+        codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
+        patch = PathPatch(
+            Path(curve, codes), fill=False, ec=style.colour, lw=width, ls=style.line, alpha=alpha, zorder=1
+        )
+        ax.add_patch(patch)
+    ax.annotate(
+        "",
+        xy=way[-1],
+        xytext=way[-2],
+        arrowprops={
+            "arrowstyle": "-|>" if directed else "-",
+            "color": style.colour,
+            "alpha": alpha,
+            "linestyle": style.line,
+            "linewidth": width,
+            "mutation_scale": 11 + 2 * width,
+            "patchB": end_box if directed else None,
+            "shrinkA": 0,
+            "shrinkB": 1 if directed else 0,
+        },
+        zorder=2,  # below the boxes, which hide the ends
+    )
+
+
+def _weight_of_line(share: float) -> tuple[float, float]:
+    """Width and opacity of an edge that this share of resamples has."""
+    return 0.7 + 2.8 * share, 0.3 + 0.7 * share
+
+
+def _draw_legend(ax: Axes, styles: list[_Style], *, compared: bool, weighted: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = []
+    if compared or _KNOWN in styles:
+        handles += [
+            Line2D([], [], color=style.colour, ls=style.line, lw=1.6, label=style.label)
+            for style in dict.fromkeys(styles)
+        ]
+    if weighted:
+        for share in _SHOWN_SHARES:
+            width, alpha = _weight_of_line(share)
+            label = f"in {share:.0%} of resamples"
+            handles.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
+    if handles:
+        ax.legend(
+            handles=handles,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=ax.transAxes,
+            ncols=4,
+            frameon=False,
+            fontsize="small",
+        )
+
+
+def _set_limits(ax: Axes, layout: Layout) -> None:
+    points = _all_points(layout)
+    (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    ax.set(xlim=(left - 0.65, right + 0.65), ylim=(bottom - 0.5, top + 0.5))
+    ax.set_axis_off()
