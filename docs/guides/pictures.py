@@ -4,8 +4,8 @@ With both measurements, some twenty minutes on one core.
 """
 
 import warnings
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 
 import matplotlib as mpl
@@ -40,30 +40,23 @@ def level_table(n_tables: int = 60, n_resamples: int = 10) -> None:
             print(f"{n_variables} variables, {n_rows} rows, {label}: {np.mean(shares):.1%}", flush=True)
 
 
-def measured_frequencies(n_seeds: int = 12) -> dict[str, list[tuple[float, bool]]]:
-    """For subsamples and bootstrap, (frequency, whether it is true) of every pair and every arrow."""
-    found: dict[str, list[tuple[float, bool]]] = {}
-    for seed in range(n_seeds):
-        for mechanism in ("func", "mlp"):
-            truth = dcd.simulate.random_dag(8, degree=4, graph="erdos-renyi", random_state=seed)
-            table = dcd.simulate.sample(
-                truth, 300, mechanism=mechanism, noise_std=1.0, random_state=1000 + seed
-            )
-            arrows = directed_part(dcd.dag_to_cpdag(truth))
-            for scheme in ("subsample", "bootstrap"):
-                result = dcd.bootstrap(
-                    dcd.RobustDCD(), table, n_resamples=30, scheme=scheme, random_state=seed
-                )
-                edge = result.edge
-                pairs = np.argwhere(np.triu(edge))
-                found.setdefault(scheme, []).extend(
-                    (float(edge[i, j]), bool(skeleton_of(truth)[i, j])) for i, j in pairs
-                )
-                found.setdefault(f"{scheme}, arrows", []).extend(
-                    (float(result.directed[i, j]), bool(arrows[i, j]))
-                    for i, j in np.argwhere(result.directed)
-                )
-        print(f"{seed + 1} of {n_seeds} seeds", flush=True)
+def measured_frequencies(
+    noises: Sequence[float] = (0.3, 1.0), n_seeds: int = 12
+) -> dict[str, list[tuple[float, bool]]]:
+    """(frequency, whether it is true) of every edge and every arrow that was ever found."""
+    found: dict[str, list[tuple[float, bool]]] = {"edges": [], "arrows": []}
+    for noise, mechanism, seed in product(noises, ("func", "mlp"), range(n_seeds)):
+        truth = dcd.simulate.random_dag(8, degree=4, graph="erdos-renyi", random_state=seed)
+        table = dcd.simulate.sample(
+            truth, 300, mechanism=mechanism, noise_std=noise, random_state=1000 + seed
+        )
+        result = dcd.bootstrap(dcd.RobustDCD(), table, n_resamples=50, random_state=seed)
+        true_edges, true_arrows = skeleton_of(truth), directed_part(dcd.dag_to_cpdag(truth))
+        for i, j in np.argwhere(np.triu(result.edge)):
+            found["edges"].append((float(result.edge[i, j]), bool(true_edges[i, j])))
+        for i, j in np.argwhere(result.directed):
+            found["arrows"].append((float(result.directed[i, j]), bool(true_arrows[i, j])))
+        print(noise, mechanism, seed, flush=True)
     return found
 
 
@@ -83,21 +76,19 @@ def binned(found: list[tuple[float, bool]]) -> list[tuple[float, float, float, i
 def calibration_picture() -> None:
     """How often edges and arrows of a certain frequency are true."""
     found = measured_frequencies()
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
-    for ax, suffix, what in ((axes[0], "", "edges"), (axes[1], ", arrows", "arrows")):
-        for scheme, colour, marker in (("subsample", BLUE, "o"), ("bootstrap", ORANGE, "s")):
-            rows = binned(found[scheme + suffix])
-            for mean, share, error, count in rows:
-                print(f"{scheme} {what}: {mean:.2f} {share:.0%} ± {error:.0%} of {count}")
-            mean, share, error, _ = zip(*rows, strict=True)
-            ax.errorbar(mean, share, error, fmt=f"{marker}-", color=colour, ms=5, capsize=3, label=scheme)
-        ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="dotted")
-        ax.set(xlabel=f"frequency of {what} in resamples", xlim=(0, 1.03), ylim=(0, 1.03))
-        ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("share that is true")
-    axes[0].legend(frameon=False, loc="upper left")
-    figure.savefig(IMAGES / "confidence-calibration.png", dpi=130)
-    plt.close(figure)
+    _, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
+    for what, colour, marker in (("edges", BLUE, "o"), ("arrows", ORANGE, "s")):
+        rows = binned(found[what])
+        for frequency, share, error, count in rows:
+            print(f"{what}: frequency {frequency:.2f}, {share:.0%} ± {error:.0%} of {count} true")
+        frequency, share, error, _ = zip(*rows, strict=True)
+        ax.errorbar(frequency, share, error, fmt=f"{marker}-", color=colour, ms=5, capsize=3, label=what)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="dotted")
+    ax.set(xlabel="frequency in resamples", ylabel="share that is true", xlim=(0, 1.03), ylim=(0, 1.03))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower right")
+    plt.gcf().savefig(IMAGES / "confidence-calibration.png", dpi=130)
+    plt.close()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dcd.layout import layered_layout, smooth, way_of_edge
 
 _LONGEST = 24
 _FONT, _BOX_HEIGHT = 12, 24
-_ROW = 62  # pixels between layers
+_ROW, _TALL_ROW = 62, 110  # pixels between layers; a wide graph gets more
 _GAP = 18  # pixels between the boxes of a layer, at least
 _MARGIN = 10
 
@@ -35,10 +35,13 @@ def graph_svg(cpdag: CPDAG) -> str:
     layout = layered_layout(cpdag)
     labels = [short(_clean(name)) for name in cpdag.names]
     widths = [_width(label) + 16 for label in labels]
-    unit = np.array([max(widths, default=40) + _GAP, -float(_ROW)])
-    corner = np.array([_MARGIN + max(widths, default=0) / 2, _MARGIN + _BOX_HEIGHT / 2])
+    corner = np.array([_MARGIN + max(widths) / 2, _MARGIN + _BOX_HEIGHT / 2])
     points = [layout.positions, *(np.array(route) for route in layout.routes.values() if route)]
     everything = np.vstack(points)
+    across, down = np.ptp(everything, axis=0)
+    column = max(widths) + _GAP
+    row = np.clip(0.45 * column * across / max(down, 1.0), _ROW, _TALL_ROW)
+    unit = np.array([column, -row])
     origin = np.array([everything[:, 0].min(), everything[:, 1].max()])
 
     def to_pixels(places: FloatArray) -> FloatArray:

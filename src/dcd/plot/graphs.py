@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ _RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999
 _PLAIN = "#333333"
 _TARGET, _MEMBER, _OUTSIDE = "#F0E442", "#CFE8F7", "#999999"
 _SHOWN_SHARES = (1.0, 0.5, 0.1)
+_LEGEND_COLUMNS = 4
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,22 @@ def plot_cpdag(
         for name, place, mark in zip(cpdag.names, layout.positions, marks, strict=True)
     ]
     styles = _edges(cpdag, other)
+    if target is not None and truth is None:
+        outside = {index for index, (_, colour) in enumerate(marks) if colour == _OUTSIDE}
+        styles = {
+            edge: replace(style, colour=_OUTSIDE) if outside & set(edge) else style
+            for edge, style in styles.items()
+        }
     for (i, j), style in styles.items():
         graph = other if style.label == "missing" and other is not None else cpdag.adjacency
         start, end = (i, j) if graph[i, j] else (j, i)
         share = None if shares is None else float(shares[i, j])
         way = way_of_edge(layout, start, end)
-        _draw_edge(ax, way, boxes[end], style, bool(graph[start, end] and not graph[end, start]), share)
-    _draw_legend(ax, list(styles.values()), compared=truth is not None, weighted=shares is not None)
-    _set_limits(ax, layout)
+        _draw_edge(ax, way, (boxes[start], boxes[end]), style, directed=not graph[end, start], share=share)
+    entries = _legend_entries(list(styles.values()), compared=truth is not None, weighted=shares is not None)
+    if entries:
+        ax.legend(handles=entries, loc="lower center", ncols=_LEGEND_COLUMNS, frameon=False, fontsize="small")
+    _set_limits(ax, layout, legend_rows=-(-len(entries) // _LEGEND_COLUMNS))
     return ax
 
 
@@ -148,9 +157,11 @@ def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style
 
 
 def _new_axes(plt: Any, layout: Layout, longest: int) -> Axes:
-    width, height = np.ptp(_all_points(layout), axis=0) + np.array([1.3, 1.4])
-    inches = 0.55 + 0.1 * longest  # room for the longest name
-    figure: Figure = plt.figure(figsize=(max(inches * width, 4.5), max(0.8 * height, 1.6)))
+    """Axes as large as the boxes need; a wide graph gets more room between its layers."""
+    across, down = np.ptp(_all_points(layout), axis=0) + np.array([1.3, 1.4])
+    width = max(across * (0.55 + 0.09 * longest), 5.0)
+    height = max(down * np.clip(0.45 * width / down, 0.8, 1.4), 1.8)
+    figure: Figure = plt.figure(figsize=(width, height))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
@@ -170,19 +181,18 @@ def _draw_node(ax: Axes, place: FloatArray, name: str, fill: str, colour: str) -
 
 
 def _draw_edge(
-    ax: Axes, way: FloatArray, end_box: Any, style: _Style, directed: bool, share: float | None
+    ax: Axes, way: FloatArray, boxes: tuple[Any, Any], style: _Style, *, directed: bool, share: float | None
 ) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     width, alpha = (1.6, 1.0) if share is None else _weight_of_line(share)
-    if len(way) > 2:
-        curve = smooth(way)[:-3]  # all but the last piece, which is straight
+    start_box: Any = boxes[0]
+    if len(way) > 2:  # all but the last piece, which is straight, goes under the boxes
+        curve, start_box = smooth(way)[:-3], None
         codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
-        patch = PathPatch(
-            Path(curve, codes), fill=False, ec=style.colour, lw=width, ls=style.line, alpha=alpha, zorder=1
-        )
-        ax.add_patch(patch)
+        line = {"ec": style.colour, "lw": width, "ls": style.line, "alpha": alpha, "capstyle": "butt"}
+        ax.add_patch(PathPatch(Path(curve, codes), fill=False, zorder=1, **line))
     ax.annotate(
         "",
         xy=way[-1],
@@ -194,47 +204,41 @@ def _draw_edge(
             "linestyle": style.line,
             "linewidth": width,
             "mutation_scale": 11 + 2 * width,
-            "patchB": end_box if directed else None,
+            "patchA": start_box,
+            "patchB": boxes[1],
             "shrinkA": 0,
             "shrinkB": 1 if directed else 0,
         },
-        zorder=2,  # below the boxes, which hide the ends
+        zorder=4,  # after the boxes, whose size is known only once they are drawn, and which clip it
     )
 
 
 def _weight_of_line(share: float) -> tuple[float, float]:
     """Width and opacity of an edge that this share of resamples has."""
-    return 0.7 + 2.8 * share, 0.3 + 0.7 * share
+    return 0.8 + 2.7 * share, 0.35 + 0.65 * share
 
 
-def _draw_legend(ax: Axes, styles: list[_Style], *, compared: bool, weighted: bool) -> None:
+def _legend_entries(styles: list[_Style], *, compared: bool, weighted: bool) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    handles = []
-    if compared or _KNOWN in styles:
-        handles += [
-            Line2D([], [], color=style.colour, ls=style.line, lw=1.6, label=style.label)
-            for style in dict.fromkeys(styles)
+    entries = []
+    if compared or any(style.label == _KNOWN.label for style in styles):
+        by_label = {style.label: style for style in reversed(styles)}
+        entries += [
+            Line2D([], [], color=style.colour, ls=style.line, lw=1.6, label=label)
+            for label, style in sorted(by_label.items())
         ]
     if weighted:
         for share in _SHOWN_SHARES:
             width, alpha = _weight_of_line(share)
             label = f"in {share:.0%} of resamples"
-            handles.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
-    if handles:
-        ax.legend(
-            handles=handles,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            bbox_transform=ax.transAxes,
-            ncols=4,
-            frameon=False,
-            fontsize="small",
-        )
+            entries.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
+    return entries
 
 
-def _set_limits(ax: Axes, layout: Layout) -> None:
+def _set_limits(ax: Axes, layout: Layout, legend_rows: int) -> None:
     points = _all_points(layout)
     (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
-    ax.set(xlim=(left - 0.65, right + 0.65), ylim=(bottom - 0.5, top + 0.5))
+    below = 0.5 + 0.33 * legend_rows
+    ax.set(xlim=(left - 0.65, right + 0.65), ylim=(bottom - below, top + 0.5))
     ax.set_axis_off()

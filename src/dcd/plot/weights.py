@@ -65,7 +65,9 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     Returns
     -------
     The figure: a row for each member. On the left every row of the table counts the same; on the right dots
-    are the larger and darker the greater their weight. Lines are the least-squares ones.
+    are the larger and darker the greater their weight. Lines are the least-squares ones, r the correlations,
+    and p the p-value of the model: of the weighted correlation, or, if the model has the strategies of
+    `RobustDCD`, of the association given the rest of the boundary.
     """
     check_number("most", most, at_least=1, whole=True, suggestion=6)
     table, target = _table_of_model(model, X, y)
@@ -91,8 +93,11 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
             (row[1], "decoupled", model.weights_),
         ):
             r = _draw_scatter(ax, column, values, weight)
-            p = f", {_pvalue(model.pvalues_[names.index(member)])}" if label == "decoupled" else ""
-            ax.set_title(f"{label}: r = {r:.2f}{p}", fontsize="medium")
+            said = f"{label}: r = {r:.2f}"
+            if label == "decoupled":
+                given = " given the rest" if isinstance(model.decoupling_, Balance) else ""
+                said += f", {_pvalue(model.pvalues_[names.index(member)])}{given}"
+            ax.set_title(said, fontsize="medium")
             ax.set_xlabel(short(member), parse_math=False)
         row[0].set_ylabel(short(target), parse_math=False)
     if len(model.boundary_) > most:
