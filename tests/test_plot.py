@@ -169,6 +169,23 @@ def test_a_boundary_of_y_is_drawn_too():
     assert plot_boundary(model, table[["a", "b"]], table["$c$"]).axes[0].get_ylabel() == "$c$"
 
 
+def test_boundaries_with_categories_and_gaps_are_drawn(tmp_path):
+    rng = np.random.default_rng(5)
+    group = rng.integers(3, size=200)
+    table = pd.DataFrame({"group": np.array(["low", "mid", "$"])[group], "x": rng.standard_normal(200)})
+    table["y"] = 2.0 * group + table["x"] + rng.standard_normal(200)
+    table.loc[:4, "x"] = np.nan
+    model = MarkovBoundary(target="y", search=dcd.GrowShrink(), missing="each-set").fit(table)
+    assert set(model.boundary_) == {"group", "x"}
+    figure = plot_boundary(model, table)
+    drawn = {ax.get_xlabel(): ax for ax in figure.axes[::2]}
+    assert drawn["group"].get_title() == "as measured"
+    assert {label.get_text() for label in drawn["group"].get_xticklabels()} == {"low", "mid", "$"}
+    assert len(drawn["x"].collections[0].get_offsets()) == 195
+    figure.savefig(tmp_path / "boundary.png")
+    plot_weights(model, table).savefig(tmp_path / "weights.png")
+
+
 def test_what_is_no_boundary_is_refused():
     table = small_table()
     model = MarkovBoundary(target="a").fit(table)

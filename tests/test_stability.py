@@ -30,17 +30,25 @@ def chain_table(n=150, seed=0):
 class Correlated(Discovery):
     """A quick stand-in: an edge where the correlation is above a bound; it keeps what it was given."""
 
-    def __init__(self, *, bound=0.3, random_state=None):
+    def __init__(
+        self,
+        *,
+        bound=0.3,
+        kinds=None,
+        missing="refuse",
+        drop_useless=False,
+        n_jobs=None,
+        progress=True,
+        random_state=None,
+    ):
         self.bound = bound
-        self.random_state = random_state
+        self.kinds, self.missing, self.drop_useless = kinds, missing, drop_useless
+        self.n_jobs, self.progress, self.random_state = n_jobs, progress, random_state
 
     def _check_parameters(self):
         pass
 
     def fit(self, X, y=None, sample_weight=None):
-        if (X.nunique() == 1).any():
-            raise InputError("column 'x'", "has the same value in every row", "Drop it")
-        self.seen_ = (len(X), self.random_state, sample_weight)
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         covariance = np.cov(X.to_numpy().T, aweights=weights)
         scale = np.sqrt(np.diag(covariance))
@@ -128,7 +136,7 @@ def test_weights_follow_their_rows(monkeypatch):
     monkeypatch.setattr(Correlated, "fit", fit)
     bootstrap(Correlated(), table, n_resamples=3, sample_weight=weights)
     assert all(np.array_equal(np.where(a > 0, 2.0, 1.0), w) for a, w in given)
-    with pytest.raises(InputError, match=r"'sample_weight': has shape \(3,\) beside a table of 150 rows"):
+    with pytest.raises(InputError, match=r"'sample_weight': has 3 values for 150 rows"):
         bootstrap(Correlated(), table, sample_weight=[1, 1, 1])
 
 
@@ -165,6 +173,36 @@ def test_failed_resamples_are_counted_with_their_reason():
     assert sum(result.frequencies("a", "b").values()) == pytest.approx(1)
 
 
+def test_a_column_left_out_of_a_resample_is_no_vote_against_its_edges():
+    with pytest.warns(FailedResamplesWarning, match="column 'event': it has the same value in every row"):
+        result = bootstrap(RobustDCD(drop_useless=True), rare_event_table().assign(one=1), n_resamples=40)
+    assert result.names == ("a", "b", "c", "d", "event")
+    assert 3 <= result.n_failed <= 20
+
+
+def test_columns_keep_the_kind_that_they_have_in_the_table(monkeypatch):
+    given = []
+    original = RobustDCD.fit
+
+    def fit(self, X, y=None, sample_weight=None):
+        given.append(original(self, X, y, sample_weight).table_.kinds)
+        return self
+
+    monkeypatch.setattr(RobustDCD, "fit", fit)
+    table = chain_table(120).assign(group=np.resize(list("xyz"), 120), rare=np.arange(120) % 60 // 29)
+    assert set(table["rare"]) == {0, 1, 2}  # in many half samples one value is absent: two would be nominal
+    bootstrap(RobustDCD(), table, n_resamples=10)
+    assert len({tuple(kinds.items()) for kinds in given}) == 1
+    assert (given[0]["group"], given[0]["rare"]) == ("nominal", "ordinal")
+
+
+def test_missing_values_are_left_to_the_model():
+    table = chain_table()
+    table.loc[::7, "a"] = np.nan
+    result = bootstrap(RobustDCD(missing="complete-rows"), table, n_resamples=4)
+    assert result.n_resamples == 4
+
+
 def test_only_if_all_resamples_fail_is_it_an_error():
     table = chain_table(40)
     with pytest.raises(InputError, match=r"all 3 failed, 3 of them with: .* Fit the model to the table"):
@@ -185,7 +223,7 @@ def test_bad_input_is_refused_before_any_work():
         with pytest.raises(InputError, match=f"'{next(iter(wrong))}'"):
             bootstrap(RobustDCD(), table, **wrong)
     with pytest.raises(InputError, match=r"column 'a': missing"):
-        bootstrap(RobustDCD(), table.assign(a=np.nan))
+        bootstrap(RobustDCD(), table.assign(a=table["a"].where(table["a"] > 0)))
 
 
 # --- checkpoints -----------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from dcd import baselines, datasets, graph, metrics, plot, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
-from dcd.data import SmallSampleWarning
+from dcd.data import RowsLostWarning, SmallSampleWarning, TableSummary
 from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
+from dcd.inspection import Audit, audit
 from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.robust import RobustDCD
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CPDAG",
     "DCD",
+    "Audit",
     "ColliderEvidence",
     "ConvexWeights",
     "FailedResamplesWarning",
@@ -40,10 +42,13 @@ __all__ = [
     "MarkovBoundary",
     "PartialAssociation",
     "RobustDCD",
+    "RowsLostWarning",
     "SearchCutWarning",
     "SmallSampleWarning",
     "Stability",
+    "TableSummary",
     "WeightedAssociation",
+    "audit",
     "baselines",
     "bootstrap",
     "ci_test",

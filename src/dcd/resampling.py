@@ -16,8 +16,9 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dcd.arrays import FloatArray
+from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint
-from dcd.data import read_columns
+from dcd.data import TableSummary, read_columns
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.progress import watched
 from dcd.stability import SCHEMES, Scheme, Stability
@@ -92,23 +93,22 @@ def bootstrap(
     """
     _check_parameters(model, n_resamples, scheme, fraction, n_jobs)
     entropy = _entropy(random_state, checkpoint)
-    names = read_columns(X).names
-    n_rows = len(X)
-    weights = _checked_weights(sample_weight, n_rows)
-    draws = _Draws(n_rows, scheme, fraction, entropy)
+    table = read_columns(X, options=table_options(model), sample_weight=sample_weight).summary
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    draws = _Draws(table.n_rows, scheme, fraction, entropy)
     run = {} if checkpoint is None else _description(model, X, weights, draws)
     kept = None if checkpoint is None else Checkpoint(checkpoint, run)
     results = {} if kept is None else {i: r for i, r in kept.done.items() if i < n_resamples}
 
     pending = [index for index in range(n_resamples) if index not in results]
-    refits = Parallel(n_jobs=n_jobs, return_as="generator")(_tasks(model, X, weights, draws, pending))
+    refits = Parallel(n_jobs=n_jobs, return_as="generator")(_tasks(model, X, weights, table, draws, pending))
     label = "resamples" if progress else None
     for index, result in zip(pending, watched(refits, label, total=len(pending)), strict=True):
         results[index] = result
         if kept is not None:
             kept.add(index, result)
     share = fraction if scheme == "subsample" else None
-    return _summed_up(names, [results[index] for index in sorted(results)], scheme, share)
+    return _summed_up(table.names, [results[index] for index in sorted(results)], scheme, share)
 
 
 # --- the resamples ---------------------------------------------------------------------------------------
@@ -133,27 +133,37 @@ class _Draws:
 
 
 def _tasks(
-    model: Discovery, X: Any, weights: FloatArray | None, draws: _Draws, pending: list[int]
+    model: Discovery,
+    X: Any,
+    weights: FloatArray | None,
+    table: TableSummary,
+    draws: _Draws,
+    pending: list[int],
 ) -> Iterator[Any]:
-    parameters = model.get_params(deep=False)
+    # A column has the kind that it has in the table, also where a resample has few of its values.
+    kinds = {**(model.kinds or {}), **table.kinds}
     for index in pending:
         rows, seed = draws(index)
-        settings = {"n_jobs": 1, "progress": False, "random_state": seed}
-        fresh = clone(model).set_params(**{k: v for k, v in settings.items() if k in parameters})
-        yield delayed(_refit)(fresh, _rows_of(X, rows), None if weights is None else weights[rows])
+        fresh = clone(model).set_params(n_jobs=1, progress=False, random_state=seed, kinds=kinds)
+        part = None if weights is None else weights[rows]
+        yield delayed(_refit)(fresh, _rows_of(X, rows), part, table.names)
 
 
-def _refit(model: Discovery, table: Any, weights: FloatArray | None) -> dict[str, Any]:
+def _refit(
+    model: Discovery, table: Any, weights: FloatArray | None, names: tuple[str, ...]
+) -> dict[str, Any]:
     """The edges found in one resample, or why there are none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of, a fit to the table itself tells
-            extra: dict[str, Any] = {} if weights is None else {"sample_weight": weights}
-            graph = model.fit(table, **extra).cpdag_
+            graph = model.fit(table, sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
         return {
             "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         }
+    absent = [name for name in names if name not in graph.names]
+    if absent:  # it cannot tell of all pairs, so it is no vote against the edges of that column
+        return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {
         "directed": [list(edge) for edge in graph.directed_edges],
         "undirected": [list(edge) for edge in graph.undirected_edges],
@@ -233,19 +243,6 @@ def _entropy(random_state: int | np.random.Generator | None, checkpoint: object)
             "Try random_state=0.",
         )
     return int(rng.integers(2**63))
-
-
-def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights: FloatArray = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise InputError(
-            "parameter 'sample_weight'",
-            f"has shape {weights.shape} beside a table of {n_rows} rows",
-            "Give one weight for each row.",
-        )
-    return weights
 
 
 def _description(model: Discovery, X: Any, weights: FloatArray | None, draws: _Draws) -> Mapping[str, Any]:

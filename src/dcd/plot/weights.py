@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.arrays import FloatArray
 from dcd.balancing import Balance
+from dcd.boundary import table_options
 from dcd.data import Dataset, read_columns
 from dcd.decoupling import DecouplingResult, one_blas_thread, pairwise_hsic
 from dcd.dependence import weighted_correlation
@@ -65,16 +66,16 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     Returns
     -------
     The figure: a row for each member. On the left every row of the table counts the same; on the right dots
-    are the larger and darker the greater their weight. Lines are the least-squares ones, r the correlations,
-    and p the p-value of the model: of the weighted correlation, or, if the model has the strategies of
-    `RobustDCD`, of the association given the rest of the boundary.
+    are the larger and darker the greater their weight. Lines are the least-squares ones and r the
+    correlations; categories have neither. p is the p-value of the model: of the weighted correlation, or, if
+    the model has the strategies of `RobustDCD`, of the association given the rest of the boundary.
     """
     check_number("most", most, at_least=1, whole=True, suggestion=6)
     table, target = _table_of_model(model, X, y)
     if not model.boundary_:
         raise InputError("the boundary", f"of {target!r} is empty", "There is nothing to draw.")
-    names = [str(name) for name in getattr(model, "feature_names_in_", table.names)]
-    members = sorted(model.boundary_, key=lambda name: model.pvalues_[names.index(name)])[:most]
+    pvalues = dict(zip(table.summary.columns, model.pvalues_, strict=True))
+    members = sorted(model.boundary_, key=lambda name: pvalues[name])[:most]
     plt = import_pyplot()
     figure, axes = plt.subplots(
         len(members),
@@ -85,20 +86,12 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
         sharex="row",
         sharey=True,
     )
-    values = table.values[:, table.names.index(target)]
     for row, member in zip(axes, members, strict=True):
-        column = table.values[:, table.names.index(member)]
-        for ax, label, weight in (
-            (row[0], "as measured", np.ones(len(values))),
-            (row[1], "decoupled", model.weights_),
-        ):
-            r = _draw_scatter(ax, column, values, weight)
-            said = f"{label}: r = {r:.2f}"
-            if label == "decoupled":
-                given = " given the rest" if isinstance(model.decoupling_, Balance) else ""
-                said += f", {_pvalue(model.pvalues_[names.index(member)])}{given}"
-            ax.set_title(said, fontsize="medium")
-            ax.set_xlabel(short(member), parse_math=False)
+        pair = table.complete_in([table.names.index(member), table.names.index(target)])
+        weights = model.weights_[pair.rows]
+        given = " given the rest" if isinstance(model.decoupling_, Balance) else ""
+        _draw_pair(row[0], pair, np.ones(len(weights)), "as measured")
+        _draw_pair(row[1], pair, weights, "decoupled", f"{_pvalue(pvalues[member])}{given}")
         row[0].set_ylabel(short(target), parse_math=False)
     if len(model.boundary_) > most:
         figure.suptitle(f"{most} of {len(model.boundary_)} members", fontsize="medium")
@@ -124,7 +117,7 @@ def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance,
     result = weights.decoupling_
     if X is None:
         return result, None
-    table = read_columns(X)
+    table = read_columns(X, options=table_options(weights))
     _check_rows(weights.weights_, table)
     if isinstance(result, Balance):
         return result, _columns_of(table, weights.boundary_)
@@ -136,7 +129,7 @@ def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance,
 
 def _columns_of(table: Dataset, names: Sequence[str]) -> Dataset:
     places = [table.names.index(name) for name in names]
-    return Dataset(table.values[:, places], tuple(names), table.named)
+    return table.select(places)
 
 
 def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
@@ -148,16 +141,16 @@ def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
             "Fit one: dcd.MarkovBoundary(target=...).fit(X).",
         )
     check_is_fitted(model)
-    table, target = model._read(X, y)
+    table = read_columns(X, y if model.target is None else None, options=table_options(model))
     _check_rows(model.weights_, table)
-    return table, target
+    return table, table.names[-1 if model.target is None else table.position(model.target)]
 
 
 def _check_rows(weights: FloatArray, table: Dataset | None) -> None:
-    if table is not None and len(table.values) != len(weights):
+    if table is not None and table.summary.n_rows != len(weights):
         raise InputError(
             "parameter 'X'",
-            f"has {len(table.values)} rows, the weights are of {len(weights)}",
+            f"has {table.summary.n_rows} rows, the weights are of {len(weights)}",
             "Pass the table that was decoupled.",
         )
 
@@ -169,11 +162,15 @@ def _dependence_matrices(
     if isinstance(result, DecouplingResult):
         matrices = result.hsic_before, result.hsic_after
     elif table is not None:
-        n_rows = len(table.values)
+        complete = table.complete_in(range(len(table.names)))
+        weights = result.weights[complete.rows]
         with one_blas_thread():
-            features = [kernel_features(column) for column in table.values.T]
-            before = pairwise_hsic(features, np.full(n_rows, 1 / n_rows))
-            matrices = before, pairwise_hsic(features, result.weights / result.weights.sum())
+            features = [
+                kernel_features(column, kind)
+                for column, kind in zip(complete.values.T, complete.kinds, strict=True)
+            ]
+            before = pairwise_hsic(features, np.full(len(weights), 1 / len(weights)))
+            matrices = before, pairwise_hsic(features, weights / weights.sum())
     else:
         return None
     return matrices if len(matrices[0]) > 1 else None
@@ -215,20 +212,32 @@ def _draw_matrices(
     figure.colorbar(image, ax=list(axes), label="HSIC", shrink=0.8)
 
 
-def _draw_scatter(ax: Axes, x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
-    """Dots by weight with their line; the weighted correlation is returned."""
-    relative = weights / weights.max()
-    size = 12.0 if np.ptp(weights) == 0 else np.minimum(10 * weights / weights.mean(), _LARGEST_DOT)
-    alpha = 0.45 if np.ptp(weights) == 0 else 0.1 + 0.7 * relative
+def _draw_pair(ax: Axes, pair: Dataset, weights: FloatArray, label: str, remark: str = "") -> None:
+    """Dots by weight; between numbers, with their line and correlation."""
+    x, y = pair.values.T
+    equal = np.ptp(weights) == 0
+    size = 12.0 if equal else np.minimum(10 * weights / weights.mean(), _LARGEST_DOT)
+    alpha = 0.45 if equal else 0.1 + 0.7 * weights / weights.max()
     ax.scatter(x, y, s=size, alpha=alpha, color=BLUE, linewidths=0)
-    r = float(weighted_correlation(x[:, None], y[:, None], weights)[0, 0])
-    covariance = np.cov(x, y, aweights=weights)
-    ends = np.array([x.min(), x.max()])
-    slope = covariance[0, 1] / max(covariance[0, 0], np.finfo(float).tiny)
-    line = np.average(y, weights=weights) + slope * (ends - np.average(x, weights=weights))
-    ax.plot(ends, line, color=ORANGE, lw=2)
+    said = [remark] if remark else []
+    if "nominal" not in pair.kinds:
+        said.insert(0, f"r = {weighted_correlation(x[:, None], y[:, None], weights)[0, 0]:.2f}")
+        ax.plot(*_line(x, y, weights), color=ORANGE, lw=2)
+    ax.set_title(f"{label}: {', '.join(said)}" if said else label, fontsize="medium")
+    ax.set_xlabel(short(pair.names[0]), parse_math=False)
+    for axis, name in zip((ax.xaxis, ax.yaxis), pair.names, strict=True):
+        levels = pair.summary.levels.get(name, ())
+        if 0 < len(levels) <= _NAMED_AT_MOST:
+            axis.set_ticks(range(len(levels)), [short(level, 14) for level in levels], parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
-    return r
+
+
+def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The weighted least-squares line, over the range of x."""
+    covariance = np.cov(x, y, aweights=weights)
+    slope = covariance[0, 1] / max(covariance[0, 0], np.finfo(float).tiny)
+    ends = np.array([x.min(), x.max()])
+    return ends, np.average(y, weights=weights) + slope * (ends - np.average(x, weights=weights))
 
 
 def _pvalue(p: float) -> str:
