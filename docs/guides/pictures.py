@@ -90,8 +90,28 @@ def calibration_picture() -> None:
     plt.close()
 
 
+def gallery() -> None:
+    """The pictures of `plots.md`."""
+    data = dcd.datasets.load_sachs()
+    model = dcd.RobustDCD().fit(data.frame)
+    stability = dcd.bootstrap(model, data.frame, n_resamples=50)
+    table = data.frame[["Raf", "Mek", "Erk", "Akt", "PKC", "P38", "Jnk"]]
+    boundary = dcd.MarkovBoundary(target="PKA", search=dcd.GrowShrink()).fit(data.frame)
+    figures = {
+        "stability": model.plot(stability=stability).figure,
+        "target": model.plot(target="PKA").figure,
+        "weights": dcd.plot.plot_weights(dcd.convex_weights(table), table),
+        "boundary": dcd.plot.plot_boundary(boundary, data.frame),
+    }
+    for name, figure in figures.items():
+        figure.savefig(IMAGES / f"plots-{name}.png", dpi=110)
+        plt.close(figure)
+    (IMAGES / "plots-notebook.svg").write_text(data.cpdag._repr_svg_(), encoding="utf-8")
+
+
 if __name__ == "__main__":
     mpl.use("Agg")
     warnings.simplefilter("ignore", dcd.FailedResamplesWarning)
+    gallery()
     calibration_picture()
     level_table()

@@ -67,7 +67,9 @@ def plot_cpdag(
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
     layout = layered_layout(cpdag, other)
     if ax is None:
-        ax = _new_axes(plt, layout, max(len(short(name)) for name in cpdag.names))
+        longest = max(len(short(name)) for name in cpdag.names)
+        least = 5.0 if truth is None and stability is None else 6.6  # a row of the legend fits
+        ax = _new_axes(plt, layout, longest, least)
     boxes = [
         _draw_node(ax, place, name, *mark)
         for name, place, mark in zip(cpdag.names, layout.positions, marks, strict=True)
@@ -156,10 +158,10 @@ def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style
 # --- drawing ---------------------------------------------------------------------------------------------
 
 
-def _new_axes(plt: Any, layout: Layout, longest: int) -> Axes:
+def _new_axes(plt: Any, layout: Layout, longest: int, least_width: float) -> Axes:
     """Axes as large as the boxes need; a wide graph gets more room between its layers."""
     across, down = np.ptp(_all_points(layout), axis=0) + np.array([1.3, 1.4])
-    width = max(across * (0.55 + 0.09 * longest), 5.0)
+    width = max(across * (0.55 + 0.09 * longest), least_width)
     height = max(down * np.clip(0.45 * width / down, 0.8, 1.4), 1.8)
     figure: Figure = plt.figure(figsize=(width, height))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -203,6 +205,7 @@ def _draw_edge(
             "alpha": alpha,
             "linestyle": style.line,
             "linewidth": width,
+            "capstyle": "butt",
             "mutation_scale": 11 + 2 * width,
             "patchA": start_box,
             "patchB": boxes[1],
