@@ -9,7 +9,7 @@
 True
 """
 
-from dcd import baselines, datasets, graph, metrics, plot, simulate
+from dcd import baselines, datasets, graph, interop, metrics, plot, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
@@ -58,6 +58,7 @@ __all__ = [
     "datasets",
     "decoupling_weights",
     "graph",
+    "interop",
     "metrics",
     "plot",
     "simulate",

@@ -61,7 +61,7 @@ def layered_layout(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> Layout:
     also : adjacency matrix of a second graph over the same variables in the same order, whose edges are drawn
         too, such as the truth. Its arrows point down where that contradicts none of `cpdag`.
     """
-    dag = cpdag.to_dag().to_numpy(dtype=bool)
+    dag = cpdag.to_dag().adjacency.to_numpy(dtype=bool)
     if also is not None:
         dag = _united(dag, check_adjacency(also, "also").astype(bool))
     n_parts, part_of = connected_components(dag, directed=False)
