@@ -111,11 +111,7 @@ def test_a_target_and_its_boundary_are_marked():
 
 
 def test_arrows_by_knowledge_have_another_style():
-    class WithBackground(CPDAG):
-        background = (("c", "d"),)
-
-    graph, _ = sachs_like()
-    ax = plot_cpdag(WithBackground(graph.names, graph.adjacency))
+    ax = plot_cpdag(CPDAG("abc", [[0, 1, 0], [0, 0, 1], [0, 0, 0]], background=(("a", "b"),)))
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"edge", "by knowledge"}
     assert sum(arrow.arrow_patch.get_linestyle() == "dashdot" for arrow in arrows_of(ax)) == 1
 

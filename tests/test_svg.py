@@ -87,9 +87,6 @@ def test_notebooks_find_it_and_no_library_is_loaded_for_it():
 
 
 def test_arrows_by_knowledge_are_dashed():
-    class WithBackground(CPDAG):
-        background = (("a", "c"),)
-
-    cpdag = WithBackground("abc", [[0, 0, 1], [0, 0, 1], [0, 0, 0]])
+    cpdag = CPDAG("abc", [[0, 1, 0], [0, 0, 1], [0, 0, 0]], background=(("a", "b"),))
     root = ElementTree.fromstring(graph_svg(cpdag))
     assert [path.get("stroke-dasharray") is not None for path in root.iter(f"{NS}path")] == [True, False]

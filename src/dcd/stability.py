@@ -97,7 +97,8 @@ class Stability:
         ones before is left undirected.
 
         Two things follow from the answer being a CPDAG. A proposed arrow that no collider of this skeleton
-        compels is undirected in it: resamples can have had it because of edges that are too rare to be here.
+        compels is undirected in it: resamples can have had it because of edges that are too rare to be here,
+        or by knowledge.
         And a skeleton can be impossible without more colliders than were proposed (four variables in a ring);
         then those of a DAG that agrees with the accepted arrows are in the answer.
         """

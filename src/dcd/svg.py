@@ -48,7 +48,7 @@ def graph_svg(cpdag: CPDAG) -> str:
         pixels: FloatArray = (places - origin) * unit + corner
         return pixels
 
-    background = set(getattr(cpdag, "background", ()))
+    background = set(cpdag.background)
     lines = [
         _edge(
             to_pixels(way_of_edge(layout, cpdag.index(a), cpdag.index(b))), widths[cpdag.index(b)], head, dash

@@ -133,10 +133,7 @@ def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
 def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style]:
     """Each edge of either graph once, with its style."""
     estimated = cpdag.adjacency
-    known = {
-        frozenset((cpdag.index(cause), cpdag.index(effect)))
-        for cause, effect in getattr(cpdag, "background", ())
-    }
+    known = {frozenset((cpdag.index(cause), cpdag.index(effect))) for cause, effect in cpdag.background}
     union = skeleton_of(estimated) if truth is None else skeleton_of(estimated) | skeleton_of(truth)
     styles = {}
     for i, j in np.argwhere(np.triu(union)).tolist():
