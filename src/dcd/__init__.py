@@ -22,8 +22,10 @@ from dcd.independence import IndependenceTest, ci_test
 from dcd.inspection import Audit, audit
 from dcd.knowledge import Knowledge
 from dcd.orientation import ColliderEvidence
+from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.robust import RobustDCD
 from dcd.selection import MarkovBoundary
+from dcd.stability import Stability
 from dcd.validation import InputError
 
 __version__ = "0.1.0"
@@ -34,6 +36,7 @@ __all__ = [
     "Audit",
     "ColliderEvidence",
     "ConvexWeights",
+    "FailedResamplesWarning",
     "GrowShrink",
     "IndependenceTest",
     "InputError",
@@ -44,10 +47,12 @@ __all__ = [
     "RowsLostWarning",
     "SearchCutWarning",
     "SmallSampleWarning",
+    "Stability",
     "TableSummary",
     "WeightedAssociation",
     "audit",
     "baselines",
+    "bootstrap",
     "ci_test",
     "construct_cpdag",
     "convex_weights",
