@@ -9,7 +9,7 @@
 True
 """
 
-from dcd import baselines, datasets, graph, metrics, plot, simulate
+from dcd import baselines, datasets, graph, metrics, plot, report, results, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
@@ -20,6 +20,7 @@ from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
 from dcd.orientation import ColliderEvidence
+from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
 from dcd.selection import MarkovBoundary
 from dcd.validation import InputError
@@ -36,6 +37,7 @@ __all__ = [
     "InputError",
     "MarkovBoundary",
     "PartialAssociation",
+    "Result",
     "RobustDCD",
     "SearchCutWarning",
     "SmallSampleWarning",
@@ -48,7 +50,11 @@ __all__ = [
     "datasets",
     "decoupling_weights",
     "graph",
+    "load_result",
     "metrics",
     "plot",
+    "report",
+    "results",
     "simulate",
+    "summarise",
 ]
