@@ -98,8 +98,9 @@ def _of_colliders(colliders: Sequence[Collider]) -> Iterator[Caution]:
             yield Caution(
                 "weak-collider",
                 (collider.first, collider.middle, collider.second),
-                f"The directions {collider.first} → {collider.middle} ← {collider.second} rest on little "
-                f"evidence ({collider.evidence:.1f}; above 4 is firm). A graph without them fits nearly as well.",
+                f"The directions {collider.first} → {collider.middle} ← {collider.second} rest on "
+                f"little evidence ({collider.evidence:.1f}; from 4 on it is firm): a graph without them fits "
+                "nearly as well.",
             )
 
 
@@ -110,7 +111,8 @@ def _of_edges(edges: Sequence[Edge], level: float) -> Iterator[Caution]:
                 "restored-edge",
                 (edge.first, edge.second),
                 f"{edge.first} and {edge.second} can be separated by other variables, but without this edge "
-                "two associated parts of the graph would fall apart. Another edge nearby may be the true one.",
+                "two associated parts of the graph would fall apart. Another edge nearby may be the true "
+                "one.",
             )
 
 
@@ -129,7 +131,7 @@ def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iter
             yield Caution(
                 "missed-edge",
                 (pair.first, pair.second),
-                f"{pair.first} and {pair.second} have no edge here, but have one in {pair.frequencies.edge:.0%} "
+                f"{pair.first} and {pair.second} have no edge here, but one in {pair.frequencies.edge:.0%} "
                 "of the graphs of resampled data.",
             )
 
