@@ -7,8 +7,9 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-from dcd.report import sections
+from dcd.report import closing, opening
 from dcd.report.confidence import scale_of
+from dcd.report.edges import edges
 from dcd.report.markup import Markup, tag
 from dcd.report.words import number
 from dcd.results.model import Result
@@ -21,7 +22,7 @@ _PARTS = {
     "care": "Care",
     "meaning": "Meaning",
     "data": "Data",
-    "again": "Again",
+    "again": "Reproduce",
 }
 
 
@@ -66,13 +67,15 @@ def _body(result: Result, script: str) -> Markup:
         _header(result),
         tag(
             "main",
-            sections.in_short(result),
-            tag("div", sections.graph(result, scale), sections.variables(result), class_="explore"),
-            sections.edges(result, scale),
-            sections.care(result),
-            sections.meaning(result),
-            sections.data(result),
-            sections.again(result),
+            opening.in_short(result),
+            tag("div", opening.graph(result, scale), opening.variables(result), class_="explore"),
+            tag(
+                "div",
+                edges(result, scale),
+                tag("div", closing.care(result), closing.meaning(result)),
+                class_="abreast",
+            ),
+            tag("div", closing.data(result), closing.again(result), class_="abreast"),
             id="main",
         ),
         tag("footer", tag("p", "Made with dcd ", result.reproduction.versions.get("dcd", ""), ".")),

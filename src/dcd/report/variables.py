@@ -9,7 +9,7 @@ import numpy as np
 from dcd.arrays import FloatArray
 from dcd.report.markup import Markup, join, name_of, tag
 from dcd.report.scatter import Axis, draw_scatter, draw_weights
-from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, sentence, times
+from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
 
 _MOST_DOTS = 200_000  # in the whole page, to keep it small
@@ -46,7 +46,7 @@ def variable_section(result: Result, index: int, pictures: Pictures | None) -> M
         "article",
         tag("h3", name_of(boundary.target), id=f"v{index}-name", tabindex="-1"),
         _in_words(boundary),
-        _members(result, boundary) if boundary.members else None,
+        _members(result, boundary, with_strengths=pictures is None) if boundary.members else None,
         _decoupling(boundary.view) if boundary.view is not None else None,
         _small_multiples(boundary, pictures) if pictures is not None else None,
         _remarks(result, boundary.target),
@@ -74,58 +74,29 @@ def _in_words(boundary: Boundary) -> Markup:
     )
 
 
-def _members(result: Result, boundary: Boundary) -> Markup:
+def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Markup:
+    """The boundary as a table; the strengths are with the pictures where there are any."""
     place = {name: index for index, name in enumerate(result.names)}
-    measures = {member.measure for member in boundary.members}
-    head = sentence(measures.pop()) if len(measures) == 1 else "Association"
-    weighted = boundary.view is not None and len(boundary.view.decoupled) > 1
-    rows = [
-        _member_row(member, place[member.name], result, boundary.target, weighted)
-        for member in boundary.members
-    ]
-    return tag(
-        "div",
-        tag(
-            "table",
-            tag("caption", "Markov boundary of ", name_of(boundary.target)),
-            tag(
-                "thead",
-                tag(
-                    "tr",
-                    tag("th", "Variable", scope="col"),
-                    tag("th", "It is", scope="col"),
-                    tag("th", "p-value", scope="col", class_="number"),
-                    tag("th", head, scope="col", class_="number"),
-                    tag("th", "Weighted", scope="col", class_="number") if weighted else None,
-                    tag("th", "In resamples", scope="col", class_="number") if result.resampling else None,
-                ),
-            ),
-            tag("tbody", rows),
-        ),
-        class_="scroll",
-    )
-
-
-def _member_row(member: Member, index: int, result: Result, target: str, weighted: bool) -> Markup:
-    found = next(
-        (
-            e.frequencies
-            for e in result.edges
-            if {e.first, e.second} == {member.name, target} and e.frequencies
-        ),
-        None,
-    )
-    return tag(
-        "tr",
-        tag("th", tag("a", name_of(member.name), href=f"#v{index}"), scope="row"),
-        tag("td", ROLES[member.role]),
-        tag("td", pvalue(member.pvalue), class_="number"),
-        tag("td", _signed(member.before), class_="number"),
-        tag("td", _signed(member.after), class_="number") if weighted else None,
-        tag("td", NONE if found is None else percent(found.edge), class_="number")
-        if result.resampling
-        else None,
-    )
+    found = {frozenset((edge.first, edge.second)): edge.frequencies for edge in result.edges}
+    heads = [("Variable", None), ("It is", None), ("p-value", "number")]
+    if result.resampling:
+        heads.append(("In resamples", "number"))
+    if with_strengths:
+        heads += [("Association", None), ("As measured", "number"), ("Weighted", "number")]
+    rows = []
+    for member in boundary.members:
+        cells = [tag("th", tag("a", name_of(member.name), href=f"#v{place[member.name]}"), scope="row")]
+        cells += [tag("td", ROLES[member.role]), tag("td", pvalue(member.pvalue), class_="number")]
+        if result.resampling:
+            often = found.get(frozenset((member.name, boundary.target)))
+            cells.append(tag("td", NONE if often is None else percent(often.edge), class_="number"))
+        if with_strengths:
+            cells.append(tag("td", member.measure))
+            cells += [tag("td", _signed(value), class_="number") for value in (member.before, member.after)]
+        rows.append(tag("tr", cells))
+    head = tag("tr", [tag("th", words, scope="col", class_=kind) for words, kind in heads])
+    caption = tag("caption", "Markov boundary of ", name_of(boundary.target))
+    return tag("div", tag("table", caption, tag("thead", head), tag("tbody", rows)), class_="scroll")
 
 
 def _signed(value: float | None) -> str:
@@ -175,26 +146,24 @@ def _small_multiples(boundary: Boundary, pictures: Pictures) -> Markup | None:
 
 def _pair(target: str, member: Member, pictures: Pictures, weights: FloatArray | None) -> Markup:
     x, y = pictures.axes[member.name], pictures.axes[target]
-    panels = [_panel(x, y, None, "All rows alike", f"{target} against {member.name}, all rows alike")]
+    panels = [_panel(x, y, None, "As measured", member.before)]
     if weights is not None:
-        panels.append(
-            _panel(x, y, weights, "Weighted", f"{target} against {member.name}, dots by decoupling weight")
-        )
+        panels.append(_panel(x, y, weights, "Weighted", member.after))
     return tag(
         "figure",
         tag("figcaption", name_of(member.name), tag("span", f" {ROLES[member.role]}", class_="role")),
         tag("div", panels, class_="panels"),
-        tag("p", "↑ ", name_of(target), "   → ", name_of(member.name), class_="axes"),
+        tag("p", "↑ ", name_of(target), "   → ", name_of(member.name), f"   {member.measure}", class_="axes"),
         class_="pair",
     )
 
 
-def _panel(x: Axis, y: Axis, weights: FloatArray | None, caption: str, label: str) -> Markup:
+def _panel(x: Axis, y: Axis, weights: FloatArray | None, caption: str, strength: float | None) -> Markup:
+    title = tag("p", caption, tag("span", _signed(strength), class_="strength"), class_="panel-title")
     if np.isnan(x.values).all() or np.isnan(y.values).all():
-        return tag("p", "No values in the sample.")
-    return tag(
-        "div", tag("p", caption, class_="panel-title"), draw_scatter(x, y, weights, label), class_="panel"
-    )
+        return tag("div", title, tag("p", "No values in the sample."), class_="panel")
+    label = f"{y.column.name} against {x.column.name}, {caption.lower()}"
+    return tag("div", title, draw_scatter(x, y, weights, label), class_="panel")
 
 
 def _remarks(result: Result, target: str) -> Markup | None:

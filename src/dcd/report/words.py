@@ -120,9 +120,9 @@ def _directions(result: Result) -> list[str]:
         ]
     told = [arrow(edge) for edge in arrows]
     lines = len(result.edges) - len(arrows)
-    text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {listed(told)}."
+    text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {listed(told, 6)}."
     if lines:
-        text += f" For the other {count(lines, '', '').strip()} it cannot be told from such data."
+        text += f" For {count(lines, 'other')} it cannot be told from such data."
     given = sum(edge.background for edge in arrows)
     if given:
         text += f" {sentence(count(given, 'arrow follows', 'arrows follow'))} from knowledge that was given."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
@@ -106,11 +107,14 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": lambda value: (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    ),
+    "integer": lambda value: isinstance(value, int) and _is_number(value),
+    "number": lambda value: isinstance(value, (int, float)) and _is_number(value),
 }
+
+
+def _is_number(value: float) -> bool:
+    """Finite and not beyond what a float holds; a boolean is no number."""
+    return not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _has_type(value: Any, allowed: str | list[str]) -> bool:

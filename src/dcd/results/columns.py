@@ -80,7 +80,7 @@ def fingerprint(table: Any) -> str:
     >>> import dcd, pandas
     >>> fingerprint = dcd.results.fingerprint
     >>> fingerprint(pandas.DataFrame({"a": [1, 2], "b": [True, False]}))[:8]
-    '8ba0a9f6'
+    '190ec374'
     """
     return fingerprint_of(read_values(table))
 

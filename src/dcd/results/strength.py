@@ -9,6 +9,8 @@ from dcd.arrays import FloatArray
 
 RANKS, RATIO, CRAMER = "rank correlation", "correlation ratio", "Cramér's V"
 
+_TINY = 1e-12  # ranks are far apart; less is rounding
+
 
 def measure_for(nominal: tuple[bool, bool]) -> str:
     """The name of the measure, by whether either column is nominal."""
@@ -36,7 +38,7 @@ def strength(x: FloatArray, y: FloatArray, weights: FloatArray, nominal: tuple[b
 def _correlation(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:
     x, y = x - shares @ x, y - shares @ y
     spread = np.sqrt((shares @ x**2) * (shares @ y**2))
-    return float(shares @ (x * y) / spread) if spread > 0 else 0.0
+    return float(shares @ (x * y) / spread) if spread > _TINY else 0.0
 
 
 def _correlation_ratio(groups: FloatArray, values: FloatArray, shares: FloatArray) -> float:
@@ -46,7 +48,7 @@ def _correlation_ratio(groups: FloatArray, values: FloatArray, shares: FloatArra
     sizes = shares @ members
     sums = (shares * centred) @ members
     between = np.square(sums[sizes > 0]) @ (1.0 / sizes[sizes > 0])
-    return float(np.sqrt(between / total)) if total > 0 else 0.0
+    return float(np.sqrt(between / total)) if total > _TINY else 0.0
 
 
 def _cramer(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:

@@ -189,13 +189,12 @@ def _colliders(model: Any, cpdag: CPDAG) -> tuple[Collider, ...]:
         (found.middle, frozenset((found.first, found.second))): float(found.evidence)
         for found in getattr(model, "colliders_", ())
     }
-    found = [
-        Collider(first, middle, second, evidence.get((middle, frozenset((first, second)))))
-        for first, middle, second in (
-            tuple(cpdag.names[index] for index in triple) for triple in unshielded_colliders(cpdag.adjacency)
-        )
-    ]
-    return tuple(sorted(found, key=lambda collider: -(collider.evidence or 0.0)))
+    found = []
+    for x, z, y in unshielded_colliders(cpdag.adjacency):
+        first, second = sorted((cpdag.names[x], cpdag.names[y]))
+        middle = cpdag.names[z]
+        found.append(Collider(first, middle, second, evidence.get((middle, frozenset((first, second))))))
+    return tuple(sorted(found, key=lambda c: (-(c.evidence or 0.0), c.middle, c.first, c.second)))
 
 
 def _edges(
