@@ -32,9 +32,8 @@ def random_cpdag(names, n_edges, seed=0):
 
 def boundary_of(cpdag, target, rng, n_bins=4):
     index = cpdag.names.index(target)
-    members = {
-        name: role for name in cpdag.names if name != target and (role := cpdag.role(name, target)) is not None
-    }
+    roles = {name: cpdag.role(name, target) for name in cpdag.names if name != target}
+    members = {name: role for name, role in roles.items() if role is not None}
     for x, _, y in unshielded_colliders(cpdag.adjacency):
         if index in (x, y):
             members.setdefault(cpdag.names[y if index == x else x], "spouse")

@@ -1,3 +1,4 @@
+import contextlib
 import copy
 import hashlib
 import json
@@ -452,10 +453,8 @@ def test_damage_is_never_anything_but_an_input_error(document):
         for _ in range(2):
             places = [path for path in _places(damaged) if path]
             _change(damaged, places[rng.integers(len(places))], wrong[rng.integers(len(wrong))])
-        try:
+        with contextlib.suppress(InputError):
             Result.from_dict(damaged)
-        except InputError:
-            pass
 
 
 def test_the_schema_is_valid_itself():

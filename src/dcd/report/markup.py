@@ -57,7 +57,7 @@ def _attribute(key: str, value: Any) -> str:
 
 def escape(text: str) -> str:
     """Text for HTML; characters that would be invisible or that no HTML may hold are shown as �."""
-    return html.escape("".join(map(_shown, text)))
+    return html.escape(text if text.isprintable() else "".join(map(_shown, text)))
 
 
 def _shown(character: str) -> str:

@@ -12,7 +12,7 @@ from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
 
-_MOST_DOTS = 200_000  # in the whole page, to keep it small
+_MOST_DOTS = 120_000  # in the whole page, to keep it small
 
 
 @dataclass(frozen=True)
