@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: demo test test-fast check format benchmark $(EXPERIMENTS) clean
+.PHONY: demo test test-fast test-pywhy test-dowhy check format benchmark $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -15,6 +15,13 @@ test: .venv/test
 
 test-fast: .venv/test
 	$(BIN)/python -m pytest -m "not slow"
+
+# Packages that hold back NumPy or SciPy are tested in environments of their own.
+test-pywhy: .venv-pywhy/ready
+	.venv-pywhy/bin/python -m pytest tests/pywhy_roundtrip.py
+
+test-dowhy: .venv-dowhy/ready
+	.venv-dowhy/bin/python -m pytest tests/dowhy_effect.py tests/lingam_roundtrip.py
 
 check: .venv/check
 	$(BIN)/ruff check .
@@ -46,5 +53,15 @@ $(EXPERIMENTS): .venv/experiments
 	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 
+.venv-pywhy/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-pywhy
+	.venv-pywhy/bin/python -m pip install --quiet --editable ".[pywhy-graphs]" "pytest>=8.0"
+	touch $@
+
+.venv-dowhy/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-dowhy
+	.venv-dowhy/bin/python -m pip install --quiet --editable ".[causal-learn,dowhy,pgmpy]" "lingam>=1.9" "pytest>=8.0"
+	touch $@
+
 clean:
-	rm -rf .venv demo-output .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-pywhy .venv-dowhy demo-output .mypy_cache .pytest_cache .ruff_cache

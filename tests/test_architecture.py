@@ -9,6 +9,8 @@ import dcd
 
 SOURCE = Path(dcd.__file__).parent
 STAGES = [
+    "columns",
+    "preflight",
     "data",
     "kernels",
     "scores",
@@ -17,6 +19,7 @@ STAGES = [
     "dependence",
     "partial",
     "association",
+    "gaps",
     "boundary",
     "search",
     "growth",

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import warnings
 from types import SimpleNamespace
 
 import jsonschema
@@ -176,37 +177,46 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
         summarise(robust, table, stability=SimpleNamespace(names=("a", "b")))
 
 
-def test_the_summary_of_the_table_and_knowledge_are_taken_over(table, robust):
-    model = copy.copy(robust)
-    model.table_ = SimpleNamespace(
-        n_rows=400,
-        n_rows_used=390,
-        kinds={"alone": "ordinal"},
-        kind_reasons={"alone": "few values"},
-        levels={},
-        dropped={"copy": "a copy of first"},
-    )
-    model.knowledge = SimpleNamespace(statements=lambda: ["first is a root"], to_dict=dict)
-    result = summarise(model, table)
-    column = next(c for c in result.data.columns if c.name == "alone")
-    assert (column.kind, column.why, result.data.n_rows_used) == ("ordinal", "few values", 390)
-    assert result.data.dropped == {"copy": "a copy of first"}
-    assert result.knowledge == ("first is a root",)
-    assert "dropped-columns" in {caution.kind for caution in result.cautions}
-    with pytest.raises(InputError, match="has 300 rows, and the model was fitted on 400"):
-        summarise(model, table.iloc[:300])
-
-
-def test_columns_of_text_become_codes_with_labels(table, robust):
-    labels = np.where(table["alone"] > 0.5, "high", "low").astype(object)
+@pytest.fixture(scope="module")
+def mixed(table):
+    """Columns of every kind, a useless one, and missing values."""
+    rng = np.random.default_rng(2)
+    labels = np.where(table["third"] + rng.standard_normal(400) > 0, "high", "low").astype(object)
     labels[3] = None
-    mixed = table.assign(alone=labels)
-    result = summarise(robust, mixed)
-    column = next(c for c in result.data.columns if c.name == "alone")
-    assert (column.kind, column.levels, column.n_missing) == ("nominal", ("high", "low"), 1)
-    codes = dict(zip(result.sample.rows, result.sample.values["alone"], strict=True))
+    grade = pd.Categorical.from_codes(
+        np.digitize(table["second"], [-0.5, 0.5]), ["small", "middle", "big"], ordered=True
+    )
+    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, useless=1.0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "each-set"), (DCD, "complete-rows")]
+)
+def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dcd.RowsLostWarning)
+        model = estimator(missing=missing, drop_useless=True).fit(mixed)
+    result = summarise(model, mixed)
+    columns = {column.name: column for column in result.data.columns}
+    assert (columns["label"].kind, columns["label"].levels) == ("nominal", ("high", "low"))
+    assert (columns["grade"].kind, columns["grade"].levels) == ("ordinal", ("small", "middle", "big"))
+    assert columns["flag"].kind == "nominal"
+    assert columns["label"].n_missing == 1
+    assert result.data.dropped == model.table_.dropped == {"useless": result.data.dropped["useless"]}
+    codes = dict(zip(result.sample.rows, result.sample.values["label"], strict=True))
+    labels = mixed["label"]
     assert all(codes[row] == (None if row == 3 else ("high", "low").index(labels[row])) for row in codes)
-    assert result.data.n_rows_used == 399
+    assert Result.from_dict(result.to_dict()) == result
+    measures = {m.measure for b in result.boundaries for m in b.members}
+    assert "correlation ratio" in measures
+    assert "dropped-columns" in {caution.kind for caution in result.cautions}
+    dcd.report.render(result)
+
+
+def test_knowledge_is_told_in_words(robust, table):
+    model = copy.copy(robust)
+    model.knowledge = SimpleNamespace(statements=lambda: ["first is a root"], to_dict=dict)
+    assert summarise(model, table).knowledge == ("first is a root",)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +225,11 @@ def test_columns_of_text_become_codes_with_labels(table, robust):
         ({"model": 3}, "parameter 'model': must be a DCD or RobustDCD, got int"),
         ({"model": RobustDCD()}, "parameter 'model': has not been fitted"),
         ({"X": np.zeros((400, 5))}, "parameter 'X': lacks 5 variables of the graph: 'first'"),
-        ({"X": np.zeros(400)}, "parameter 'X': is no table"),
+        ({"X": np.zeros(400)}, "the table: has 1 dimension(s), expected 2"),
+        (
+            {"X": pd.DataFrame(np.zeros((3, 5)), columns=["first", "second", "third", "fourth", "alone"])},
+            "has 3 rows",
+        ),
         ({"title": 3}, "parameter 'title': must be text"),
         ({"sample_weight": [1.0]}, "parameter 'sample_weight': must be 400 numbers"),
         ({"sample_weight": -np.ones(400)}, "parameter 'sample_weight'"),

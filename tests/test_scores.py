@@ -12,7 +12,7 @@ def test_columns_have_mean_zero_and_variance_one(seed):
     assert scores.columns.shape == (200, 3, default_n_columns(200))
     np.testing.assert_allclose(scores.columns.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(np.square(scores.columns).mean(axis=0), 1)
-    np.testing.assert_allclose(scores.gram, scores.flat.T @ scores.flat / 200)
+    np.testing.assert_allclose(scores.gram, scores.flat.T @ scores.flat / 200, atol=1e-12)
 
 
 def test_the_first_column_is_normal_scores_and_units_do_not_matter():

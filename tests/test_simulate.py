@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dcd
 from dcd import InputError, simulate
 from dcd.graph import is_acyclic, unshielded_colliders
 
@@ -153,3 +154,21 @@ def test_same_seed_same_data():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_mixed_tables_follow_the_graph():
+    seen = []
+    for seed in range(5):
+        dag = simulate.random_dag(6, graph="erdos-renyi", degree=2, random_state=seed)
+        table = simulate.sample_mixed(dag, 3000, random_state=seed)
+        assert list(table.columns) == [f"x{i}" for i in range(6)]
+        assert table.equals(simulate.sample_mixed(dag, 3000, random_state=seed))
+        test = dcd.IndependenceTest(table)
+        for i, j in np.argwhere(dag):
+            parents = [f"x{p}" for p in np.flatnonzero(dag[:, j]) if p != i]
+            seen.append(test(f"x{i}", f"x{j}", parents) < 0.01)
+    assert np.mean(seen) > 0.9
+    numbers = simulate.sample_mixed(dag, 100, share_nominal=0, random_state=0)
+    assert (numbers.dtypes == np.float64).all()
+    with pytest.raises(InputError, match="share_nominal"):
+        simulate.sample_mixed(dag, 100, share_nominal=2)

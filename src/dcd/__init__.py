@@ -9,16 +9,17 @@
 True
 """
 
-from dcd import baselines, datasets, graph, metrics, plot, report, results, simulate
+from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
-from dcd.data import SmallSampleWarning
+from dcd.data import RowsLostWarning, SmallSampleWarning, TableSummary
 from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
+from dcd.inspection import Audit, audit
 from dcd.orientation import ColliderEvidence
 from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CPDAG",
     "DCD",
+    "Audit",
     "ColliderEvidence",
     "ConvexWeights",
     "GrowShrink",
@@ -39,9 +41,12 @@ __all__ = [
     "PartialAssociation",
     "Result",
     "RobustDCD",
+    "RowsLostWarning",
     "SearchCutWarning",
     "SmallSampleWarning",
+    "TableSummary",
     "WeightedAssociation",
+    "audit",
     "baselines",
     "ci_test",
     "construct_cpdag",
@@ -50,6 +55,7 @@ __all__ = [
     "datasets",
     "decoupling_weights",
     "graph",
+    "interop",
     "load_result",
     "metrics",
     "plot",

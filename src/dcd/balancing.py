@@ -7,7 +7,8 @@ marginals are as they were. The probabilities of the samples solve
 
 .. math:: \min_p\ |B^\top p|^2 + \lambda |p|^2 \quad\text{over}\quad p \ge 0,\ \mathbf 1^\top p = 1 .
 
-It is convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda`
+(If samples have shares :math:`b` of their own, :math:`|p|^2` becomes :math:`\sum_k p_k^2 / n b_k`.) It is
+convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda`
 trades what is left of the dependence against the sample. The rule for it: no further than chance. Of k
 columns, k / n is what :math:`|B^\top p|^2` would be in a sample of independent variables; :math:`\lambda`
 falls until that is reached, or until the effective sample size would fall below a floor.
@@ -18,8 +19,8 @@ step of the active-set method is a solve of the size of B's columns, not of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -27,9 +28,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from dcd.arrays import BoolArray, FloatArray
-from dcd.data import read_table
+from dcd.columns import Kind
+from dcd.data import TableOptions, read_table
 from dcd.decoupling import one_blas_thread
-from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, make_scores
+from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, scores_of
 from dcd.validation import check_number
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
@@ -70,7 +72,7 @@ class ConvexWeights:
 
     Attributes
     ----------
-    min_ess : floor under the effective sample size, as a share of n.
+    min_ess : floor under the effective sample size, as a share of what it is before.
     dependence : stop when the dependence is down to this many times what chance leaves.
     """
 
@@ -84,18 +86,24 @@ class ConvexWeights:
 
     def learn(self, scores: Scores, variables: Sequence[int]) -> Balance:
         """Weights for a set of variables."""
-        n_samples = scores.n_samples
         if len(variables) < 2:
-            return Balance(np.ones(n_samples), float(n_samples), 0.0, 0.0, 0.0, "nothing_to_decouple")
-        return balance(balance_columns(scores, variables), self)
+            weights = scores.n_samples * scores.probabilities
+            return Balance(weights, scores.ess, 0.0, 0.0, 0.0, "nothing_to_decouple")
+        return balance(balance_columns(scores, variables), self, scores.probabilities)
 
 
 def convex_weights(
-    X: Any, *, min_ess: float = ConvexWeights.min_ess, dependence: float = ConvexWeights.dependence
+    X: Any,
+    *,
+    min_ess: float = ConvexWeights.min_ess,
+    dependence: float = ConvexWeights.dependence,
+    kinds: Mapping[str, Kind] | None = None,
+    sample_weight: Any = None,
 ) -> Balance:
     """Weights under which the columns of a table are independent, at the least cost in sample size.
 
-    Parameters are those of `ConvexWeights`; `X` is any table that the estimators take.
+    Parameters are those of `ConvexWeights`; `X` is any table that the estimators take, `kinds` the kinds of
+    its columns where the rule errs, and `sample_weight` what each row counts for to begin with.
 
     Examples
     --------
@@ -106,35 +114,40 @@ def convex_weights(
     """
     options = ConvexWeights(min_ess, dependence)
     options.check()
-    dataset = read_table(X).in_canonical_order()
+    reading = TableOptions(kinds=kinds)
+    reading.check()
+    given = read_table(X, options=reading, sample_weight=sample_weight)
     with one_blas_thread():
-        return options.learn(make_scores(dataset.values), range(len(dataset.names)))
+        learned = options.learn(scores_of(given.in_canonical_order()), range(len(given.names)))
+    return replace(learned, weights=given.in_all_rows(learned.weights))
 
 
 def balance_columns(scores: Scores, variables: Sequence[int]) -> FloatArray:
     """The matrix B, shape (n, k): products of features of two variables, then the features."""
-    degrees = [LINEAR, BULK_SQUARE] if len(variables) > _MANY_VARIABLES else [LINEAR, BULK_SQUARE, BULK_CUBE]
-    features = [scores.columns[:, variable, degrees] for variable in variables]
+    smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
+    features = [scores.columns[:, v][:, scores.block(v, smooth)[: 2 * len(smooth)]] for v in variables]
     products = [
         (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
         for left, right in combinations(features, 2)
     ]
     columns = np.hstack([*products, *features])
-    scale = np.sqrt(np.square(columns).mean(axis=0))
+    scale = np.sqrt(scores.probabilities @ np.square(columns))
     return columns[:, scale > 1e-8] / scale[scale > 1e-8]
 
 
-def balance(columns: FloatArray, options: ConvexWeights) -> Balance:
-    """Follow lambda down until the dependence is that of chance, or the sample would shrink too far."""
+def balance(columns: FloatArray, options: ConvexWeights, shares: FloatArray | None = None) -> Balance:
+    """Follow lambda down until the dependence is that of chance, or the sample would shrink too far.
+
+    `shares` are what the samples count for to begin with; all the same without them.
+    """
     n_samples, n_columns = columns.shape
-    chance = n_columns / n_samples
-    equal = np.full(n_samples, 1.0 / n_samples)
-    before = _dependence(columns, equal)
-    best, best_lambda, status = equal, float("inf"), "balanced"
+    start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
+    chance = n_columns * float(start @ start)
+    before = _dependence(columns, start)
+    best, best_lambda, status = start, float("inf"), "balanced"
     if before > options.dependence * chance:
-        path = _follow(columns, options, chance)
-        best, best_lambda, status = path
-    gap = optimality_gap(columns, best, best_lambda) if np.isfinite(best_lambda) else 0.0
+        best, best_lambda, status = _follow(columns, options, chance, start)
+    gap = optimality_gap(columns, best, best_lambda, start) if np.isfinite(best_lambda) else 0.0
     return Balance(
         weights=n_samples * best,
         ess=float(1.0 / (best @ best)),
@@ -145,16 +158,19 @@ def balance(columns: FloatArray, options: ConvexWeights) -> Balance:
     )
 
 
-def _follow(columns: FloatArray, options: ConvexWeights, chance: float) -> tuple[FloatArray, float, str]:
+def _follow(
+    columns: FloatArray, options: ConvexWeights, chance: float, start: FloatArray
+) -> tuple[FloatArray, float, str]:
     """Probabilities, lambda and status at the end of the path."""
     n_samples = len(columns)
     free = np.ones(n_samples, dtype=bool)
-    best, best_lambda = np.full(n_samples, 1.0 / n_samples), float("inf")
+    floor = options.min_ess / float(start @ start)
+    best, best_lambda = start, float("inf")
     ridge = float(n_samples)
     too_small = None
     for _ in range(_MAX_LAMBDAS):
-        probabilities, free = solve(columns, ridge, free)
-        if 1.0 / (probabilities @ probabilities) < options.min_ess * n_samples:
+        probabilities, free = solve(columns, ridge, free, start)
+        if 1.0 / (probabilities @ probabilities) < floor:
             too_small = ridge
             break
         best, best_lambda = probabilities, ridge
@@ -169,8 +185,8 @@ def _follow(columns: FloatArray, options: ConvexWeights, chance: float) -> tuple
     low, high = too_small, best_lambda
     for _ in range(_BISECTIONS):
         middle = float(np.sqrt(low * high))
-        probabilities, free = solve(columns, middle, free)
-        if 1.0 / (probabilities @ probabilities) < options.min_ess * n_samples:
+        probabilities, free = solve(columns, middle, free, start)
+        if 1.0 / (probabilities @ probabilities) < floor:
             low = middle
         else:
             best, best_lambda, high = probabilities, middle, middle
@@ -178,21 +194,27 @@ def _follow(columns: FloatArray, options: ConvexWeights, chance: float) -> tuple
     return best, best_lambda, "balanced" if reached else "ess_floor"
 
 
-def solve(columns: FloatArray, ridge: float, free: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """The minimum of |B'p|² + ridge |p|² over the simplex, and which samples have weight.
+def solve(
+    columns: FloatArray, ridge: float, free: BoolArray, shares: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and which samples have weight.
 
     Active-set steps: solve for the samples that are free, fix those that came out negative at zero, free
-    those of the fixed that would lower the objective. `free` is where to start.
+    those of the fixed that would lower the objective. `free` is where to start. With q = p / s and
+    s = sqrt(n b), the penalty is |q|²: the problem without shares, its rows scaled by s.
     """
     n_samples, n_columns = columns.shape
-    probabilities = np.full(n_samples, 1.0 / n_samples)
+    scale = np.sqrt(n_samples * shares)
+    scaled = scale[:, None] * columns
+    probabilities = shares
     for _ in range(_MAX_PIVOTS):
-        inside = columns[free]
+        inside = scaled[free]
         factor = cho_factor(inside.T @ inside + ridge * np.eye(n_columns), check_finite=False)
-        unscaled = 1.0 - inside @ cho_solve(factor, inside.sum(axis=0), check_finite=False)
+        unscaled = scale[free] - inside @ cho_solve(factor, inside.T @ scale[free], check_finite=False)
+        unscaled *= scale[free]
         probabilities = np.zeros(n_samples)
         probabilities[free] = unscaled / unscaled.sum()
-        gradient = columns @ (columns.T @ probabilities) + ridge * probabilities
+        gradient = _gradient(columns, probabilities, ridge, shares)
         level = gradient[free].mean()  # the same for all free samples
         wanted = np.where(free, probabilities > 0, gradient < level - 1e-12)
         if (wanted == free).all():
@@ -202,11 +224,17 @@ def solve(columns: FloatArray, ridge: float, free: BoolArray) -> tuple[FloatArra
     return probabilities / probabilities.sum(), free
 
 
-def optimality_gap(columns: FloatArray, probabilities: FloatArray, ridge: float) -> float:
+def optimality_gap(columns: FloatArray, probabilities: FloatArray, ridge: float, shares: FloatArray) -> float:
     """A bound on how far the objective is above its minimum, as a share of it (Frank and Wolfe's gap)."""
-    gradient = columns @ (columns.T @ probabilities) + ridge * probabilities
-    value = _dependence(columns, probabilities) + ridge * float(probabilities @ probabilities)
+    gradient = _gradient(columns, probabilities, ridge, shares)
+    penalty = np.square(probabilities) @ (1.0 / (len(columns) * shares))
+    value = _dependence(columns, probabilities) + ridge * float(penalty)
     return float(2.0 * (gradient @ probabilities - gradient.min()) / value)
+
+
+def _gradient(columns: FloatArray, probabilities: FloatArray, ridge: float, shares: FloatArray) -> FloatArray:
+    """Half the gradient of the objective."""
+    return columns @ (columns.T @ probabilities) + ridge * probabilities / (len(columns) * shares)
 
 
 def _dependence(columns: FloatArray, probabilities: FloatArray) -> float:

@@ -15,10 +15,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dcd.arrays import FloatArray
-from dcd.data import Dataset
-from dcd.decoupling import DecouplingResult, Status, WeightOptions, learn_weights, one_blas_thread
-from dcd.dependence import correlation_pvalues, weighted_correlation
-from dcd.kernels import kernel_features
+from dcd.data import Dataset, TableOptions
+from dcd.decoupling import (
+    DecouplingResult,
+    Status,
+    WeightOptions,
+    features_of,
+    learn_weights,
+    one_blas_thread,
+)
+from dcd.dependence import weighted_association
+from dcd.kernels import indicators
 from dcd.progress import watched
 from dcd.validation import make_generator
 
@@ -68,7 +75,7 @@ class BoundaryIdentifier:
         self._dataset, self._alpha, self._options = dataset, alpha, options
         self._position = {name: index for index, name in enumerate(dataset.names)}
         with one_blas_thread():
-            self._features = [kernel_features(column) for column in dataset.values.T]
+            self._features = None if dataset.has_gaps else features_of(dataset)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -100,7 +107,7 @@ class BoundaryIdentifier:
         results = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(decouple_set)(
                 members,
-                [self._features[index] for index in members],
+                None if self._features is None else [self._features[index] for index in members],
                 self._dataset,
                 self._options,
                 self._seed,
@@ -122,12 +129,15 @@ class BoundaryIdentifier:
 
 def decouple_set(
     members: Sequence[int],
-    features: Sequence[FloatArray],
+    features: Sequence[FloatArray] | None,
     dataset: Dataset,
     options: WeightOptions,
     seed: int,
 ) -> DecoupledSet:
-    """Learn weights for one set and test every variable against its members; `features` are theirs alone."""
+    """Learn weights for one set and test every variable against its members.
+
+    `features` are those of the members; None has them made, from the rows that are complete in the set.
+    """
     targets = range(len(dataset.names))
     learned, correlations, pvalues = learn_and_test(members, features, targets, dataset, options, seed)
     return DecoupledSet(
@@ -146,7 +156,7 @@ def decouple_set(
 
 def learn_and_test(
     members: Sequence[int],
-    features: Sequence[FloatArray],
+    features: Sequence[FloatArray] | None,
     targets: Sequence[int],
     dataset: Dataset,
     options: WeightOptions,
@@ -154,22 +164,55 @@ def learn_and_test(
 ) -> tuple[DecouplingResult, FloatArray, FloatArray]:
     """Weights of one set, and its correlations with the targets and their p-values.
 
-    A random start depends on the seed and the set only, not on what was decoupled before.
+    A random start depends on the seed and the set only, not on what was decoupled before. With missing
+    values the weights are of the rows that are complete in the set, and a target is tested on those of them
+    that have it.
     """
+    used = dataset.take(dataset.present_in(members))
     with one_blas_thread():
-        learned = learn_weights(features, options, np.random.default_rng([seed, *members]))
-        values = dataset.values
-        correlations = weighted_correlation(values[:, members], values[:, targets], learned.weights)
-    return learned, correlations, correlation_pvalues(correlations, learned.ess)
+        features = features_of(used.select(members)) if features is None else features
+        rng = np.random.default_rng([seed, *members])
+        learned = learn_weights(features, options, rng, used.probabilities)
+        left = [_block(used, member) for member in members]
+        if not used.has_gaps:
+            right = [_block(used, target) for target in targets]
+            return learned, *weighted_association(left, right, learned.weights)
+        found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
+    return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
+
+
+def _tested_on_present(
+    dataset: Dataset, left: Sequence[FloatArray], target: int, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    present = dataset.present_in([target])
+    right = _block(dataset.take(present), target)
+    return weighted_association([block[present] for block in left], [right], weights[present])
+
+
+def _block(dataset: Dataset, column: int) -> FloatArray:
+    """What a variable is tested by: its values, or a column for each category but one."""
+    values = dataset.values[:, column]
+    if dataset.kinds[column] != "nominal":
+        return values[:, None]
+    found = indicators(values)
+    return found[:, 1:] if found.shape[1] > 1 else found
 
 
 def record_features(estimator: Any, dataset: Dataset) -> None:
     """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
-    estimator.n_features_in_ = len(dataset.names)
+    columns = dataset.summary.columns
+    estimator.n_features_in_ = len(columns)
     if dataset.named:
-        estimator.feature_names_in_ = np.array(dataset.names, dtype=object)
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # of an earlier fit
+
+
+def table_options(estimator: Any) -> TableOptions:
+    """How an estimator reads tables, checked."""
+    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless)
+    options.check()
+    return options
 
 
 def weight_options(estimator: Any) -> WeightOptions:

@@ -1,24 +1,125 @@
-"""Any table to a `Dataset`: named columns of finite numbers, checked before any work is done."""
+"""Any table to a `Dataset`: named columns of numbers with their kinds, checked before any work is done."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
-import narwhals.stable.v1 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.arrays import FloatArray
-from dcd.validation import InputError, suggest
+from dcd.arrays import BoolArray, FloatArray
+from dcd.columns import (
+    KINDS,
+    Column,
+    Kind,
+    array_column,
+    as_kind,
+    columns_of,
+    infer_kind,
+    is_frame,
+    to_array,
+)
+from dcd.preflight import (
+    MIN_ROWS,
+    check_combinations,
+    check_copies,
+    check_present,
+    check_shape,
+    check_usable,
+    check_varying,
+    useless_columns,
+)
+from dcd.validation import InputError, check_choice, suggest
 
-MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
+Missing = Literal["refuse", "complete-rows", "each-set"]
+MISSING: tuple[Missing, ...] = get_args(Missing)
+
 FEW_ROWS = 100
-_SHOWN = 5  # columns listed in one message
-_LARGEST = 1e290
+_SHOWN = 5  # columns listed in one warning
+
+
+class SmallSampleWarning(UserWarning):
+    """The table has so few rows that an absent edge says little."""
+
+
+class RowsLostWarning(UserWarning):
+    """Rows with missing values were left out."""
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a table.
+
+    Attributes
+    ----------
+    kinds : for some columns "continuous", "ordinal" or "nominal", where the rule of `dcd.columns` errs.
+    missing : "refuse" missing values, use "complete-rows" only, or let "each-set" of variables use the rows
+        that are complete in it.
+    drop_useless : leave out columns that are constant or copies of others, instead of refusing them.
+    """
+
+    kinds: Mapping[str, Kind] | None = None
+    missing: Missing = "refuse"
+    drop_useless: bool = False
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_choice("missing", self.missing, MISSING)
+        if not isinstance(self.drop_useless, (bool, np.bool_)):
+            raise InputError(
+                "parameter 'drop_useless'", f"must be True or False, got {self.drop_useless!r}", "Try True."
+            )
+        if self.kinds is not None and not isinstance(self.kinds, Mapping):
+            raise InputError(
+                "parameter 'kinds'",
+                f"must map columns to kinds, got {type(self.kinds).__name__}",
+                "Try kinds={'column': 'nominal'}.",
+            )
+        for column, kind in (self.kinds or {}).items():
+            check_choice(f"kinds[{column!r}]", kind, KINDS)
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """What was made of a table.
+
+    Attributes
+    ----------
+    n_rows, n_rows_used : rows of the table, and rows of which at least a part was used.
+    columns : the columns of the table, without a separate target.
+    names : the columns used.
+    kinds, kind_reasons : "continuous", "ordinal" or "nominal" for each of them, and why.
+    levels : the categories of columns that were no numbers.
+    n_missing : missing cells of each column, in the whole table.
+    dropped : columns left out, and why.
+    missing : what was done about missing values.
+    weighted : whether rows count by weights of their own.
+    """
+
+    n_rows: int
+    n_rows_used: int
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    kinds: dict[str, Kind]
+    kind_reasons: dict[str, str]
+    levels: dict[str, tuple[str, ...]]
+    n_missing: dict[str, int]
+    dropped: dict[str, str]
+    missing: Missing
+    weighted: bool
+
+    def __str__(self) -> str:
+        counts = {kind: sum(k == kind for k in self.kinds.values()) for kind in KINDS}
+        kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        lines = [f"{self.n_rows} rows, {len(self.names)} columns ({kinds})."]
+        if self.n_rows_used < self.n_rows:
+            lines.append(f"{self.n_rows - self.n_rows_used} rows were left out.")
+        lines += [f"Column {name!r} was left out: {why}." for name, why in self.dropped.items()]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -27,14 +128,34 @@ class Dataset:
 
     Attributes
     ----------
-    values : (n, d) float64, finite, no column constant and no two columns the same.
+    values : (n, d) float64; no column constant and no two columns the same. NaN only where missing values are
+        left to each set.
     names : d different names.
     named : whether the table named its columns by text; "x0", "x1", ... stand in where it named none.
+    kinds : kind of each variable; the values of a nominal one are codes.
+    weights : (n,) what each row counts for, with mean 1; None if all count the same.
+    rows : (n,) positions of the rows in the table as given.
+    summary : what was made of the table.
     """
 
     values: FloatArray
     names: tuple[str, ...]
     named: bool
+    kinds: tuple[Kind, ...]
+    weights: FloatArray | None
+    rows: npt.NDArray[np.intp] = field(repr=False)
+    summary: TableSummary = field(repr=False)
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """(n,) the share of each row."""
+        n_samples = len(self.values)
+        return np.full(n_samples, 1.0 / n_samples) if self.weights is None else self.weights / n_samples
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether any value is missing."""
+        return bool(np.isnan(self.values).any())
 
     def in_canonical_order(self) -> Dataset:
         """The same columns in an order that depends on their contents alone.
@@ -43,12 +164,43 @@ class Dataset:
         the last bit whatever the order of the columns in the table.
         """
         order = sorted(range(len(self.names)), key=lambda column: self.values[:, column].tobytes())
-        values = np.ascontiguousarray(self.values[:, order])
-        return Dataset(values, tuple(self.names[column] for column in order), self.named)
+        return self.select(order)
+
+    def select(self, columns: Sequence[int]) -> Dataset:
+        """Some columns, in the given order."""
+        return replace(
+            self,
+            values=np.ascontiguousarray(self.values[:, columns]),
+            names=tuple(self.names[column] for column in columns),
+            kinds=tuple(self.kinds[column] for column in columns),
+        )
+
+    def complete_in(self, columns: Sequence[int]) -> Dataset:
+        """Some columns, and the rows in which none of them is missing."""
+        return self.select(columns).take(self.present_in(columns))
+
+    def present_in(self, columns: Sequence[int]) -> BoolArray:
+        """(n,) which rows have a value in all of some columns."""
+        return np.logical_and.reduce(np.isfinite(self.values[:, columns]), axis=1, dtype=bool)
+
+    def take(self, kept: BoolArray) -> Dataset:
+        """Some rows."""
+        if kept.all():
+            return self
+        weights = None if self.weights is None else self.weights[kept]
+        if weights is not None:
+            weights = weights / weights.mean()
+        return replace(self, values=self.values[kept], weights=weights, rows=self.rows[kept])
+
+    def in_all_rows(self, weights: FloatArray) -> FloatArray:
+        """Weights of the rows used as weights of all rows of the table: 0 for rows left out; same mean."""
+        whole = np.zeros(self.summary.n_rows)
+        whole[self.rows] = weights * (len(whole) / len(weights))
+        return whole
 
     def without_last(self) -> Dataset:
         """The table without its last column."""
-        return Dataset(self.values[:, :-1], self.names[:-1], self.named)
+        return self.select(range(len(self.names) - 1))
 
     def position(self, column: object) -> int:
         """Position of a column given by name, or by number if no column is named by that number."""
@@ -60,9 +212,22 @@ class Dataset:
         raise InputError(f"column {column!r}", "is not in the table", suggest(column, self.names))
 
 
-def read_table(table: Any, target: Any = None) -> Dataset:
-    """`read_columns`, with a `SmallSampleWarning` to the caller's caller if there are few rows."""
-    dataset = read_columns(table, target)
+def read_table(
+    table: Any, target: Any = None, *, options: TableOptions | None = None, sample_weight: Any = None
+) -> Dataset:
+    """`read_columns`, with warnings to the caller's caller if there are few rows or rows are lost."""
+    dataset = read_columns(table, target, options=options, sample_weight=sample_weight)
+    summary = dataset.summary
+    lost = summary.n_rows - summary.n_rows_used
+    if lost and summary.missing == "complete-rows":
+        worst = sorted(((count, name) for name, count in summary.n_missing.items() if count), reverse=True)
+        columns = ", ".join(f"{name!r} {count}" for count, name in worst[:_SHOWN])
+        warnings.warn(
+            f"{lost} of {summary.n_rows} rows have missing values and were left out ({columns}"
+            f"{', ...' if len(worst) > _SHOWN else ''}).",
+            RowsLostWarning,
+            stacklevel=3,
+        )
     if len(dataset.values) < FEW_ROWS:
         warnings.warn(
             f"Only {len(dataset.values)} rows: after weighting, little more than the strongest relations can "
@@ -73,248 +238,141 @@ def read_table(table: Any, target: Any = None) -> Dataset:
     return dataset
 
 
-class SmallSampleWarning(UserWarning):
-    """The table has so few rows that an absent edge says little."""
-
-
-def read_columns(table: Any, target: Any = None, *, combinations: bool = False) -> Dataset:
+def read_columns(
+    table: Any,
+    target: Any = None,
+    *,
+    options: TableOptions | None = None,
+    sample_weight: Any = None,
+    combinations: bool = False,
+) -> Dataset:
     """Read and check a NumPy array or a pandas, polars, pyarrow (or any narwhals) table.
 
-    Names become text. A separate `target` (one value for each row) becomes the last column, named "y" or by
-    the name it brings along. Columns that are linear combinations of others are refused unless
-    `combinations` allows them.
+    A separate `target` (one value for each row) becomes the last column, named "y" or by the name it brings
+    along. `sample_weight` says what each row counts for. Columns that are linear combinations of others are
+    refused unless `combinations` allows them.
 
     Raises
     ------
     InputError
         naming the columns, what is wrong with them and what to do.
     """
-    values, names, named = _as_floats(table)
-    _check_shape(values, min_features=2 if target is None else 1)
+    options = options or TableOptions()
+    columns, named = columns_of(table)
+    n_rows = len(columns[0].values) if columns else len(table)
+    check_shape(n_rows, len(columns), min_features=2 if target is None else 1)
+    given = tuple(column.name for column in columns)
     if target is not None:
-        values, names = _append_target(values, names, target)
-    _check_finite(values, names)
-    _check_varying(values, names)
-    correlation = _correlation(values)
-    _check_copies(correlation, names)
-    if not combinations and len(values) > len(names):
-        _check_combinations(correlation, names)
-    return Dataset(values, names, named)
+        columns = [*columns, _target_column(columns, target)]
+    columns, reasons = with_kinds(columns, options.kinds)
+    weights = _row_weights(sample_weight, n_rows)
+    dropped = useless_columns(columns) if options.drop_useless else {}
+    n_missing = {column.name: column.n_missing for column in columns}
+    columns = [column for column in columns if column.name not in dropped]
+    check_shape(n_rows, len(columns))
+    check_usable(columns)
+    check_present(columns, may_be_missing=options.missing != "refuse")
+    kept = _kept_rows(columns, weights, options.missing)
+    columns = [replace(column, values=column.values[kept]) for column in columns]
+    check_varying(columns)
+    check_copies(columns)
+    if not combinations:
+        check_combinations(columns)
+    names = tuple(column.name for column in columns)
+    summary = TableSummary(
+        n_rows=n_rows,
+        n_rows_used=int(kept.sum()),
+        columns=given,
+        names=names,
+        kinds={name: reasons[name][0] for name in names},
+        kind_reasons={name: reasons[name][1] for name in names},
+        levels={column.name: column.levels for column in columns if column.levels},
+        n_missing=n_missing,
+        dropped=dropped,
+        missing=options.missing,
+        weighted=weights is not None,
+    )
+    return Dataset(
+        values=np.column_stack([column.values for column in columns]),
+        names=names,
+        named=named,
+        kinds=tuple(summary.kinds.values()),
+        weights=None if weights is None else weights[kept] / weights[kept].mean(),
+        rows=np.flatnonzero(kept),
+        summary=summary,
+    )
 
 
-# --- reading ---------------------------------------------------------------------------------------------
+def with_kinds(
+    columns: Sequence[Column], kinds: Mapping[str, Kind] | None
+) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
+    """Columns with what is nominal coded, and the kind of each with its reason."""
+    wanted = dict(kinds or {})
+    names = [column.name for column in columns]
+    for name in wanted:
+        if name not in names:
+            raise InputError(
+                f"parameter 'kinds', column {name!r}", "is not in the table", suggest(name, names)
+            )
+    reasons: dict[str, tuple[Kind, str]] = {}
+    coded = []
+    for column in columns:
+        kind, why = (wanted[column.name], "as told") if column.name in wanted else infer_kind(column)
+        coded.append(as_kind(column, kind))
+        reasons[column.name] = (kind, why)
+    return coded, reasons
 
 
-def _as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
-    """Values as (n, d) float64 with NaN for missing, names, and whether the table named its columns."""
-    if isinstance(table, pd.DataFrame):
-        # narwhals refuses duplicate and non-string names with messages of its own; ours come first.
-        _check_names([str(name) for name in table.columns])
-        named = all(isinstance(name, str) for name in table.columns)
-        table = table.set_axis([str(name) for name in table.columns], axis="columns")
-    elif not _is_frame(table):
-        return _array_as_floats(table)
-    else:
-        named = True
-    frame = nw.from_native(table, eager_only=True)
-    _check_names(frame.columns)
-    columns = [_column_as_floats(frame[name]) for name in frame.columns]
-    return _stack(columns, frame.columns, len(frame)), tuple(frame.columns), named
-
-
-def _is_frame(table: Any) -> bool:
-    return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
-
-
-def _array_as_floats(table: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
-    if hasattr(table, "toarray") and hasattr(table, "nnz"):
-        raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
-    if hasattr(table, "collect"):
-        raise InputError("the table", "is lazy", "Pass table.collect().")
-    array = _to_array(table, "the table")
-    if array.ndim == 0:
-        raise InputError(
-            "the table",
-            f"is no table, got {type(table).__name__}",
-            "Read a file first, with pandas.read_csv, say.",
-        )
-    if array.ndim != 2:
-        raise InputError(
-            "the table",
-            f"has {array.ndim} dimension(s), expected 2",
-            "Reshape your data to (samples, variables).",
-        )
-    names = tuple(f"x{index}" for index in range(array.shape[1]))
-    if np.iscomplexobj(array):
-        raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
-    if array.dtype.kind in "mM":
-        raise InputError("the table", f"holds dates or times ({array.dtype})", "Turn them into numbers.")
-    if array.dtype.kind not in "biuf":
-        array = _stack([_objects_as_floats(column) for column in array.T], names, len(array))
-    return np.ascontiguousarray(array, dtype=np.float64), names, False
-
-
-def _to_array(table: Any, what: str) -> npt.NDArray[Any]:
-    """A NumPy array; masked entries become NaN."""
-    try:
-        if isinstance(table, np.ma.MaskedArray):
-            return np.ma.filled(table.astype(np.float64), np.nan)
-        return np.asarray(table)
-    except ValueError as error:
-        raise InputError(what, f"is no array of numbers ({error})", "Give rows of equal length.") from error
-
-
-def _append_target(
-    values: FloatArray, names: tuple[str, ...], target: Any
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """The table with a separate target as its last column."""
-    if isinstance(target, pd.DataFrame) or _is_frame(target):
-        column, (name, *_), _ = _as_floats(target)
+def _target_column(columns: Sequence[Column], target: Any) -> Column:
+    """A separate target as a column."""
+    if isinstance(target, pd.DataFrame) or is_frame(target):
+        given, _ = columns_of(target)
+        column, shape = given[0], (len(given[0].values), len(given))
     else:
         brought = getattr(target, "name", None)
         name = str(brought) if isinstance(brought, (str, int)) else "y"
-        column = _to_array(target, "the target")
-    while name in names:
+        cells = to_array(target, "the target")
+        shape = cells.shape
+        column = array_column(name, cells.reshape(len(cells), -1)[:, 0] if cells.ndim else cells.reshape(1))
+    name = column.name
+    while name in {other.name for other in columns}:
         name += "_"
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0]
-    if column.ndim != 1 or len(column) != len(values):
+    one_column = len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
+    if not one_column or shape[0] != len(columns[0].values):
         raise InputError(
             f"the target {name!r}",
-            f"has shape {column.shape} beside a table of {len(values)} rows",
+            f"has shape {shape} beside a table of {len(columns[0].values)} rows",
             "Give one value for each row.",
         )
-    floats = column.astype(np.float64) if column.dtype.kind in "biuf" else _objects_as_floats(column)
-    return np.column_stack([values, _stack([floats], [name], len(values))]), (*names, name)
+    return replace(column, name=name)
 
 
-def _column_as_floats(column: nw.Series[Any]) -> FloatArray | str:
-    """A column as numbers, or what it holds instead."""
-    if column.dtype == nw.Object:
-        return _objects_as_floats(column.to_numpy())
-    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-        return str(column.dtype)
-    floats = column.cast(nw.Float64)
-    # A null of a nullable column becomes NaN, so that one later check speaks for all missing values.
-    return np.asarray(floats.fill_null(np.nan).to_numpy(), dtype=np.float64)
+def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Weights with mean 1 over all rows; None stays None."""
+    if sample_weight is None:
+        return None
+    subject = "parameter 'sample_weight'"
+    column = array_column("sample_weight", to_array(sample_weight, subject).reshape(-1))
+    weights = column.values
+    if len(weights) != n_rows:
+        raise InputError(subject, f"has {len(weights)} values for {n_rows} rows", "Give one for each row.")
+    if column.trouble or column.levels or not np.isfinite(weights).all() or (weights < 0).any():
+        raise InputError(subject, "has values that are no weights", "Give numbers that are 0 or more.")
+    if not weights.any():
+        raise InputError(subject, "every weight is zero", "Give some rows a weight above 0.")
+    return weights / weights.mean()
 
 
-def _objects_as_floats(column: npt.NDArray[Any]) -> FloatArray | str:
-    """Numbers stored as Python objects, or what there is instead; None and pandas' NA count as missing."""
-    cells = [np.nan if cell is None or cell is pd.NA else cell for cell in column.tolist()]
-    strange = [cell for cell in cells if not isinstance(cell, (int, float, np.number, np.bool_))]
-    if strange:
-        return f"values such as {strange[0]!r:.40}"
-    try:
-        return np.array(cells, dtype=np.float64)
-    except OverflowError:
-        return "numbers too large for a float"
-
-
-def _stack(columns: Sequence[FloatArray | str], names: Sequence[str], n_samples: int) -> FloatArray:
-    """Columns side by side; an `InputError` that names all those that are no numbers."""
-    wrong = {name: found for name, found in zip(names, columns, strict=True) if isinstance(found, str)}
-    if wrong:
-        raise InputError(
-            _columns(list(wrong)),
-            f"not numeric ({next(iter(wrong.values()))})",
-            "Encode as numbers or drop.",
-        )
-    return np.column_stack(columns) if columns else np.empty((n_samples, 0))
-
-
-# --- the preflight audit ---------------------------------------------------------------------------------
-
-
-def _check_names(names: Sequence[str]) -> None:
-    repeated = sorted({name for name in names if list(names).count(name) > 1})
-    if repeated:
-        raise InputError(_columns(repeated), "the name occurs more than once", "Rename or drop all but one.")
-
-
-def _check_shape(values: FloatArray, min_features: int) -> None:
-    n_samples, n_features = values.shape
-    if n_features < min_features:
+def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, missing: Missing) -> BoolArray:
+    """The rows to use: those with a weight, and complete where that is asked for."""
+    gaps = np.column_stack([np.isnan(column.values) for column in columns])
+    kept: BoolArray = np.logical_not(gaps.any(axis=1) if missing == "complete-rows" else gaps.all(axis=1))
+    if weights is not None:
+        kept &= weights > 0
+    if kept.sum() < MIN_ROWS:
         raise InputError(
             "the table",
-            f"has {n_features} feature(s) (shape={values.shape}) "
-            f"while a minimum of {min_features} is required",
-            "Two variables is the least that can be related.",
+            f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}",
+            "Drop the columns with most missing values, or use missing='each-set'.",
         )
-    if n_samples < MIN_ROWS:
-        raise InputError(
-            "the table",
-            f"has {n_samples} sample(s) (shape={values.shape}) while a minimum of {MIN_ROWS} is required",
-            "Collect more data; a few hundred rows is where results become useful.",
-        )
-
-
-def _check_finite(values: FloatArray, names: Sequence[str]) -> None:
-    missing, infinite = np.isnan(values).sum(axis=0), np.isinf(values).sum(axis=0)
-    if missing.any():
-        raise InputError(
-            _columns([name for name, count in zip(names, missing, strict=True) if count]),
-            f"missing values (NaN), {_counts(missing)}",
-            "Drop these rows or fill them in first.",
-        )
-    if infinite.any():
-        raise InputError(
-            _columns([name for name, count in zip(names, infinite, strict=True) if count]),
-            f"infinite values (inf), {_counts(infinite)}",
-            "Drop these rows, or transform the column so that it stays finite.",
-        )
-    huge = [
-        name for name, largest in zip(names, np.abs(values).max(axis=0), strict=True) if largest > _LARGEST
-    ]
-    if huge:
-        raise InputError(_columns(huge), f"values beyond {_LARGEST:g}", "Rescale: sums would overflow.")
-
-
-def _check_varying(values: FloatArray, names: Sequence[str]) -> None:
-    constant = [name for name, column in zip(names, values.T, strict=True) if column.min() == column.max()]
-    if constant:
-        raise InputError(
-            _columns(constant), "has the same value in every row", "Drop it: it has nothing to tell."
-        )
-
-
-def _correlation(values: FloatArray) -> FloatArray:
-    centred = values - values.mean(axis=0)
-    scaled = centred / np.abs(centred).max(axis=0)
-    scaled /= np.sqrt(np.square(scaled).sum(axis=0))
-    return scaled.T @ scaled
-
-
-def _check_copies(correlation: FloatArray, names: Sequence[str]) -> None:
-    """Refuse copies of other columns, to a part in a million: they carry no noise."""
-    copies = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
-    if len(copies):
-        more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
-        raise InputError(
-            _columns([names[index] for index in copies[0]]),
-            f"one is a copy of the other, up to shift and scale and a part in a million{more}",
-            "Drop one of the two.",
-        )
-
-
-def _check_combinations(correlation: FloatArray, names: Sequence[str]) -> None:
-    """Refuse linear combinations of other columns, to a part in a million."""
-    smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
-    if smallest < 1e-12:
-        involved = np.flatnonzero(np.abs(combination) > 1e-5).tolist()
-        raise InputError(
-            _columns([names[index] for index in involved]),
-            "each is a linear combination of the others, to a part in a million",
-            "Drop one of them.",
-        )
-
-
-def _columns(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"column{'s' if len(names) > 1 else ''} {shown}{more}"
-
-
-def _counts(counts: npt.NDArray[np.intp]) -> str:
-    present = [str(count) for count in counts[counts > 0]]
-    return ", ".join(present[:_SHOWN]) + (", ..." if len(present) > _SHOWN else "")
+    return kept

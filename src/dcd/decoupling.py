@@ -20,7 +20,7 @@ The pair sum never becomes a pair loop. Two forms of the same loss, chosen by co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -31,7 +31,8 @@ from scipy.linalg.blas import dsymv
 from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
-from dcd.data import read_table
+from dcd.columns import Kind
+from dcd.data import Dataset, TableOptions, read_table
 from dcd.kernels import kernel_features
 from dcd.validation import check_number, make_generator
 
@@ -220,7 +221,8 @@ class WeightOptions:
     ----------
     learning_rate : Adam's step size on theta.
     max_steps : most Adam steps.
-    min_ess : floor under the effective sample size, as a share of n. The last weights above it are kept.
+    min_ess : floor under the effective sample size, as a share of what it is before. The last weights above
+        it are kept.
     tolerance : stop as converged when ten steps together lower the loss by less than this share of its
         first value. 0 never stops for it.
     init_scale : standard deviation of a random start of theta. 0 starts at equal weights. A start below the
@@ -250,11 +252,14 @@ def decoupling_weights(
     min_ess: float = WeightOptions.min_ess,
     tolerance: float = WeightOptions.tolerance,
     init_scale: float = WeightOptions.init_scale,
+    kinds: Mapping[str, Kind] | None = None,
+    sample_weight: Any = None,
     random_state: int | np.random.Generator | None = None,
 ) -> DecouplingResult:
     """Sample weights under which the columns of a table are as good as independent of each other.
 
-    Parameters are those of `WeightOptions`; `X` is any table that the estimators take.
+    Parameters are those of `WeightOptions`; `X` is any table that the estimators take, `kinds` the kinds of
+    its columns where the rule errs, and `sample_weight` what each row counts for to begin with.
 
     Examples
     --------
@@ -266,11 +271,21 @@ def decoupling_weights(
     rng = make_generator(random_state)
     options = WeightOptions(learning_rate, max_steps, min_ess, tolerance, init_scale)
     options.check()
-    given = read_table(X)
+    reading = TableOptions(kinds=kinds)
+    reading.check()
+    given = read_table(X, options=reading, sample_weight=sample_weight)
     dataset = given.in_canonical_order()
     with one_blas_thread():
-        result = learn_weights([kernel_features(column) for column in dataset.values.T], options, rng)
+        result = learn_weights(features_of(dataset), options, rng, dataset.probabilities)
+    result = replace(result, weights=given.in_all_rows(result.weights))
     return result.reordered([dataset.names.index(name) for name in given.names])
+
+
+def features_of(dataset: Dataset) -> list[FloatArray]:
+    """Kernel features of every column of a table without gaps."""
+    return [
+        kernel_features(column, kind) for column, kind in zip(dataset.values.T, dataset.kinds, strict=True)
+    ]
 
 
 @contextmanager
@@ -290,23 +305,32 @@ def _blas() -> ThreadpoolController:
 
 
 def learn_weights(
-    features: Sequence[FloatArray], options: WeightOptions, rng: np.random.Generator | None = None
+    features: Sequence[FloatArray],
+    options: WeightOptions,
+    rng: np.random.Generator | None = None,
+    shares: FloatArray | None = None,
 ) -> DecouplingResult:
-    """Weights that decouple the variables behind `features`, one (n, r) array for each."""
+    """Weights that decouple the variables behind `features`, one (n, r) array for each.
+
+    `shares` are what the samples count for to begin with; all the same without them.
+    """
     n_samples = features[0].shape[0]
-    equal = np.full(n_samples, 1.0 / n_samples)
-    before = pairwise_hsic(features, equal)
+    start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
+    ess = effective_sample_size(start)
+    before = pairwise_hsic(features, start)
     if len(features) == 1:
         no_path = np.zeros(1)
         return DecouplingResult(
-            np.ones(n_samples), float(n_samples), no_path, "nothing_to_decouple", 0.0, 0.0, before, before
+            n_samples * start, ess, no_path, "nothing_to_decouple", 0.0, 0.0, before, before
         )
-    theta: FloatArray = np.zeros(n_samples)
+    theta: FloatArray = np.zeros(n_samples) if shares is None else np.log(start * n_samples)
+    noise: FloatArray = np.zeros_like(start)
     if options.init_scale and rng is not None:
-        theta += options.init_scale * rng.standard_normal(n_samples)
-    while effective_sample_size(softmax(theta)) < options.min_ess * n_samples:
-        theta /= 2.0
-    probabilities, loss_path, status = minimise(choose_objective(features), theta, options)
+        noise = options.init_scale * rng.standard_normal(start.shape)
+    while effective_sample_size(softmax(theta + noise)) < options.min_ess * ess:
+        noise = noise / 2.0
+    objective = choose_objective(features)
+    probabilities, loss_path, status = minimise(objective, theta + noise, options, options.min_ess * ess)
     weights = n_samples * probabilities
     after = pairwise_hsic(features, probabilities)
     return DecouplingResult(
@@ -314,7 +338,7 @@ def learn_weights(
         ess=effective_sample_size(weights),
         loss_path=np.array(loss_path),
         status=status,
-        dependence_before=_off_diagonal(before) / chance_loss(features, equal),
+        dependence_before=_off_diagonal(before) / chance_loss(features, start),
         dependence=_off_diagonal(after) / chance_loss(features, probabilities),
         hsic_before=before,
         hsic_after=after,
@@ -322,10 +346,12 @@ def learn_weights(
 
 
 def minimise(
-    objective: Objective, theta: FloatArray, options: WeightOptions
+    objective: Objective, theta: FloatArray, options: WeightOptions, floor: float = 0.0
 ) -> tuple[FloatArray, list[float], Status]:
-    """Adam on theta; the probabilities, the loss before each step and at the end, and why it stopped."""
-    floor = options.min_ess * theta.size
+    """Adam on theta; the probabilities, the loss before each step and at the end, and why it stopped.
+
+    It stops before the effective sample size falls below `floor`.
+    """
     adam = Adam(options.learning_rate, theta.size)
     probabilities = softmax(theta)
     value, gradient = objective.value_and_gradient(probabilities)

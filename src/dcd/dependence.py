@@ -6,9 +6,15 @@ r"""Weighted correlation test of each decoupled variable against every target (S
 
 with :math:`t` held against Student's distribution with :math:`\mathrm{ESS} - 2` degrees of freedom,
 two-sided: the sample counts for as much as its weights leave of it.
+
+A nominal variable takes part with a column for each category but one. The strength is then the largest
+canonical correlation, and the test Wilks' lambda with Bartlett's correction, again at ESS for n.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from scipy import stats
@@ -27,6 +33,49 @@ def weighted_correlation(left: FloatArray, right: FloatArray, weights: FloatArra
     scale = np.sqrt(np.outer(probabilities @ np.square(left), probabilities @ np.square(right)))
     correlation = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
     return np.clip(correlation, -1.0, 1.0)
+
+
+def weighted_association(
+    left: Sequence[FloatArray], right: Sequence[FloatArray], weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Strength and p-value, each (a, b), of every block of `left` with every one of `right`.
+
+    A block (n, k) is one variable: a column of numbers, or the categories of a nominal one but the last.
+    """
+    ess = float(weights.sum() ** 2 / np.square(weights).sum())
+    strength, pvalues = np.zeros((len(left), len(right))), np.ones((len(left), len(right)))
+    plain = [[i for i, block in enumerate(side) if block.shape[1] == 1] for side in (left, right)]
+    if all(plain):
+        columns = [np.hstack([side[i] for i in own]) for side, own in zip((left, right), plain, strict=True)]
+        correlation = weighted_correlation(columns[0], columns[1], weights)
+        strength[np.ix_(*plain)] = correlation
+        pvalues[np.ix_(*plain)] = correlation_pvalues(correlation, ess)
+    for i, j in product(range(len(left)), range(len(right))):
+        if left[i].shape[1] > 1 or right[j].shape[1] > 1:
+            strength[i, j], pvalues[i, j] = canonical_correlation(left[i], right[j], weights, ess)
+    return strength, pvalues
+
+
+def canonical_correlation(
+    left: FloatArray, right: FloatArray, weights: FloatArray, ess: float
+) -> tuple[float, float]:
+    """The largest correlation of combinations of two blocks of columns, and Wilks' p-value of all."""
+    root = np.sqrt(weights / weights.sum())[:, None]
+    bases = [_orthonormal(root * _centred(block, weights / weights.sum())) for block in (left, right)]
+    correlations = np.linalg.svd(bases[0].T @ bases[1], compute_uv=False)
+    ranks = bases[0].shape[1], bases[1].shape[1]
+    factor = ess - 1.0 - (sum(ranks) + 1.0) / 2.0
+    if not correlations.size or factor <= 0:
+        return 0.0, 1.0
+    squared = np.minimum(np.square(correlations), 1.0 - 1e-15)
+    statistic = -factor * np.log1p(-squared).sum()
+    return float(min(correlations[0], 1.0)), float(stats.chi2.sf(statistic, ranks[0] * ranks[1]))
+
+
+def _orthonormal(columns: FloatArray) -> FloatArray:
+    """An orthonormal basis of what the columns span."""
+    vectors, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return vectors[:, sizes > 1e-10 * max(sizes.max(initial=0.0), 1e-300)]
 
 
 def _centred(columns: FloatArray, probabilities: FloatArray) -> FloatArray:

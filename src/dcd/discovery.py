@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,9 +12,10 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from dcd.arrays import FloatArray
-from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, weight_options
+from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
+from dcd.columns import Kind
 from dcd.construction import Conflict, Construction, construct, warn_of_cuts
-from dcd.data import Dataset, read_table
+from dcd.data import Dataset, Missing, TableSummary, read_table
 from dcd.decoupling import WeightOptions
 from dcd.graph import CPDAG, Role
 from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
@@ -110,13 +111,17 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
 class Discovery(BaseEstimator):
     """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
 
-    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
-        """Discover the graph behind the columns of `X`; `y` is ignored."""
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Discover the graph behind the columns of `X`; `y` is ignored.
+
+        `sample_weight` says what each row counts for, such as the weights of a survey.
+        """
         rng = make_generator(self.random_state)
         self._check_parameters()
-        given = read_table(X)
+        given = read_table(X, options=table_options(self), sample_weight=sample_weight)
         construction, diagnostics = self._discover(given.in_canonical_order(), rng)
         record_features(self, given)
+        self.table_: TableSummary = given.summary
         self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
         self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
         boundaries = construction.markov_boundaries
@@ -178,6 +183,15 @@ class DCD(Discovery):
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
+    kinds : dict or None, default=None
+        "continuous", "ordinal" or "nominal" for columns where the rule errs: text, categories and truth
+        values are nominal, ordered categories and whole numbers with at most ten different values ordinal,
+        other numbers continuous.
+    missing : "refuse", "complete-rows" or "each-set", default="refuse"
+        What to do about missing values: refuse the table, use its complete rows, or let each set of variables
+        use the rows that are complete in it.
+    drop_useless : bool, default=False
+        Leave out columns that are constant or copies of others, instead of refusing them.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -198,6 +212,8 @@ class DCD(Discovery):
         What the data contradicted, and what was done about it.
     diagnostics_ : Diagnostics
         How each set was decoupled, what each search showed, and which were cut short.
+    table_ : TableSummary
+        What was made of the table: kinds of its columns, rows used, columns left out.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -218,6 +234,9 @@ class DCD(Discovery):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
+        kinds: Mapping[str, Kind] | None = None,
+        missing: Missing = "refuse",
+        drop_useless: bool = False,
         n_jobs: int | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = None,
@@ -229,6 +248,9 @@ class DCD(Discovery):
         self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
+        self.kinds = kinds
+        self.missing = missing
+        self.drop_useless = drop_useless
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,6 @@ import pandas as pd
 
 from dcd.arrays import BoolArray, IntArray
 from dcd.validation import InputError, suggest
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Role = Literal["parent", "child", "neighbour", "spouse"]
 Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
@@ -256,7 +253,29 @@ def _reached(neighbours: dict[int, set[int]], start: int, through: Callable[[int
     return reached
 
 
-# --- the result type -------------------------------------------------------------------------------------
+# --- the result types ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenDAG:
+    """One DAG of a class, chosen where the class leaves the direction open.
+
+    Attributes
+    ----------
+    adjacency : labelled frame, `[i, j] = 1` for `i -> j`.
+    arbitrary : `(cause, effect)` for each arrow whose direction was chosen arbitrarily: another DAG of the
+        class has it the other way round.
+    """
+
+    adjacency: pd.DataFrame = field(repr=False)
+    arbitrary: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        names, matrix = list(self.adjacency.columns), self.adjacency.to_numpy()
+        edges = [(names[i], names[j]) for i, j in np.argwhere(matrix)]
+        lines = [f"{a} -> {b}{' (arbitrary)' * ((a, b) in self.arbitrary)}" for a, b in edges]
+        count = f"{len(self.arbitrary)} of {len(edges)} directions chosen arbitrarily"
+        return "\n".join([*lines, count]) if edges else "(no edges)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,22 +331,13 @@ class CPDAG:
         """The adjacency matrix with names on both sides."""
         return pd.DataFrame(self.adjacency.astype(int), index=list(self.names), columns=list(self.names))
 
-    def to_dag(self) -> pd.DataFrame:
-        """One DAG of the class, labelled; it turns undirected edges one way or the other arbitrarily."""
+    def to_dag(self) -> ChosenDAG:
+        """One DAG of the class, and which of its arrows were chosen arbitrarily."""
         dag = consistent_extension(self.adjacency)
         assert dag is not None  # checked when the graph was made
-        return pd.DataFrame(dag.astype(int), index=list(self.names), columns=list(self.names))
-
-    def to_networkx(self) -> nx.DiGraph:
-        """A `networkx.DiGraph`; an undirected edge appears in both directions."""
-        try:
-            import networkx as nx
-        except ImportError as error:
-            raise ImportError("to_networkx needs networkx: pip install 'dcd[networkx]'") from error
-        graph = nx.DiGraph()
-        graph.add_nodes_from(self.names)
-        graph.add_edges_from((self.names[i], self.names[j]) for i, j in np.argwhere(self.adjacency))
-        return graph
+        frame = pd.DataFrame(dag.astype(int), index=list(self.names), columns=list(self.names))
+        chosen = np.argwhere(directed_part(dag) & undirected_part(self.adjacency))
+        return ChosenDAG(frame, tuple((self.names[i], self.names[j]) for i, j in chosen))
 
     def reorder(self, names: Sequence[str]) -> CPDAG:
         """The same graph with its variables in another order."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from dcd.association import PartialAssociation, Test, WeightedAssociation
-from dcd.data import Dataset, read_table
+from dcd.columns import Kind
+from dcd.data import Dataset, Missing, TableOptions, read_table
 from dcd.decoupling import one_blas_thread
-from dcd.scores import make_scores
+from dcd.gaps import bind
 from dcd.validation import InputError, check_number, check_strategy
 
 Column = str | int
@@ -29,6 +30,7 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not looked at again under decoupling weights, which can only raise it. With
         the level that the p-values will be held against, the answer is the same and sooner there.
+    kinds, missing : as of `RobustDCD`.
 
     Examples
     --------
@@ -38,16 +40,26 @@ class IndependenceTest:
     True
     """
 
-    def __init__(self, data: Any, *, test: Test | None = None, level: float = 1.0) -> None:
+    def __init__(
+        self,
+        data: Any,
+        *,
+        test: Test | None = None,
+        level: float = 1.0,
+        kinds: Mapping[str, Kind] | None = None,
+        missing: Missing = "refuse",
+    ) -> None:
         strategy = PartialAssociation() if test is None else test
         check_strategy("test", strategy, (PartialAssociation, WeightedAssociation))
         check_number("level", level, above=0, at_most=1, suggestion=0.05)
-        self._given: Dataset = read_table(data)
+        options = TableOptions(kinds=kinds, missing=missing)
+        options.check()
+        self._given: Dataset = read_table(data, options=options)
         dataset = self._given.in_canonical_order()
         # The order of the columns must not matter, so the test sees them in an order of its own.
         self._places = [dataset.names.index(name) for name in self._given.names]
         with one_blas_thread():
-            self._bound = strategy.bind(make_scores(dataset.values), level)
+            self._bound = bind(strategy, dataset, level)
 
     def __call__(self, x: Column, y: Column, given: Collection[Column] = ()) -> float:
         """The p-value; columns are names or positions."""

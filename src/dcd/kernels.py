@@ -5,6 +5,8 @@ median of :math:`|x_k - x_l|` over the pairs :math:`k < l` (Section 3.3). In one
 fall off so fast that some 20 columns hold it to 1e-10 at any sample size (more for heavy tails: 40 for
 Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal):
 :math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
+
+The kernel of a nominal variable is 1 for two samples of the same category and 0 otherwise.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcd.arrays import FloatArray
+from dcd.columns import Kind
 
 
 def median_bandwidth(x: FloatArray) -> float:
@@ -86,6 +89,13 @@ def rbf_features(
     return np.ascontiguousarray(rows[:rank].T)
 
 
-def kernel_features(column: FloatArray) -> FloatArray:
-    """Low-rank kernel features of one variable at the median bandwidth, shape (n, r)."""
+def kernel_features(column: FloatArray, kind: Kind = "continuous") -> FloatArray:
+    """Kernel features of one variable, shape (n, r): RBF at the median bandwidth, or same category or not."""
+    if kind == "nominal":
+        return indicators(column)
     return rbf_features(column, median_bandwidth(column))
+
+
+def indicators(codes: FloatArray) -> FloatArray:
+    """One column for every category, 1 where a sample is in it; their Gram matrix is 1 for two alike."""
+    return (codes[:, None] == np.unique(codes)).astype(np.float64)

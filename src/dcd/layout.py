@@ -23,7 +23,9 @@ from dcd.graph import CPDAG, check_adjacency, skeleton_of, topological_order
 Route = tuple[tuple[float, float], ...]
 
 _SWEEPS = 12  # down and up; on graphs one can read, the last improvement comes well before
-_MOST_FOR_EXCHANGES = 600  # nodes and bend points; beyond, barycentres alone, since nobody can tell
+_STALE = 6  # sweeps without an improvement after which to stop
+_STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs have one start
+_MOST_FOR_EXCHANGES = 600  # likewise; beyond, barycentres alone, since nobody can tell
 _PLACEMENTS = 16
 _BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # room beside a bend point; two nodes are 1 apart
 _STRAIGHT = 8.0  # how much more a long edge wants to be straight than a short one
@@ -59,7 +61,7 @@ def layered_layout(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> Layout:
     also : adjacency matrix of a second graph over the same variables in the same order, whose edges are drawn
         too, such as the truth. Its arrows point down where that contradicts none of `cpdag`.
     """
-    dag = cpdag.to_dag().to_numpy(dtype=bool)
+    dag = cpdag.to_dag().adjacency.to_numpy(dtype=bool)
     if also is not None:
         dag = _united(dag, check_adjacency(also, "also").astype(bool))
     n_parts, part_of = connected_components(dag, directed=False)
@@ -101,7 +103,7 @@ def _reachability(dag: BoolArray) -> BoolArray:
 
 def _lay_out(dag: BoolArray) -> Layout:
     """Places for a connected DAG, with the upper left node of its frame at (0, 0)."""
-    layer = _layers(dag, widest=max(6, int(np.ceil(1.6 * np.sqrt(len(dag))))))
+    layer = _layers(dag, widest=max(5, int(np.ceil(1.3 * np.sqrt(len(dag))))))
     proper = _Proper(dag, layer)
     proper.order()
     x = proper.place()
@@ -176,18 +178,26 @@ class _Proper:
         return list(seen)
 
     def order(self) -> None:
-        """Put every row in the order with the fewest crossings found."""
-        best, fewest = [list(row) for row in self.rows], self.crossings()
-        for sweep in range(2 * _SWEEPS):
-            if fewest == 0:
-                break
-            downwards = sweep % 2 == 0
-            self._sort_by_barycentre(downwards)
-            if len(self.layer) <= _MOST_FOR_EXCHANGES:
-                self._exchange_neighbours()
-            if (crossings := self.crossings()) < fewest:
-                best, fewest = [list(row) for row in self.rows], crossings
+        """Put every row in the order with the fewest crossings found, from a few starts."""
+        rng = np.random.default_rng(0)  # any fixed starts: the same graph is drawn the same way each time
+        best, fewest = self._copy_of_rows(), self.crossings()
+        for start in range(_STARTS if len(self.layer) <= _MOST_FOR_STARTS else 1):
+            if start > 0:
+                self.rows = [rng.permutation(row).tolist() for row in best]
+            stale = 0
+            for sweep in range(2 * _SWEEPS):
+                if fewest == 0 or stale == _STALE:
+                    break
+                self._sort_by_barycentre(downwards=sweep % 2 == 0)
+                if len(self.layer) <= _MOST_FOR_EXCHANGES:
+                    self._exchange_neighbours()
+                stale += 1
+                if (crossings := self.crossings()) < fewest:
+                    best, fewest, stale = self._copy_of_rows(), crossings, 0
         self.rows = best
+
+    def _copy_of_rows(self) -> list[list[int]]:
+        return [list(row) for row in self.rows]
 
     def _ranks(self) -> FloatArray:
         rank = np.zeros(len(self.layer))
@@ -205,7 +215,7 @@ class _Proper:
 
     def _exchange_neighbours(self) -> None:
         """Exchange neighbours in a row as long as that removes crossings."""
-        rank = self._ranks()
+        rank = self._ranks().tolist()
         improved = True
         while improved:
             improved = False
@@ -217,10 +227,12 @@ class _Proper:
                         rank[left], rank[right] = place + 1, place
                         improved = True
 
-    def _crossings_of(self, left: int, right: int, rank: FloatArray) -> int:
+    def _crossings_of(self, left: int, right: int, rank: Sequence[float]) -> int:
         return sum(
-            int((rank[related[left]][:, None] > rank[related[right]]).sum())
+            rank[a] > rank[b]
             for related in (self.above, self.below)
+            for a in related[left]
+            for b in related[right]
         )
 
     def crossings(self) -> int:
@@ -286,3 +298,38 @@ def _extent(layout: Layout) -> tuple[float, float]:
     points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
     width, height = np.ptp(np.array(points), axis=0)
     return float(width), float(height)
+
+
+# --- ways ------------------------------------------------------------------------------------------------
+
+
+def way_of_edge(layout: Layout, start: int, end: int) -> FloatArray:
+    """(k, 2) points that an edge passes, from node `start` to node `end`, both included."""
+    points = layout.routes.get((start, end))
+    if points is None:
+        points = layout.routes[end, start][::-1]
+    return np.array([layout.positions[start], *points, layout.positions[end]])
+
+
+def smooth(points: FloatArray) -> FloatArray:
+    """(3k + 1, 2) control points of cubic Bézier curves through k + 1 points of a way.
+
+    x is a function of y that is monotone between the points (Fritsch and Carlson 1980), so that a curve never
+    swings out beyond them. The last piece is straight, for an arrowhead to sit on.
+    """
+    steps = np.diff(points, axis=0)
+    slopes = steps[:, 0] / steps[:, 1]
+    at_points = [slopes[0], *(_between(left, right) for left, right in pairwise(slopes)), slopes[-1]]
+    if len(points) > 2:
+        at_points[-2] = slopes[-1]
+    curve = [points[0]]
+    for piece, (_, dy) in enumerate(steps):
+        curve.append(points[piece] + np.array([at_points[piece], 1.0]) * dy / 3)
+        curve.append(points[piece + 1] - np.array([at_points[piece + 1], 1.0]) * dy / 3)
+        curve.append(points[piece + 1])
+    return np.array(curve)
+
+
+def _between(left: float, right: float) -> float:
+    """The harmonic mean of two slopes; 0 where they turn."""
+    return 2 * left * right / (left + right) if left * right > 0 else 0.0

@@ -98,9 +98,10 @@ class BlockLikelihood:
     """`likelihood(i, parents)`: the part of the log-likelihood that variable i has."""
 
     def __init__(self, scores: Scores) -> None:
-        self._n_samples = scores.n_samples
-        rows = scores.positions(range(scores.n_variables), _BLOCK)
-        self._gram = scores.gram[np.ix_(rows, rows)] + _RIDGE * np.eye(len(rows))
+        self._n_samples = scores.ess
+        # A variable of few values has a column for each but one of them instead.
+        self._rows = [scores.positions([v], scores.block(v, _BLOCK)) for v in range(scores.n_variables)]
+        self._gram = scores.gram + _RIDGE * np.eye(len(scores.gram))
         self._log_determinants: dict[Parents, float] = {(): 0.0}
         self._values: dict[tuple[int, Parents], float] = {}
 
@@ -115,8 +116,7 @@ class BlockLikelihood:
 
     def _log_determinant(self, variables: Parents) -> float:
         if variables not in self._log_determinants:
-            width = len(_BLOCK)
-            rows = [variable * width + column for variable in variables for column in range(width)]
+            rows = [row for variable in variables for row in self._rows[variable]]
             self._log_determinants[variables] = float(np.linalg.slogdet(self._gram[np.ix_(rows, rows)])[1])
         return self._log_determinants[variables]
 

@@ -22,24 +22,37 @@ Wilks' lambda of its scores against products of scores of two variables of the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaincc, gammaln
 
-from dcd.arrays import FloatArray
-from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, N_TESTED, SQUARE, Scores, score_columns
+from dcd.arrays import BoolArray, FloatArray
+from dcd.scores import (
+    BULK_CUBE,
+    BULK_SQUARE,
+    CUBE,
+    LINEAR,
+    N_TESTED,
+    SQUARE,
+    Scores,
+    score_columns,
+    standardised,
+)
 
 LINES, BULK, TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
-_INTERACTIONS = ((LINEAR, LINEAR), (LINEAR, BULK_SQUARE), (BULK_SQUARE, LINEAR), (BULK_SQUARE, BULK_SQUARE))
+_GROUPS = (LINES, BULK, TAILS)
+_INTERACTING = (LINEAR, BULK_SQUARE)  # columns of which products are taken
+_MOST_INTERACTING = 4  # of a variable of few values
 
 _RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
 _SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
 _MOST_ADJUSTERS = 1 / 3  # of the sample
 _FEWEST_ADJUSTERS = 5  # of a variable
 _FEWEST_DEGREES = 5
+_FEWEST_IN_A_CELL = 10  # samples, on average, to adjust for every combination of values
 
 
 # --- adjusting under equal weights, all pairs at once ----------------------------------------------------
@@ -47,29 +60,72 @@ _FEWEST_DEGREES = 5
 
 def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     """Log p-values (d, d) of every two variables given a set, under equal weights; 0 on the diagonal."""
-    n_samples, n_variables = scores.n_samples, scores.n_variables
-    rows = _adjuster_rows(scores, given)
-    degrees = n_samples - 1 - len(rows)
+    n_variables = scores.n_variables
+    adjustment = adjustment_for(scores, given)
+    degrees = scores.ess * (1.0 - adjustment.n_columns / scores.n_samples) - 1.0
     if degrees < _FEWEST_DEGREES:
         return np.zeros((n_variables, n_variables))
-    adjustment = _equal_adjustment(scores, rows)
-    tested = residual_scores(scores, adjustment, range(n_variables)) if rows else scores.columns
-    result = _log_pvalues(tested, adjustment, degrees)
+    result = _log_pvalues(scores, range(n_variables), adjustment, degrees)
     np.fill_diagonal(result, 0.0)
     return result
 
 
-def _equal_adjustment(scores: Scores, rows: Sequence[int]) -> _Adjustment:
-    equal = np.full(scores.n_samples, 1.0 / scores.n_samples)
-    return _Adjustment(scores.flat[:, rows], equal, scores.gram[np.ix_(rows, rows)])
+def adjustment_for(scores: Scores, given: Sequence[int]) -> Adjustment:
+    """The regression on all scores of a set, under the shares of the samples."""
+    cells = _cell_columns(scores, given)
+    if cells is None:
+        rows = _adjuster_rows(scores, given)
+        return Adjustment(scores.flat[:, rows], scores.probabilities, scores.gram[np.ix_(rows, rows)])
+    smooth = [variable for variable in given if scores.codes[variable] is None]
+    design = np.hstack([scores.flat[:, _adjuster_rows(scores, smooth)], cells])
+    gram = design.T @ (scores.probabilities[:, None] * design)
+    return Adjustment(design, scores.probabilities, gram)
 
 
-def residual_scores(scores: Scores, adjustment: _Adjustment, variables: Sequence[int]) -> FloatArray:
-    """Scores (n, v, 5) of what is left of variables once their normal scores are adjusted for a set.
+def _cell_columns(scores: Scores, given: Sequence[int]) -> FloatArray | None:
+    """Columns (n, c) that tell every combination of the variables of few values in a set apart.
 
-    Scores of residuals rather than residuals of scores: the square of a sum of two causes contains their
-    product, the square of what is left does not. A variable that the set decides has no scores.
+    With them the adjustment is exact where a sum over single variables would not be. None if there are fewer
+    than two such variables, or more combinations than the sample affords.
     """
+    codes = [code for code in (scores.codes[variable] for variable in given) if code is not None]
+    if len(codes) < 2:
+        return None
+    cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
+    n_cells = int(cells.max()) + 1
+    if n_cells * _FEWEST_IN_A_CELL > scores.n_samples:
+        return None
+    largest = int(np.bincount(cells).argmax())
+    indicators = cells[:, None] == np.delete(np.arange(n_cells), largest)
+    return standardised(indicators.astype(np.float64), scores.probabilities)
+
+
+def _tested(scores: Scores, variables: Sequence[int], adjustment: Adjustment) -> FloatArray:
+    """Scores (n, v, k) of what is left of variables once adjusted for a set, adjusted once more.
+
+    Of measurements, scores of residuals rather than residuals of scores: the square of a sum of two causes
+    contains their product, the square of what is left does not. What is left of a variable of few values
+    has no ranks to speak of, so its columns are adjusted as they are. A variable that the set decides has no
+    scores.
+    """
+    few = [place for place, variable in enumerate(variables) if scores.codes[variable] is not None]
+    width = max([N_TESTED, *(len(scores.adjusters[variables[place]]) for place in few)])
+    tested = np.zeros((scores.n_samples, len(variables), width))
+    smooth = [place for place in range(len(variables)) if place not in few]
+    if smooth:
+        chosen = [variables[place] for place in smooth]
+        left = residual_scores(scores, adjustment, chosen) if adjustment.n_columns else None
+        tested[:, smooth, :N_TESTED] = scores.columns[:, chosen, :N_TESTED] if left is None else left
+    for place in few:
+        own = scores.adjusters[variables[place]]
+        tested[:, place, : len(own)] = scores.columns[:, variables[place]][:, own]
+    columns = tested.reshape(scores.n_samples, -1)
+    columns = columns - adjustment.probabilities @ columns
+    return (columns - adjustment.fitted(columns)).reshape(tested.shape)
+
+
+def residual_scores(scores: Scores, adjustment: Adjustment, variables: Sequence[int]) -> FloatArray:
+    """Scores (n, v, 5) of what is left of measurements once their normal scores are adjusted for a set."""
     normal = scores.columns[:, variables, LINEAR]
     left = normal - adjustment.fitted(normal)
     # Ties of categories must stay ties, so what differs by rounding alone is made equal.
@@ -77,26 +133,59 @@ def residual_scores(scores: Scores, adjustment: _Adjustment, variables: Sequence
     return score_columns(left)
 
 
-def _log_pvalues(tested: FloatArray, adjustment: _Adjustment, degrees: float) -> FloatArray:
-    """Log p-values (v, v) of every two of v variables from their scores (n, v, k), once adjusted."""
-    n_samples, n_variables = tested.shape[:2]
-    columns = tested[:, :, :N_TESTED].reshape(n_samples, -1)
-    columns = columns - adjustment.probabilities @ columns
-    residuals = (columns - adjustment.fitted(columns)).reshape(n_samples, n_variables, N_TESTED)
-    smallest = np.zeros((n_variables, n_variables))
-    for group in (LINES, BULK, TAILS):
-        part = residuals[:, :, group].reshape(n_samples, -1)
-        log_pvalues = _group_log_pvalues(part, len(group), adjustment, degrees)
-        smallest = np.minimum(smallest, log_pvalues)
-    return _bonferroni(smallest)
+def _group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[BoolArray]:
+    """For lines, bulk and tails, which columns (v, k) of each variable belong to it.
+
+    A nominal variable has all its columns in each; an ordinal one of few values has a line, and the rest.
+    """
+    masks = []
+    for group in _GROUPS:
+        mask = np.zeros((len(variables), width), dtype=bool)
+        for place, variable in enumerate(variables):
+            if scores.codes[variable] is None:
+                mask[place, list(group)] = True
+            elif scores.kinds[variable] == "ordinal" and group == LINES:
+                mask[place, 0] = True
+            else:
+                mask[place, : len(scores.adjusters[variable])] = True
+        masks.append(mask)
+    return masks
 
 
-class _Adjustment:
+def _log_pvalues(
+    scores: Scores, variables: Sequence[int], adjustment: Adjustment, degrees: float
+) -> FloatArray:
+    """Log p-values (v, v) of every two of some variables, once adjusted."""
+    residuals = _tested(scores, variables, adjustment)
+    smallest = np.zeros((len(variables), len(variables)))
+    for mask in _group_masks(scores, variables, residuals.shape[2]):
+        used = np.flatnonzero(mask.any(axis=0))
+        part = (residuals[:, :, used] * mask[:, used]).reshape(len(residuals), -1)
+        smallest = np.minimum(smallest, _group_log_pvalues(part, len(used), adjustment, degrees))
+    return _bonferroni(smallest, _n_looks(scores, variables))
+
+
+def _n_looks(scores: Scores, variables: Sequence[int]) -> FloatArray:
+    """In how many different ways (v, v) each two variables are looked at."""
+    looks = np.full(len(variables), 3.0)
+    for place, variable in enumerate(variables):
+        if scores.codes[variable] is not None:
+            several = scores.kinds[variable] == "ordinal" and len(scores.adjusters[variable]) > 1
+            looks[place] = 2.0 if several else 1.0
+    return np.maximum(looks[:, None], looks[None, :])
+
+
+class Adjustment:
     """Regression on adjusters (n, p) under probabilities of the samples; `gram` are their mean products."""
 
     def __init__(self, design: FloatArray, probabilities: FloatArray, gram: FloatArray) -> None:
         self.design, self.probabilities = design, probabilities
         self._factor = _factor(gram) if len(gram) else None
+
+    @property
+    def n_columns(self) -> int:
+        """Number of adjusters, p."""
+        return self.design.shape[1]
 
     def solve(self, cross: FloatArray) -> FloatArray:
         """Coefficients, from mean products of adjusters and responses."""
@@ -111,14 +200,22 @@ class _Adjustment:
 
 
 def partial_correlation(scores: Scores, x: int, y: int, given: Sequence[int]) -> float:
-    """Correlation of the normal scores of two variables, adjusted for all scores of a set."""
-    rows, pair = _adjuster_rows(scores, given), scores.positions([x, y], LINES)
-    covariance = scores.gram[np.ix_(pair, pair)]
-    if rows:
-        cross = scores.gram[np.ix_(rows, pair)]
-        covariance = covariance - cross.T @ _equal_adjustment(scores, rows).solve(cross)
-    scale = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
-    return float(covariance[0, 1]) / scale if scale > _SMALLEST_VARIANCE else 0.0
+    """Correlation of the normal scores of two variables, adjusted for all scores of a set.
+
+    For a variable of several categories the largest correlation of any function of it, without a sign.
+    """
+    blocks = [scores.columns[:, variable][:, scores.block(variable, LINES)] for variable in (x, y)]
+    adjustment = adjustment_for(scores, given)
+    left = [block - adjustment.fitted(block) if adjustment.n_columns else block for block in blocks]
+    weighted = [scores.probabilities[:, None] * block for block in left]
+    whiteners = [
+        _whiteners((block.T @ weighted_block)[None])[0][0]
+        for block, weighted_block in zip(left, weighted, strict=True)
+    ]
+    correlation = whiteners[0] @ (left[0].T @ weighted[1]) @ whiteners[1].T
+    if correlation.size == 1:
+        return float(correlation[0, 0] * np.sign(whiteners[0][0, 0] * whiteners[1][0, 0]))
+    return float(np.linalg.norm(correlation, ord=2))
 
 
 def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
@@ -132,16 +229,20 @@ def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
         return []
     share = max(np.sqrt(scores.n_samples) / len(given), _FEWEST_ADJUSTERS)
     affordable = max(1, int(min(share, _MOST_ADJUSTERS * scores.n_samples / len(given))))
-    return [row for v in given for row in scores.positions([v], scores.adjusters[v][:affordable])]
+    rows = []
+    for variable in given:
+        most = affordable if scores.codes[variable] is None else None
+        rows += scores.positions([variable], scores.adjusters[variable][:most])
+    return rows
 
 
 def _factor(gram: FloatArray) -> Any:
     return cho_factor(gram + _RIDGE * np.eye(len(gram)), check_finite=False)
 
 
-def _bonferroni(smallest: FloatArray) -> FloatArray:
-    """From the smallest of three log p-values to the log p-value of the three."""
-    return np.minimum(smallest + np.log(3.0), 0.0)
+def _bonferroni(smallest: FloatArray, n_looks: FloatArray) -> FloatArray:
+    """From the smallest of a few log p-values to the log p-value of all of them."""
+    return np.minimum(smallest + np.log(n_looks), 0.0)
 
 
 # --- under weights, one pair -----------------------------------------------------------------------------
@@ -160,30 +261,30 @@ def weighted_log_pvalue(
     if degrees < _FEWEST_DEGREES:
         return None
     design = adjusters - probabilities @ adjusters
-    adjustment = _Adjustment(design, probabilities, design.T @ (probabilities[:, None] * design))
-    tested = residual_scores(scores, adjustment, [x, y]) if design.size else scores.columns[:, [x, y]]
-    return float(_log_pvalues(tested, adjustment, degrees)[0, 1])
+    adjustment = Adjustment(design, probabilities, design.T @ (probabilities[:, None] * design))
+    return float(_log_pvalues(scores, [x, y], adjustment, degrees)[0, 1])
 
 
 def interaction_adjusters(scores: Scores, given: Sequence[int]) -> FloatArray:
     """All independent scores of a set and products of two variables' scores, as far as n affords."""
-    singles = scores.flat[:, _adjuster_rows(scores, given)]
+    singles = adjustment_for(scores, given).design
     products = interaction_columns(scores, given)
     room = int(_MOST_ADJUSTERS * scores.n_samples) - singles.shape[1]
     return np.hstack([singles, products[:, : max(room, 0)]])
 
 
 def interaction_columns(scores: Scores, given: Sequence[int]) -> FloatArray:
-    """Products of low-degree scores of two variables, mean 0 and variance 1; those of degree (1, 1) first."""
+    """Products of scores of two variables, mean 0 and variance 1; those of low degree first."""
+    blocks = {v: scores.block(v, _INTERACTING)[:_MOST_INTERACTING] for v in given}
+    orders = sorted(product(range(_MOST_INTERACTING), repeat=2), key=lambda order: (sum(order), order))
     products = [
-        scores.columns[:, i, a] * scores.columns[:, j, b]
-        for a, b in _INTERACTIONS
+        scores.columns[:, i, blocks[i][a]] * scores.columns[:, j, blocks[j][b]]
+        for a, b in orders
         for i, j in combinations(given, 2)
+        if a < len(blocks[i]) and b < len(blocks[j])
     ]
-    columns = np.column_stack(products)
-    columns = columns - columns.mean(axis=0)
-    scale = np.sqrt(np.square(columns).mean(axis=0))
-    return columns[:, scale > 1e-8] / scale[scale > 1e-8]
+    columns = standardised(np.column_stack(products), scores.probabilities)
+    return columns[:, np.abs(columns).any(axis=0)]
 
 
 def interaction_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
@@ -193,29 +294,32 @@ def interaction_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     set, with Bartlett's correction; the smallest over the groups of scores, times their number. 0 for the
     variables of the set.
     """
-    n_samples, n_variables = scores.n_samples, scores.n_variables
-    rows = _adjuster_rows(scores, given)
-    singles, products = _orthonormal(scores.flat[:, rows], interaction_columns(scores, given))
+    n_samples = scores.n_samples
+    adjustment = adjustment_for(scores, given)
+    root = np.sqrt(n_samples * scores.probabilities)[:, None]  # turns weighted means into plain ones
+    singles, products = _orthonormal(root * adjustment.design, root * interaction_columns(scores, given))
     room = int(_MOST_ADJUSTERS * n_samples) - singles.shape[1]
     products = products[:, : max(room, 0)]
-    outside = [variable for variable in range(n_variables) if variable not in given]
+    outside = [variable for variable in range(scores.n_variables) if variable not in given]
     n_products = products.shape[1]
-    result = np.zeros(n_variables)
+    result = np.zeros(scores.n_variables)
     if not n_products or not outside:
         return result
-    left = residual_scores(scores, _equal_adjustment(scores, rows), outside)
-    for group in (LINES, BULK, TAILS):
-        own = left[:, :, group].transpose(1, 0, 2)
+    left = root[:, None] * _tested(scores, outside, adjustment)
+    for mask in _group_masks(scores, outside, left.shape[2]):
+        used = np.flatnonzero(mask.any(axis=0))
+        own = (left[:, :, used] * mask[:, used]).transpose(1, 0, 2)
         own = own - singles @ (singles.T @ own)
         further = products.T @ own
-        whole = own.transpose(0, 2, 1) @ own + _RIDGE * n_samples * np.eye(len(group))
+        whole = own.transpose(0, 2, 1) @ own + _RIDGE * n_samples * np.eye(len(used))
         log_lambda = np.linalg.slogdet(whole - further.transpose(0, 2, 1) @ further)[1]
         log_lambda = log_lambda - np.linalg.slogdet(whole)[1]
-        degrees = n_samples - 1 - singles.shape[1] - (n_products + len(group) + 1) / 2
-        half = np.full(len(outside), 0.5 * n_products * len(group))
-        log_pvalues = _gamma_log_sf(np.maximum(-0.5 * degrees * log_lambda, 1e-12), half)
+        widths = mask.sum(axis=1)
+        degrees = scores.ess - 1 - singles.shape[1] - (n_products + widths + 1) / 2
+        log_pvalues = _gamma_log_sf(np.maximum(-0.5 * degrees * log_lambda, 1e-12), 0.5 * n_products * widths)
         result[outside] = np.minimum(result[outside], log_pvalues)
-    return _bonferroni(result)
+    result[outside] = _bonferroni(result[outside], np.diag(_n_looks(scores, outside)))
+    return result
 
 
 def _orthonormal(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -231,7 +335,7 @@ def _orthonormal(first: FloatArray, second: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _group_log_pvalues(
-    residuals: FloatArray, width: int, adjustment: _Adjustment, degrees: float
+    residuals: FloatArray, width: int, adjustment: Adjustment, degrees: float
 ) -> FloatArray:
     """Log p-values (v, v) between the residual scores of every two of v variables.
 
@@ -255,7 +359,7 @@ def _group_log_pvalues(
     return shifted_gamma_log_sf(statistic, ranks, squared @ chances, (squared * lengths) @ chances, degrees)
 
 
-def _common_spread(lengths: FloatArray, ranks: FloatArray, adjustment: _Adjustment) -> FloatArray:
+def _common_spread(lengths: FloatArray, ranks: FloatArray, adjustment: Adjustment) -> FloatArray:
     """By how much Q is larger under independence because both spreads vary with the set, (v, v).
 
     If the residuals of x and of y are both wider where the set has some value, the mean of Q is not k_x k_y

@@ -72,7 +72,7 @@ def layered_positions(cpdag: CPDAG, also: IntArray | None = None) -> FloatArray:
 
     Edges of the graph `also` pull at the nodes of a layer, but make no layers.
     """
-    dag = cpdag.to_dag().to_numpy()
+    dag = cpdag.to_dag().adjacency.to_numpy()
     layer = np.zeros(len(dag), dtype=int)
     for node in topological_order(dag):
         parents = np.flatnonzero(dag[:, node])

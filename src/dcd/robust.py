@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +11,15 @@ import pandas as pd
 
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
+from dcd.columns import Kind
 from dcd.construction import Construction, assemble
-from dcd.data import Dataset
+from dcd.data import Dataset, Missing
 from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
+from dcd.gaps import bind
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.orientation import ColliderEvidence
-from dcd.scores import make_scores
+from dcd.scores import scores_of, scores_with_gaps
 from dcd.search import TargetSearch
 from dcd.validation import check_number, check_strategy
 
@@ -124,6 +127,8 @@ class RobustDCD(Discovery):
         How boundaries are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
         Which triples are colliders. None is `ColliderEvidence()`.
+    kinds, missing, drop_useless : as of `DCD`
+        How to read the table: columns of categories, missing values, useless columns.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -138,6 +143,8 @@ class RobustDCD(Discovery):
         The colliders with their evidence.
     diagnostics_ : RobustDiagnostics
         What was decoupled, what that changed, and how far it went.
+    table_ : TableSummary
+        What was made of the table: kinds of its columns, rows used, columns left out.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -156,6 +163,9 @@ class RobustDCD(Discovery):
         test: Test | None = None,
         search: GrowShrink | None = None,
         orientation: ColliderEvidence | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        missing: Missing = "refuse",
+        drop_useless: bool = False,
         n_jobs: int | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = 0,
@@ -164,6 +174,9 @@ class RobustDCD(Discovery):
         self.test = test
         self.search = search
         self.orientation = orientation
+        self.kinds = kinds
+        self.missing = missing
+        self.drop_useless = drop_useless
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
@@ -186,15 +199,15 @@ class RobustDCD(Discovery):
     def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
         test, search, orientation = self._strategies()
         names = dataset.names
-        with one_blas_thread():
-            scores = make_scores(dataset.values)
         level = self.alpha / (len(names) - 1)
-        bound: BoundTest = test.bind(scores, level)
+        with one_blas_thread():
+            bound: BoundTest = bind(test, dataset, level)
         label = "Markov boundaries" if self.progress else None
         searches = search_boundaries(search, bound, names, level, n_jobs=self.n_jobs, progress=label)
         found: dict[tuple[int, int, int], float] = {}
 
         def orient(skeleton: Any) -> dict[tuple[int, int, int], float]:
+            scores = scores_with_gaps(dataset) if dataset.has_gaps else scores_of(dataset)
             found.update(orientation.colliders(scores, skeleton, rng))
             return found
 
@@ -213,7 +226,7 @@ class RobustDCD(Discovery):
                 if len(members) > 1
             },
             interactions=tuple(found for _, found in sorted(bound.record.interactions.items())),
-            n_samples=scores.n_samples,
+            n_samples=len(dataset.values),
             level=level,
             cut_boundaries=tuple(s.target for s in searches if len(s.boundary) >= search.max_size),
         )

@@ -6,9 +6,10 @@ With ranks :math:`r_k` and :math:`u_k = (r_k - 1/2) / n`, the columns of a varia
 * the Hermite polynomials :math:`z^2 - 1` and :math:`z^3 - 3z`: what happens in the tails;
 * the Legendre polynomials of :math:`2u - 1` from degree 2 on: what happens in the bulk.
 
-Ranks make the columns free of the units and of the marginal distribution of a variable. Every column has
-mean 0 and variance 1; columns that ties make superfluous (a binary variable has one function of its ranks,
-not twenty) are left out of `adjusters`.
+Ranks make the columns free of the units and of the marginal distribution of a variable. A nominal variable
+has no ranks; its columns tell which category a sample is in. Every column has mean 0 and variance 1; columns
+that ties make superfluous (a binary variable has one function of its ranks, not twenty) are left out of
+`adjusters`.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import hermite_e, legendre
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from dcd.arrays import FloatArray
+from dcd.columns import Kind
+from dcd.data import Dataset
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
 N_TESTED, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
+_FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are put together, for a few samples decide nothing
+
+Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -38,11 +45,19 @@ class Scores:
     columns : (n, d, k) array, mean 0 and variance 1 along n; a column that ties make constant is 0.
     gram : (d k, d k) array of the means of products of columns.
     adjusters : for each variable its linearly independent columns.
+    kinds : of the variables.
+    codes : for each variable of few values, which one each sample has; None for the others.
+    probabilities : (n,) the share of each sample in all means.
+    ess : effective sample size: n, unless samples have weights of their own or values are missing.
     """
 
     columns: FloatArray = field(repr=False)
     gram: FloatArray = field(repr=False)
     adjusters: tuple[tuple[int, ...], ...] = field(repr=False)
+    kinds: tuple[Kind, ...]
+    codes: tuple[Codes | None, ...] = field(repr=False)
+    probabilities: FloatArray = field(repr=False)
+    ess: float
 
     @property
     def n_variables(self) -> int:
@@ -64,13 +79,76 @@ class Scores:
         width = self.columns.shape[2]
         return [variable * width + column for variable in variables for column in columns]
 
+    def block(self, variable: int, smooth: Sequence[int]) -> tuple[int, ...]:
+        """Columns that stand for a variable: the `smooth` ones, or all there are if it has few values."""
+        return tuple(smooth) if self.codes[variable] is None else self.adjusters[variable]
+
 
 def make_scores(values: FloatArray) -> Scores:
-    """Scores of the columns of `values` (n, d), as many of each as n affords."""
-    columns = score_columns(values, default_n_columns(len(values)))
+    """Scores of measurements (n, d), as many of each as n affords."""
+    n_samples, n_variables = values.shape
+    return _scores(values, ("continuous",) * n_variables, np.full(n_samples, 1.0 / n_samples))
+
+
+def scores_of(dataset: Dataset) -> Scores:
+    """Scores of a table without gaps, by the kinds of its variables and the weights of its rows."""
+    return _scores(dataset.values, dataset.kinds, dataset.probabilities)
+
+
+def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray) -> Scores:
+    n_columns = default_n_columns(len(values))
+    columns = score_columns(values, n_columns)
+    codes = [_few_values(column, kind, n_columns) for column, kind in zip(values.T, kinds, strict=True)]
+    for variable, (kind, code) in enumerate(zip(kinds, codes, strict=True)):
+        if kind == "nominal" and code is not None:
+            columns[:, variable] = _indicators(code, n_columns)
+    columns = standardised(columns, probabilities)
     flat = columns.reshape(len(values), -1)
-    adjusters = tuple(tuple(_independent(columns[:, variable])) for variable in range(values.shape[1]))
-    return Scores(columns, flat.T @ flat / len(values), adjusters)
+    return Scores(
+        columns=columns,
+        gram=flat.T @ (probabilities[:, None] * flat),
+        adjusters=tuple(tuple(_independent(columns[:, variable])) for variable in range(values.shape[1])),
+        kinds=kinds,
+        codes=tuple(codes),
+        probabilities=probabilities,
+        ess=float(1.0 / (probabilities @ probabilities)),
+    )
+
+
+def scores_with_gaps(dataset: Dataset) -> Scores:
+    """Scores of a table with missing values: each mean is over the samples that have what it needs.
+
+    The Gram matrix of such means need not be one of any sample, so its negative eigenvalues are set to zero.
+    The columns are 0 where missing; the effective sample size is the mean of that of all pairs of variables.
+    """
+    singles = [scores_of(dataset.complete_in([v])) for v in range(len(dataset.names))]
+    present = ~np.isnan(dataset.values)
+    n_samples, n_variables = present.shape
+    width = max(single.columns.shape[2] for single in singles)
+    columns = np.zeros((n_samples, n_variables, width))
+    codes: list[Codes | None] = []
+    for v, single in enumerate(singles):
+        columns[present[:, v], v, : single.columns.shape[2]] = single.columns[:, 0]
+        code = single.codes[0]
+        codes.append(None if code is None else np.zeros(n_samples, dtype=np.intp))
+        if code is not None:
+            codes[-1][present[:, v]] = code  # type: ignore[index]
+    shares = dataset.probabilities[:, None] * present
+    together = present.T @ shares
+    products = columns.reshape(n_samples, -1)
+    gram = products.T @ (dataset.probabilities[:, None] * products)
+    gram /= np.kron(np.maximum(together, 1e-12), np.ones((width, width)))
+    values, vectors = np.linalg.eigh(gram)
+    squares = present.T @ np.square(shares)
+    return Scores(
+        columns=columns,
+        gram=(vectors * np.maximum(values, 0.0)) @ vectors.T,
+        adjusters=tuple(single.adjusters[0] for single in singles),
+        kinds=dataset.kinds,
+        codes=tuple(codes),
+        probabilities=dataset.probabilities,
+        ess=float(np.mean(np.square(together) / np.maximum(squares, 1e-300))),
+    )
 
 
 def default_n_columns(n_samples: int) -> int:
@@ -86,13 +164,44 @@ def score_columns(values: FloatArray, n_columns: int = N_TESTED) -> FloatArray:
     degrees = range(2, n_columns - _N_HERMITE + 2)
     polynomials = [legendre.legval(2.0 * u - 1.0, _unit(degree)) for degree in degrees]
     columns = np.stack([*hermite, *polynomials], axis=2)
-    columns = columns - columns.mean(axis=0)
-    scale = np.sqrt(np.square(columns).mean(axis=0))
+    return standardised(columns, np.full(len(values), 1.0 / len(values)))
+
+
+def standardised(columns: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Columns (n, ...) with mean 0 and variance 1; what does not vary becomes 0."""
+    columns = columns - np.tensordot(probabilities, columns, axes=1)
+    scale = np.sqrt(np.tensordot(probabilities, np.square(columns), axes=1))
     return columns / np.where(scale > 1e-8, scale, np.inf)
 
 
 def _unit(degree: int) -> list[float]:
     return [0.0] * degree + [1.0]
+
+
+def _few_values(column: FloatArray, kind: Kind, most: int) -> Codes | None:
+    """Which value each sample has, if the variable is one of few values."""
+    if kind == "continuous":
+        return None
+    _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    codes = codes.reshape(-1)
+    if kind == "ordinal":
+        return codes if len(counts) <= most + 1 else None
+    rare = counts < _FEWEST_IN_A_LEVEL
+    rare[np.argsort(-counts, kind="stable")[most:]] = True  # one column for each but one
+    if rare.sum() < 2:
+        return codes
+    merged = np.where(rare, np.flatnonzero(rare)[0], np.arange(len(counts)))
+    merged_codes: Codes = np.unique(merged[codes], return_inverse=True)[1].reshape(-1)
+    return merged_codes
+
+
+def _indicators(codes: Codes, n_columns: int) -> FloatArray:
+    """(n, n_columns): one column for every value but the most frequent, then zeros."""
+    counts = np.bincount(codes)
+    shown = np.delete(np.arange(len(counts)), counts.argmax())
+    columns = np.zeros((len(codes), n_columns))
+    columns[:, : len(shown)] = codes[:, None] == shown
+    return columns
 
 
 def _independent(columns: FloatArray) -> list[int]:

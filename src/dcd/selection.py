@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.arrays import BoolArray
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
-from dcd.boundary import learn_and_test, record_features, weight_options
-from dcd.data import Dataset, read_table
+from dcd.boundary import learn_and_test, record_features, table_options, weight_options
+from dcd.columns import Kind
+from dcd.data import Dataset, Missing, TableSummary, read_table
 from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
+from dcd.gaps import bind
 from dcd.growth import GrowShrink
-from dcd.kernels import kernel_features
 from dcd.partial import partial_correlation
-from dcd.scores import make_scores
+from dcd.scores import scores_of
 from dcd.validation import InputError, check_number, check_strategy, make_generator
 
 
@@ -51,6 +54,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         With one of them (`search=dcd.GrowShrink()`, say) the boundary is grown and shrunk as in `RobustDCD`,
         each test at `alpha` / (d - 1), and the parameters from `learning_rate` on are without effect. With
         None the boundary is that of the paper.
+    kinds, missing, drop_useless : as of `DCD`
+        How to read the table: columns of categories, missing values, useless columns. "each-set" is for
+        `search` and `test`; without them all other columns are one set.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness; a small positive value shows how little the start matters.
@@ -68,7 +74,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     support_ : (d,) bool array
         Which columns are in the boundary.
     weights_ : (n,) array
-        The decoupling weights, summing to n.
+        The decoupling weights, summing to n; 0 for rows with missing values.
+    table_ : TableSummary
+        What was made of the table: kinds of its columns, rows used, columns left out.
     effective_sample_size_ : float
     decoupling_ : DecouplingResult or Balance
         The weights with their loss path, why learning stopped, and the pairwise HSIC of the other columns
@@ -97,6 +105,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         init_scale: float = WeightOptions.init_scale,
         test: Test | None = None,
         search: GrowShrink | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        missing: Missing = "refuse",
+        drop_useless: bool = False,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
@@ -108,48 +119,54 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.init_scale = init_scale
         self.test = test
         self.search = search
+        self.kinds = kinds
+        self.missing = missing
+        self.drop_useless = drop_useless
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the boundary of the target among the columns of `X`.
 
-        `y` is the target if the parameter `target` is None, and ignored otherwise.
+        `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight` says what
+        each row counts for.
         """
         rng = make_generator(self.random_state)
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         options = weight_options(self)
         self._strategies()
-        given, target = self._read(X, y)
-        columns = given if self.target is not None else given.without_last()
-        self.statistics_ = np.full(len(columns.names), np.nan)
-        self.pvalues_ = np.full(len(columns.names), np.nan)
-        self.decoupling_: DecouplingResult | Balance
+        given, target = self._read(X, y, sample_weight)
+        columns = given.summary.columns
+        self.statistics_ = np.full(len(columns), np.nan)
+        self.pvalues_ = np.full(len(columns), np.nan)
+        self.support_: BoolArray = np.zeros(len(columns), dtype=bool)
         if self.test is None and self.search is None:
             self._fit_published(given, target, options, rng)
         else:
             self._fit_robust(given, target)
-        record_features(self, columns)
-        self.boundary_ = [name for name, is_in in zip(columns.names, self.support_, strict=True) if is_in]
+        record_features(self, given)
+        self.table_: TableSummary = given.summary
+        self.boundary_ = [name for name, is_in in zip(columns, self.support_, strict=True) if is_in]
         self.weights_ = self.decoupling_.weights
         self.effective_sample_size_ = self.decoupling_.ess
         return self
+
+    decoupling_: DecouplingResult | Balance
 
     def _fit_published(
         self, given: Dataset, target: str, options: WeightOptions, rng: np.random.Generator
     ) -> None:
         """All other columns decoupled, those that still depend on the target taken."""
-        dataset = given.in_canonical_order()
+        dataset = given.complete_in(range(len(given.names))).in_canonical_order()
         others = [index for index, name in enumerate(dataset.names) if name != target]
-        with one_blas_thread():
-            features = [kernel_features(dataset.values[:, index]) for index in others]
         learned, correlations, pvalues = learn_and_test(
-            others, features, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
+            others, None, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
         )
-        place = [given.names.index(dataset.names[index]) for index in others]
+        place = [given.summary.columns.index(dataset.names[index]) for index in others]
         self.statistics_[place] = correlations[:, 0]
         self.pvalues_[place] = pvalues[:, 0]
-        self.support_: BoolArray = self.pvalues_ < self.alpha
-        self.decoupling_ = learned.reordered(np.argsort(place).tolist())
+        self.support_ = self.pvalues_ < self.alpha
+        weights = dataset.in_all_rows(learned.weights)
+        self.decoupling_ = replace(learned.reordered(np.argsort(place).tolist()), weights=weights)
 
     def _fit_robust(self, given: Dataset, target: str) -> None:
         """Grown and shrunk, by the strategies of `RobustDCD`."""
@@ -157,18 +174,19 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         dataset = given.in_canonical_order()
         names = dataset.names
         own, level = names.index(target), self.alpha / (len(names) - 1)
-        self.support_ = np.zeros(len(self.pvalues_), dtype=bool)
         with one_blas_thread():
-            scores = make_scores(dataset.values)
-            bound = test.bind(scores, level)
+            bound = bind(test, dataset, level)
             members = search.boundary(bound, own, len(names), level)
             for index in (index for index in range(len(names)) if index != own):
                 others = [member for member in members if member != index]
-                place = given.names.index(names[index])
+                place = given.summary.columns.index(names[index])
+                complete = scores_of(dataset.complete_in([index, own, *others]))
                 self.pvalues_[place] = np.exp(bound.log_pvalue(index, own, others))
-                self.statistics_[place] = partial_correlation(scores, index, own, others)
+                self.statistics_[place] = partial_correlation(complete, 0, 1, range(2, len(others) + 2))
                 self.support_[place] = index in members
-            self.decoupling_ = test.weights.learn(scores, members)
+            decoupled = dataset.complete_in(members)
+            learned = test.weights.learn(scores_of(decoupled), range(len(members)))
+        self.decoupling_ = replace(learned, weights=decoupled.in_all_rows(learned.weights))
 
     def _strategies(self) -> tuple[Test, GrowShrink]:
         test = PartialAssociation() if self.test is None else self.test
@@ -177,10 +195,11 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         check_strategy("search", search, (GrowShrink,))
         return test, search
 
-    def _read(self, X: Any, y: Any) -> tuple[Dataset, str]:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, str]:
         """The table, with `y` as its last column if that is the target, and the target's name."""
+        options = table_options(self)
         if self.target is not None:
-            given = read_table(X)
+            given = read_table(X, options=options, sample_weight=sample_weight)
             return given, given.names[given.position(self.target)]
         if y is None:
             raise InputError(
@@ -188,7 +207,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                 "is None, which requires y to be passed, but the target y is None",
                 "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
             )
-        given = read_table(X, y)
+        given = read_table(X, y, options=options, sample_weight=sample_weight)
         return given, given.names[-1]
 
     def __sklearn_tags__(self) -> Any:

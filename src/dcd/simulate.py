@@ -6,10 +6,12 @@ and unit variance before the noise is added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from dcd.arrays import FloatArray, IntArray
 from dcd.graph import topological_order
@@ -171,6 +173,67 @@ def sample(
                 else:
                     values[:, node] = _standardise(function(combined)) + disturbance
     return values
+
+
+def sample_mixed(
+    dag: npt.ArrayLike,
+    n_samples: int,
+    *,
+    share_nominal: float = 0.5,
+    noise_std: float = 1.0,
+    random_state: int | np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """A table of measurements and categories from a structural model over `dag`, columns "x0", "x1", ....
+
+    Every category of a nominal parent (two to five, called "a", "b", ... in random order) has an effect of
+    its own, and a measured parent a linear one. A measurement is the sum of its effects, standardised, plus
+    noise; a nominal variable has such a sum for each of its categories, and takes the one that is largest
+    with Gumbel noise added (a multinomial logistic model).
+
+    Parameters
+    ----------
+    dag : adjacency matrix, `dag[i, j] = 1` for `i -> j`.
+    share_nominal : chance of each variable to be nominal.
+    noise_std : standard deviation of the noise beside a signal of standard deviation 1; the signals of
+        categories have a standard deviation of 2 / noise_std.
+    random_state : seed or generator.
+    """
+    check_number("n_samples", n_samples, at_least=2, whole=True, suggestion=800)
+    check_number("share_nominal", share_nominal, at_least=0, at_most=1, suggestion=0.5)
+    check_number("noise_std", noise_std, above=0, suggestion=1.0)
+    rng = make_generator(random_state)
+    adjacency = np.asarray(dag)
+    columns: dict[int, npt.NDArray[Any]] = {}
+    features: dict[int, FloatArray] = {}
+    for node in topological_order(adjacency):
+        parents = [features[parent] for parent in np.flatnonzero(adjacency[:, node]).tolist()]
+        if rng.random() < share_nominal:
+            n_levels = int(rng.integers(2, 6))
+            signals = 2.0 / noise_std * _sum_of_effects(parents, (n_samples, n_levels), rng)
+            codes = np.argmax(signals + rng.gumbel(size=signals.shape), axis=1)
+            columns[node] = rng.permutation(list("abcde"))[codes]
+            features[node] = (codes[:, None] == np.arange(n_levels)).astype(np.float64)
+        else:
+            signal = _sum_of_effects(parents, (n_samples, 1), rng)[:, 0]
+            columns[node] = signal + noise_std * rng.standard_normal(n_samples)
+            features[node] = _standardise(columns[node])[:, None]
+    return pd.DataFrame({f"x{node}": columns[node] for node in range(len(adjacency))})
+
+
+def _sum_of_effects(
+    parents: Sequence[FloatArray], shape: tuple[int, int], rng: np.random.Generator
+) -> FloatArray:
+    """Sums (n, k) over parents of random effects of their columns, standardised; 0 without parents.
+
+    With several columns only their differences matter, so the mean of each row is taken off.
+    """
+    total = np.zeros(shape)
+    for block in parents:
+        effect = block @ rng.standard_normal((block.shape[1], shape[1]))
+        if shape[1] > 1:
+            effect = effect - effect.mean(axis=1, keepdims=True)
+        total += rng.uniform(0.5, 1.5) * _standardise(effect)
+    return _standardise(total)
 
 
 def _products_of_pairs(parents: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -6,11 +6,12 @@ import json
 
 from dcd.report import prose
 from dcd.report.frame import scrolling, section
-from dcd.report.markup import Markup, join, name_of, tag
+from dcd.report.markup import Markup, join, name_of, shortened, tag
 from dcd.report.words import NONE, count, listed, number, sentence
 from dcd.results.model import Column, Result
 
 _MANY_COLUMNS = 15
+_LEVELS_SHOWN = 6
 
 
 def care(result: Result) -> Markup:
@@ -99,7 +100,9 @@ def _column_table(columns: tuple[Column, ...]) -> Markup:
 
 def _column_row(column: Column, index: int, has_levels: bool) -> Markup:
     levels = column.levels or ()
-    shown = ", ".join(levels[:6]) + (f" and {len(levels) - 6} more" if len(levels) > 6 else "")
+    shown = ", ".join(shortened(level, 24) for level in levels[:_LEVELS_SHOWN])
+    if len(levels) > _LEVELS_SHOWN:
+        shown += f" and {len(levels) - _LEVELS_SHOWN} more"
     return tag(
         "tr",
         tag("th", tag("a", name_of(column.name), href=f"#v{index}"), scope="row"),

@@ -67,9 +67,10 @@ def _shown(character: str) -> str:
     return character if character in "\u200c\u200d" or unicodedata.category(character) == "Co" else "\ufffd"
 
 
-def name_of(variable: str) -> Markup:
-    """The name of a variable, apart from the direction of the text around it."""
-    return tag("bdi", variable if variable.strip() else "(no name)")
+def name_of(variable: str, cells: int = 40) -> Markup:
+    """The name of a variable, apart from the direction of the text around it; cut if very long."""
+    shown = shortened(variable, cells) if variable.strip() else "(no name)"
+    return tag("bdi", shown, title=variable if shown != variable else None)
 
 
 def shortened(text: str, cells: int) -> str:

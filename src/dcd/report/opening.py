@@ -28,8 +28,11 @@ def in_short(result: Result) -> Markup:
     return section(
         "short",
         "In short",
-        tag("p", first, class_="lede"),
-        tag("ul", [tag("li", text) for text in others], class_="findings"),
+        tag(
+            "div",
+            tag("p", first, class_="lede"),
+            tag("ul", [tag("li", text) for text in others], class_="findings"),
+        ),
         tag(
             "dl", [tag("div", tag("dt", what), tag("dd", value)) for what, value in figures], class_="figures"
         ),

@@ -17,7 +17,7 @@ from dcd.report.markup import Markup, shortened, tag
 from dcd.results.model import Column, View
 
 _WIDTH, _HEIGHT = 440, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 10, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 10, 10, 42
 _SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
 _DOT = 8.0  # width of a dot of weight 1
 _LEVELS_SHOWN = 7
@@ -66,7 +66,13 @@ class Axis:
             cells = 9 if len(codes) <= 3 else 5
             return [(float(self.at(np.array(float(c)))), shortened(levels[c], cells)) for c in codes]
         low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
-        return [(float(self.at(np.array(v))), f"{v:.3g}") for v in dict.fromkeys((low, high))]
+        return [(float(self.at(np.array(v))), _short(v)) for v in dict.fromkeys((low, high))]
+
+
+def _short(value: float) -> str:
+    """A number in five characters, where that can be."""
+    text = f"{value:.3g}"
+    return text if len(text) <= 5 else f"{value:.2g}"
 
 
 def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Markup:
@@ -108,10 +114,10 @@ def _frame(x: Axis, y: Axis) -> list[Markup]:
     for share, label in x.ticks():
         at = _LEFT + share * (right - _LEFT)
         anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
-        parts.append(tag("text", label, x=round(at), y=bottom + 26, text_anchor=anchor, class_="tick"))
+        parts.append(tag("text", label, x=round(at), y=bottom + 30, text_anchor=anchor, class_="tick"))
     for share, label in y.ticks():
         at = bottom - share * (bottom - _TOP)
-        parts.append(tag("text", label, x=_LEFT - 8, y=round(at + 6), text_anchor="end", class_="tick"))
+        parts.append(tag("text", label, x=_LEFT - 8, y=round(at + 8), text_anchor="end", class_="tick"))
     return parts
 
 
@@ -154,7 +160,7 @@ def _at(share_x: float, share_y: float) -> str:
 
 def draw_weights(view: View) -> Markup:
     """Histogram of the weights; equal weights would all be at 1."""
-    width, height, bottom = 440, 120, 92
+    width, height, bottom = 440, 122, 92
     tallest = max(view.counts, default=0) or 1
     low, high = view.bins[0], view.bins[-1]
     step = width / max(len(view.counts), 1)
@@ -176,7 +182,7 @@ def draw_weights(view: View) -> Markup:
         tag("path", d=f"M0 {bottom}H{width}", class_="axis"),
         tag("path", d=f"M{one:.0f} 4V{bottom}", class_="one"),
         [
-            tag("text", label, x=round(at), y=114, text_anchor=anchor, class_="tick")
+            tag("text", label, x=round(at), y=116, text_anchor=anchor, class_="tick")
             for at, label, anchor in _weight_ticks(width, one, high)
         ],
         class_="weights",

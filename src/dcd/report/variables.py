@@ -12,6 +12,7 @@ from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
 
+_MUCH_LEFT = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small
 
 
@@ -44,7 +45,7 @@ def variable_section(result: Result, index: int, pictures: Pictures | None) -> M
     boundary = result.boundaries[index]
     return tag(
         "article",
-        tag("h3", name_of(boundary.target), id=f"v{index}-name", tabindex="-1"),
+        tag("h3", name_of(boundary.target, 400), id=f"v{index}-name", tabindex="-1"),
         _in_words(boundary),
         _members(result, boundary, with_strengths=pictures is None) if boundary.members else None,
         _decoupling(boundary.view) if boundary.view is not None else None,
@@ -128,11 +129,13 @@ def _decoupling(view: View) -> Markup:
 def _effect(view: View) -> str:
     around = count(len(view.decoupled), "variable")
     before, after = times(view.dependence_before), times(view.dependence)
-    return (
+    told = (
         f"Weights make the {around} around it independent of each other: their dependence goes from {before} "
-        f"to {after} times what chance leaves ({STATUS.get(view.status, view.status)}). What then still goes "
-        "along with it does so by itself."
+        f"to {after} times what chance leaves ({STATUS.get(view.status, view.status)}). "
     )
+    if view.dependence > _MUCH_LEFT:
+        return told + "Some is left, so part of what is seen may still come by way of the others."
+    return told + "What then still goes along with it does so by itself."
 
 
 def _small_multiples(boundary: Boundary, pictures: Pictures) -> Markup | None:

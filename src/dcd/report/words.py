@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dcd.report.markup import shortened
 from dcd.results.model import Edge, Result
 
 NONE = "\u2013"  # an en dash where there is nothing
@@ -78,9 +79,14 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def brief(name: str) -> str:
+    """A name for a sentence or a label."""
+    return shortened(name, 40) if name.strip() else "(no name)"
+
+
 def arrow(edge: Edge) -> str:
     """`a → b` or `a — b`."""
-    return f"{edge.first} {'→' if edge.type == '->' else '—'} {edge.second}"
+    return f"{brief(edge.first)} {'→' if edge.type == '->' else '—'} {brief(edge.second)}"
 
 
 def findings(result: Result) -> list[str]:
@@ -103,7 +109,7 @@ def _relations(result: Result) -> list[str]:
     text = f"Of {number(pairs)} pairs of variables, {related} directly related."
     degree = {name: sum(name in (edge.first, edge.second) for edge in result.edges) for name in result.names}
     most = max(degree.values())
-    hubs = [name for name in result.names if degree[name] == most]
+    hubs = [brief(name) for name in result.names if degree[name] == most]
     if len(hubs) <= 3 and most > 2:
         text += f" {listed(hubs)} {'has' if len(hubs) == 1 else 'have'} the most relations ({most})."
     return [text]
@@ -144,10 +150,10 @@ def groups(result: Result) -> list[list[str]]:
 def _groups(result: Result) -> list[str]:
     parts = groups(result)
     connected = [members for members in parts if len(members) > 1]
-    alone = [members[0] for members in parts if len(members) == 1]
+    alone = [brief(members[0]) for members in parts if len(members) == 1]
     sentences = []
     if 1 < len(connected) <= 6:
-        shown = "; ".join(listed(members, 6) for members in connected)
+        shown = "; ".join(listed([brief(name) for name in members], 6) for members in connected)
         sentences.append(
             f"They form {count(len(connected), 'group')} with no relation between them: {shown}."
         )

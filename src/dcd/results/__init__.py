@@ -1,9 +1,9 @@
 """The saved result: an account of a fitted model in plain values, as JSON with a versioned schema.
 
-model, table -> columns -> views -> summary -> Result -> JSON -> Result -> report
+model, table -> views -> summary -> Result -> JSON -> Result -> report
 """
 
-from dcd.results.columns import fingerprint
+from dcd.results.fingerprints import fingerprint
 from dcd.results.model import SCHEMA_VERSION, Result, load_result
 from dcd.results.summary import summarise
 

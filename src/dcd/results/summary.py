@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dcd.arrays import FloatArray
+from dcd.columns import Column as TableColumn
+from dcd.columns import as_kind, columns_of
 from dcd.discovery import Discovery
 from dcd.graph import CPDAG, unshielded_colliders
 from dcd.results.cautions import cautions_of
-from dcd.results.columns import Values, fingerprint_of, read_values, relabelled, rounded
+from dcd.results.fingerprints import fingerprint
 from dcd.results.model import (
     Boundary,
     Collider,
@@ -65,12 +68,10 @@ def summarise(
     if title is not None and not isinstance(title, str):
         raise InputError("parameter 'title'", f"must be text, got {title!r}", "Pass a string.")
     cpdag: CPDAG = model.cpdag_
-    everything = read_values(X)
-    columns = _columns_of_graph(everything, cpdag, model)
-    data = _data(model, columns, fingerprint_of(everything), sample_weight is not None)
-    kinds = {column.name: column.kind for column in data.columns}
-    table = Table(model, columns, kinds, _base_weights(sample_weight, data.n_rows))
-    table = Table(model, columns, kinds, table.base, boundary_pvalues(table))
+    columns = _columns_of_graph(X, model)
+    data = _data(model, columns, fingerprint(X), sample_weight is not None)
+    table = Table(model, columns, model.table_.kinds, _base_weights(sample_weight, data.n_rows))
+    table = replace(table, pvalues=boundary_pvalues(table))
     looks = {target: look_at(table, target) for target in cpdag.names}
     boundaries = tuple(
         Boundary(target, members_of(table, target, weights), view)
@@ -114,19 +115,25 @@ def _check_model(model: Any) -> None:
         raise InputError("parameter 'model'", "has not been fitted", "Call model.fit(table) first.")
 
 
-def _columns_of_graph(everything: Mapping[str, Values], cpdag: CPDAG, model: Any) -> dict[str, Values]:
-    lacking = [name for name in cpdag.names if name not in everything]
+def _columns_of_graph(X: Any, model: Any) -> dict[str, TableColumn]:
+    """The columns as the fit has read them, in the order of the graph."""
+    names = model.cpdag_.names
+    columns = {column.name: column for column in columns_of(X)[0]}
+    lacking = [name for name in names if name not in columns]
     if lacking:
         raise InputError(
             "parameter 'X'",
             f"lacks {len(lacking)} variables of the graph: {', '.join(map(repr, lacking[:5]))}",
             "Pass the table that the model was fitted on.",
         )
-    levels = getattr(getattr(model, "table_", None), "levels", {})
-    return {
-        name: relabelled(everything[name], levels[name]) if name in levels else everything[name]
-        for name in cpdag.names
-    }
+    n_rows = len(columns[names[0]].values)
+    if n_rows != model.table_.n_rows:
+        raise InputError(
+            "parameter 'X'",
+            f"has {n_rows} rows, and the model was fitted on {model.table_.n_rows}",
+            "Pass the table that the model was fitted on.",
+        )
+    return {name: as_kind(columns[name], model.table_.kinds[name]) for name in names}
 
 
 def _base_weights(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -147,40 +154,25 @@ def _base_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 # --- parts of the result ---------------------------------------------------------------------------------
 
 
-def _data(model: Any, columns: Mapping[str, Values], fingerprint: str, weighted: bool) -> Data:
-    n_rows = len(next(iter(columns.values())).numbers)
-    summary = getattr(model, "table_", None)
-    if summary is not None and summary.n_rows != n_rows:
-        raise InputError(
-            "parameter 'X'",
-            f"has {n_rows} rows, and the model was fitted on {summary.n_rows}",
-            "Pass the table that the model was fitted on.",
-        )
-    missing = {name: int(np.isnan(values.numbers).sum()) for name, values in columns.items()}
-    complete = n_rows - int(np.any([np.isnan(values.numbers) for values in columns.values()], axis=0).sum())
+def _data(model: Any, columns: Mapping[str, TableColumn], fingerprint: str, weighted: bool) -> Data:
+    summary = model.table_
     return Data(
-        n_rows=n_rows,
-        n_rows_used=complete if summary is None else int(summary.n_rows_used),
+        n_rows=summary.n_rows,
+        n_rows_used=summary.n_rows_used,
         columns=tuple(
             Column(
                 name=name,
-                kind=_kind(summary, name, values),
-                why="" if summary is None else str(summary.kind_reasons.get(name, "")),
-                n_missing=missing[name],
-                levels=values.levels,
+                kind=summary.kinds[name],
+                why=summary.kind_reasons[name],
+                n_missing=column.n_missing,
+                levels=column.levels or None,
             )
-            for name, values in columns.items()
+            for name, column in columns.items()
         ),
-        dropped={} if summary is None else {str(name): str(why) for name, why in summary.dropped.items()},
+        dropped=dict(summary.dropped),
         weighted=weighted,
         fingerprint=fingerprint,
     )
-
-
-def _kind(summary: Any, name: str, values: Values) -> Any:
-    if summary is not None and name in summary.kinds:
-        return summary.kinds[name]
-    return "continuous" if values.levels is None else "nominal"
 
 
 def _colliders(model: Any, cpdag: CPDAG) -> tuple[Collider, ...]:
@@ -268,14 +260,21 @@ def _statements(model: Any) -> tuple[str, ...]:
     return () if knowledge is None else tuple(str(sentence) for sentence in knowledge.statements())
 
 
-def _sample(columns: Mapping[str, Values], weights: Mapping[str, FloatArray]) -> Sample:
-    n_rows = len(next(iter(columns.values())).numbers)
+def _sample(columns: Mapping[str, TableColumn], weights: Mapping[str, FloatArray]) -> Sample:
+    n_rows = len(next(iter(columns.values())).values)
     chosen = np.random.default_rng(_SEED).permutation(n_rows)[:SAMPLE_ROWS]
     chosen.sort()
     return Sample(
         rows=tuple(int(row) for row in chosen),
-        values={name: rounded(values.numbers[chosen]) for name, values in columns.items()},
+        values={name: _rounded(column.values[chosen]) for name, column in columns.items()},
         weights={
-            name: rounded(numbers[chosen]) for name, numbers in weights.items() if not np.isnan(numbers).all()
+            name: _rounded(numbers[chosen])
+            for name, numbers in weights.items()
+            if not np.isnan(numbers).all()
         },
     )
+
+
+def _rounded(numbers: FloatArray) -> tuple[float | None, ...]:
+    """Six significant digits; None for missing."""
+    return tuple(None if np.isnan(number) else float(f"{number:.6g}") for number in numbers)

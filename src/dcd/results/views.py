@@ -13,10 +13,10 @@ import pandas as pd
 
 from dcd.arrays import FloatArray
 from dcd.balancing import convex_weights
+from dcd.columns import Column, Kind
 from dcd.decoupling import decoupling_weights, effective_sample_size
 from dcd.discovery import DCD
 from dcd.independence import IndependenceTest
-from dcd.results.columns import Values
 from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength
 from dcd.validation import InputError
@@ -31,19 +31,19 @@ class Table:
     """What the views need of a fitted model and its table."""
 
     model: Any
-    columns: Mapping[str, Values]
-    kinds: Mapping[str, str]
+    columns: Mapping[str, Column]
+    kinds: Mapping[str, Kind]
     base: FloatArray
     pvalues: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def complete(self, names: Sequence[str]) -> Rows:
         """Positions of the rows with weight in which none of the columns is missing."""
-        missing = np.any([np.isnan(self.columns[name].numbers) for name in names], axis=0)
+        missing = np.any([np.isnan(self.columns[name].values) for name in names], axis=0)
         return np.flatnonzero(~missing & (self.base > 0))
 
     def frame(self, names: Sequence[str], rows: Rows) -> pd.DataFrame:
         """Some columns and rows, as numbers."""
-        return pd.DataFrame({name: self.columns[name].numbers[rows] for name in names})
+        return pd.DataFrame({name: self.columns[name].values[rows] for name in names})
 
 
 def decoupled_around(table: Table, target: str) -> tuple[str, ...]:
@@ -67,8 +67,7 @@ def look_at(table: Table, target: str) -> tuple[View | None, FloatArray]:
         learned, before, after, status = _learn(table, names, rows)
     except InputError:  # what is left of the table after rows with missing values does not do
         return None, weights
-    combined = learned * table.base[rows]
-    weights[rows] = combined * len(rows) / combined.sum()
+    weights[rows] = learned
     counts, bins = np.histogram(weights[rows], bins=_BINS, range=(0.0, max(float(weights[rows].max()), 2.0)))
     view = View(
         decoupled=names,
@@ -86,16 +85,19 @@ def look_at(table: Table, target: str) -> tuple[View | None, FloatArray]:
 def _learn(table: Table, names: Sequence[str], rows: Rows) -> tuple[FloatArray, float, float, str]:
     """Weights, dependence before and after, status."""
     if len(names) < 2:
-        return np.ones(len(rows)), 0.0, 0.0, "nothing_to_decouple"
+        return table.base[rows] / table.base[rows].mean(), 0.0, 0.0, "nothing_to_decouple"
+    reading: dict[str, Any] = {"kinds": {name: table.kinds[name] for name in names}}
+    if np.ptp(table.base) > 0:
+        reading["sample_weight"] = table.base[rows]
     frame = table.frame(names, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the account has the same in words
         if isinstance(table.model, DCD):
             options = {name: getattr(table.model, name) for name in _WEIGHT_OPTIONS}
-            learned: Any = decoupling_weights(frame, **options, random_state=0)
+            learned: Any = decoupling_weights(frame, **options, **reading, random_state=0)
         else:
             how = getattr(table.model.test, "weights", None)
-            learned = convex_weights(frame, **({} if how is None else vars(how)))
+            learned = convex_weights(frame, **({} if how is None else vars(how)), **reading)
     return learned.weights, learned.dependence_before, learned.dependence, learned.status
 
 
@@ -124,7 +126,7 @@ def _strength(
 ) -> float | None:
     if len(rows) < 3 or not weights.sum() > 0:
         return None
-    x, y = (table.columns[name].numbers[rows] for name in pair)
+    x, y = (table.columns[name].values[rows] for name in pair)
     return _rounded(strength(x, y, weights, nominal))
 
 
@@ -158,13 +160,17 @@ def _decoupled_pvalues(table: Table, wanted: set[tuple[str, str]]) -> dict[tuple
 
 def _tested(table: Table, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Of `RobustDCD`: given the other members of the boundary."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            names = tuple(table.columns)
-            test = IndependenceTest(table.frame(names, table.complete(names)), test=table.model.test)
-    except InputError:
-        return {}
+    if np.ptp(table.base) > 0:
+        return {}  # the test knows no weights of rows
+    names = tuple(table.columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        test = IndependenceTest(
+            table.frame(names, np.arange(len(table.base))),
+            test=table.model.test,
+            kinds=dict(table.kinds),
+            missing=table.model.table_.missing,
+        )
     return {
         (target, name): test(
             target, name, [other for other in table.model.markov_boundaries_[target] if other != name]

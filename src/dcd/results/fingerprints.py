@@ -1,9 +1,10 @@
-"""The columns of any table as numbers, with labels where they are text; their fingerprint; a few rows."""
+"""The fingerprint of a table: what it holds, whatever kind of table holds it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,6 @@ import pandas as pd
 
 from dcd.arrays import FloatArray
 from dcd.validation import InputError
-
-_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -44,29 +43,18 @@ def _as_frame(table: Any) -> Any:
 
 
 def _read(column: Any) -> Values:
-    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-        entries = [np.nan if entry is None else float(entry) for entry in column.to_list()]
-        numbers = np.array(entries, dtype=np.float64) + 0.0  # no negative zeros
-        return Values(np.where(np.isfinite(numbers), numbers, np.nan), None)
-    labels = [None if _is_missing(entry) else str(entry) for entry in column.to_list()]
+    entries = [None if _is_missing(entry) else entry for entry in column.to_list()]
+    if all(entry is None or isinstance(entry, (bool, numbers.Real, np.bool_)) for entry in entries):
+        found = np.array([np.nan if entry is None else float(entry) for entry in entries])
+        return Values(found + 0.0, None)  # no negative zeros
+    labels = [None if entry is None else str(entry) for entry in entries]
     levels = tuple(sorted({label for label in labels if label is not None}))
     place = {label: float(code) for code, label in enumerate(levels)}
     return Values(np.array([np.nan if label is None else place[label] for label in labels]), levels)
 
 
 def _is_missing(entry: Any) -> bool:
-    return entry is None or entry is pd.NA or entry is pd.NaT or entry != entry
-
-
-def relabelled(values: Values, levels: Sequence[str]) -> Values:
-    """The same column with its codes in the order of `levels`; other labels become missing."""
-    if values.levels is None or tuple(levels) == values.levels:
-        return values
-    place = [float(levels.index(label)) if label in levels else np.nan for label in values.levels]
-    known = ~np.isnan(values.numbers)
-    numbers = np.full(len(values.numbers), np.nan)
-    numbers[known] = np.array(place)[values.numbers[known].astype(int)]
-    return Values(numbers, tuple(levels))
+    return entry is None or entry is pd.NA or entry is pd.NaT or bool(entry != entry)
 
 
 def fingerprint(table: Any) -> str:
@@ -105,8 +93,3 @@ def _feed(digest: Any, text: str) -> None:
     """Text with its length before it, so that no two lists of texts read the same."""
     encoded = text.encode("utf-8", "surrogatepass")
     digest.update(len(encoded).to_bytes(8, "little") + encoded)
-
-
-def rounded(numbers: FloatArray) -> tuple[float | None, ...]:
-    """Six significant digits; None for missing."""
-    return tuple(None if np.isnan(number) else float(f"{number:.{_DIGITS}g}") for number in numbers)

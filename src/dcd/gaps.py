@@ -1,0 +1,62 @@
+"""Missing values, each set of variables on its own complete rows: a test on a table with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dcd.arrays import FloatArray
+from dcd.association import BoundTest, Record, Test
+from dcd.data import Dataset
+from dcd.preflight import MIN_ROWS
+from dcd.scores import scores_of
+
+
+class GappyTest:
+    """Any test as a `BoundTest` on a table with gaps; every answer rests on the rows it can."""
+
+    def __init__(self, strategy: Test, dataset: Dataset, level: float) -> None:
+        self.record = Record()
+        self._strategy, self._dataset, self._level = strategy, dataset, level
+        self._known: dict[tuple[int, ...], float] = {}
+
+    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
+        """See `BoundTest`; rows differ between candidates, so each is tested by itself."""
+        n_variables = len(self._dataset.names)
+        log_pvalues = np.zeros(n_variables)
+        for variable in (v for v in range(n_variables) if v != target and v not in given):
+            log_pvalues[variable] = self.log_pvalue(variable, target, given)
+        return log_pvalues
+
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """See `BoundTest`; 0 where too few rows are complete to tell anything."""
+        members = (min(x, y), max(x, y), *sorted(given))
+        if members not in self._known:
+            self._known[members] = self._tested(members)
+        return self._known[members]
+
+    def _tested(self, members: tuple[int, ...]) -> float:
+        part = self._dataset.complete_in(members)
+        if len(part.values) < MIN_ROWS:
+            return 0.0
+        bound = self._strategy.bind(scores_of(part), self._level)
+        found = bound.log_pvalue(0, 1, range(2, len(members)))
+        self._keep_record(bound, members)
+        return found
+
+    def _keep_record(self, bound: BoundTest, members: Sequence[int]) -> None:
+        """Take over what was done under weights, under the positions that the variables have in the table."""
+        for part, balance in bound.record.balances.items():
+            self.record.balances[tuple(members[v] for v in part)] = balance
+        for (x, y, given), found in bound.record.interactions.items():
+            pair, others = (members[x], members[y]), tuple(members[v] for v in given)
+            self.record.interactions[*pair, others] = replace(found, pair=pair, given=others)
+
+
+def bind(strategy: Test, dataset: Dataset, level: float) -> BoundTest:
+    """A test bound to a table, with gaps or without."""
+    if dataset.has_gaps:
+        return GappyTest(strategy, dataset, level)
+    return strategy.bind(scores_of(dataset), level)

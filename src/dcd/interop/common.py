@@ -1,0 +1,166 @@
+"""What all hand-overs share: the edges that go out, and the class of the graph that comes in."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from dcd.arrays import BoolArray, IntArray
+from dcd.graph import CPDAG, ChosenDAG, consistent_extension, contradictory_core, directed_part
+from dcd.validation import InputError
+
+Graph = CPDAG | ChosenDAG
+Edge = tuple[str, str]
+
+_SHOWN = 8  # edges named in a message
+_FEW = 30  # nodes among which the smallest contradiction is searched
+_MOST = 5000  # nodes; a text of a few megabytes must not ask for a matrix of gigabytes
+
+
+def load(module: str, extra: str) -> Any:
+    """An optional package, or an `ImportError` that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f"this needs {package}: pip install 'dcd[{extra}]'") from error
+
+
+def check_type(given: object, expected: type | tuple[type, ...], remedy: str) -> None:
+    """Raise `InputError` unless the graph that comes in is of the expected class."""
+    if not isinstance(given, expected):
+        kinds = expected if isinstance(expected, tuple) else (expected,)
+        wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
+        found = type(given).__name__
+        raise InputError("parameter 'graph'", f"must be {wanted}, got {found}", remedy)
+
+
+# --- out -------------------------------------------------------------------------------------------------
+
+
+def names_and_adjacency(graph: Graph) -> tuple[tuple[str, ...], IntArray]:
+    """The variables and the matrix of a CPDAG, or of one DAG of its class."""
+    if isinstance(graph, ChosenDAG):
+        return tuple(graph.adjacency.columns), graph.adjacency.to_numpy(dtype=np.int8)
+    if not isinstance(graph, CPDAG):
+        found = type(graph).__name__
+        raise InputError(
+            "parameter 'graph'", f"must be a CPDAG, got {found}", "Pass .cpdag_ or .cpdag_.to_dag()."
+        )
+    return graph.names, np.array(graph.adjacency)
+
+
+def arrows_and_lines(graph: Graph) -> tuple[list[Edge], list[Edge]]:
+    """The directed edges as (cause, effect), and each undirected edge once."""
+    names, adjacency = names_and_adjacency(graph)
+    arrows, lines = [], []
+    for i, j in np.argwhere(adjacency):
+        if not adjacency[j, i]:
+            arrows.append((names[i], names[j]))
+        elif i < j:
+            lines.append((names[i], names[j]))
+    return arrows, lines
+
+
+# --- in --------------------------------------------------------------------------------------------------
+
+
+def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
+    """The CPDAG of a graph given by its nodes and its edges; both directions of an arrow are a line."""
+    nodes = list(names)
+    if len(nodes) > _MOST:
+        raise InputError(
+            "parameter 'graph'", f"has {len(nodes)} nodes, the most is {_MOST}", "Give a part of it."
+        )
+    position = {node: index for index, node in enumerate(nodes)}
+    adjacency = np.zeros((len(nodes), len(nodes)), dtype=np.int8)
+    for a, b in arrows:
+        adjacency[position[a], position[b]] = 1
+    for a, b in lines:
+        adjacency[position[a], position[b]] = adjacency[position[b], position[a]] = 1
+    return class_of_matrix([str(node) for node in nodes], adjacency)
+
+
+def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
+    """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"variable {twice[0]!r}", "is there more than once", "Give every node its own name.")
+    for name, loop in zip(names, adjacency.diagonal(), strict=True):
+        if loop:
+            raise InputError(f"edge {arrow(name, name)}", "is a loop", "Remove it.")
+    dag = consistent_extension(adjacency)
+    if dag is None:
+        raise _contradiction(names, adjacency)
+    return CPDAG.from_dag(names, dag)
+
+
+def arrow(cause: object, effect: object) -> str:
+    """An edge as messages name it."""
+    return f"{str(cause)!r} -> {str(effect)!r}"
+
+
+def foreign_mark(edge: str, mark: str) -> InputError:
+    """The complaint about an edge that only graphs with hidden variables have."""
+    return InputError(
+        f"edge {edge}",
+        f"is {mark}, and a CPDAG has arrows and undirected edges only",
+        "Leave it out or give it one direction; graphs of hidden variables (PAG, ADMG) cannot be taken over.",
+    )
+
+
+def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
+    cycle = _directed_cycle(directed_part(adjacency))
+    if cycle:
+        shown = _listed([arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
+        return InputError(f"edges {shown}", "make a directed cycle", "Remove or turn one of them.")
+    core = _smaller_core(adjacency)
+    edges = []
+    for i, j in combinations(core, 2):
+        if adjacency[i, j] and adjacency[j, i]:
+            edges.append(f"{names[i]!r} - {names[j]!r}")
+        elif adjacency[i, j] or adjacency[j, i]:
+            edges.append(arrow(names[i], names[j]) if adjacency[i, j] else arrow(names[j], names[i]))
+    return InputError(
+        f"edges {_listed(edges)}",
+        "fit no DAG: whichever way the undirected ones go, there is a cycle or one more collider",
+        "Remove one of them, or give them directions.",
+    )
+
+
+def _listed(edges: Sequence[str]) -> str:
+    return ", ".join(edges[:_SHOWN]) + (", ..." if len(edges) > _SHOWN else "")
+
+
+def _directed_cycle(arrows: BoolArray) -> list[int]:
+    """The nodes of one directed cycle in its order, beginning with the lowest; none without one."""
+    remaining = arrows.copy()
+    while (ends := remaining.any(axis=0) & ~remaining.any(axis=1)).any():
+        remaining[:, ends] = False
+    onward = remaining.any(axis=1)
+    if not onward.any():
+        return []
+    walk = [int(onward.argmax())]
+    while (following := int(remaining[walk[-1]].argmax())) not in walk:
+        walk.append(following)
+    cycle = walk[walk.index(following) :]
+    first = cycle.index(min(cycle))
+    return cycle[first:] + cycle[:first]
+
+
+def _smaller_core(adjacency: IntArray) -> list[int]:
+    """Nodes among which the graph contradicts itself; if they are few, none of them can be left out."""
+    core = contradictory_core(adjacency)
+    if len(core) > _FEW:  # each attempt to leave one out costs the cube of their number
+        return core
+    for node in tuple(core):
+        rest = [other for other in core if other != node]
+        smaller = contradictory_core(adjacency[np.ix_(rest, rest)])
+        if smaller and node in core:
+            core = [rest[index] for index in smaller]
+    return core

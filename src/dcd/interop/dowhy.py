@@ -1,0 +1,75 @@
+"""DoWhy: the graph that `dowhy.CausalModel(graph=...)` takes, if the class of DAGs settles the effect.
+
+DoWhy wants one DAG, a CPDAG stands for many. The effect of x on y is the same in all of them unless some
+path from x that may lead to y begins with an undirected edge (Perković, 2020, *Identifying causal effects in
+maximally oriented partially directed acyclic graphs*). Where none does, any DAG of the class will do: arrows
+that were chosen arbitrarily can change the formula, but not the effect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dcd.graph import CPDAG
+from dcd.interop.common import Edge
+from dcd.interop.networkx import to_networkx
+from dcd.validation import InputError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
+    """The DAG with which DoWhy estimates the effect of `treatment` on `outcome`.
+
+    Parameters
+    ----------
+    cpdag : the graph.
+    treatment, outcome : names of two of its variables.
+
+    Returns
+    -------
+    A `networkx.DiGraph` for `dowhy.CausalModel(data, treatment, outcome, graph=...)`. Arrows whose direction
+    was chosen arbitrarily have the attribute `arbitrary=True`; this effect does not depend on them.
+
+    Raises
+    ------
+    InputError
+        If the direction of an undirected edge at the treatment decides the effect.
+    """
+    if not isinstance(cpdag, CPDAG):
+        found = type(cpdag).__name__
+        raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {found}", "Pass .cpdag_.")
+    if cpdag.index(treatment) == cpdag.index(outcome):
+        raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
+    undecided = _undecided(cpdag, treatment, outcome)
+    if undecided:
+        edges = ", ".join(f"{a!r} - {b!r}" for a, b in undecided)
+        raise InputError(
+            f"edge{'s' * (len(undecided) > 1)} {edges}",
+            f"can go either way, and the effect of {treatment!r} on {outcome!r} depends on it",
+            "Find out its direction from what is known of the variables. To try one way in spite of it, pass "
+            "interop.to_networkx(cpdag.to_dag()) to DoWhy and report that the direction was a choice.",
+        )
+    chosen = cpdag.to_dag()
+    graph = to_networkx(chosen)
+    for edge in chosen.arbitrary:
+        graph.edges[edge]["arbitrary"] = True
+    return graph
+
+
+def _undecided(cpdag: CPDAG, treatment: str, outcome: str) -> list[Edge]:
+    """The undirected edges at the treatment with which a path may begin that leads to the outcome."""
+    x, y = cpdag.index(treatment), cpdag.index(outcome)
+    adjacency = cpdag.adjacency
+    found = []
+    for neighbour in range(len(adjacency)):
+        if adjacency[x, neighbour] and adjacency[neighbour, x]:
+            reached, pending = {x, neighbour}, [neighbour]
+            while pending:
+                ahead = {int(node) for node in adjacency[pending.pop()].nonzero()[0]} - reached
+                reached |= ahead
+                pending += ahead
+            if y in reached:
+                found.append((treatment, cpdag.names[neighbour]))
+    return found

@@ -1,0 +1,23 @@
+"""Names within text formats: any text goes out as plain characters and comes back the same.
+
+Characters that neither format can hold (control characters, halves of surrogate pairs) become `_xHHHH_`, as
+in Office Open XML; a name that has this form already gets its first underscore written as `_x005F_`.
+"""
+
+from __future__ import annotations
+
+import re
+
+_IMPOSSIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"
+_TO_HIDE = re.compile(rf"_(?=x[0-9A-Fa-f]{{4}}[_{_IMPOSSIBLE}])|[{_IMPOSSIBLE}]")
+_HIDDEN = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def hide_impossible(name: str) -> str:
+    """The name with every impossible character as `_xHHHH_`."""
+    return _TO_HIDE.sub(lambda found: f"_x{ord(found[0]):04X}_", name)
+
+
+def show_impossible(text: str) -> str:
+    """The name that `hide_impossible` was given."""
+    return _HIDDEN.sub(lambda found: chr(int(found[1], 16)), text)

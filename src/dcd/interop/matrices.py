@@ -1,0 +1,93 @@
+"""gCastle and lingam: bare matrices without names, rows and columns the other way round.
+
+gCastle simulates `X = X W + noise`, so `matrix[i, j]` is `i -> j`. lingam writes `x = B x + noise`, so
+`matrix[i, j]` is the effect of j on i, `j -> i`. Both take a weight other than 0 as an edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dcd.arrays import IntArray
+from dcd.graph import CPDAG
+from dcd.interop.common import Graph, class_of_matrix, foreign_mark, names_and_adjacency
+from dcd.validation import InputError, check_number
+
+
+def to_gcastle(graph: Graph) -> IntArray:
+    """The matrix of gCastle's `causal_matrix`, `[i, j] = 1` for `i -> j`, both 1 for `i - j`.
+
+    Rows and columns are in the order of `graph.names`.
+    """
+    return names_and_adjacency(graph)[1].astype(int)
+
+
+def from_gcastle(
+    matrix: npt.ArrayLike, names: Sequence[str] | None = None, *, threshold: float = 0.0
+) -> CPDAG:
+    """The CPDAG of gCastle's `causal_matrix` or `weight_causal_matrix`.
+
+    Parameters
+    ----------
+    matrix : `[i, j]` is the weight of `i -> j`, both directions are an undirected edge.
+    names : the variables; the columns of a labelled frame, or "x0", "x1", ... without them.
+    threshold : an edge is a weight of larger absolute value.
+    """
+    found, weights = _named_weights(matrix, names, threshold)
+    return class_of_matrix(found, (np.abs(weights) > threshold).astype(np.int8))
+
+
+def to_lingam(graph: Graph) -> IntArray:
+    """The matrix of lingam's `adjacency_matrix_`, `[j, i] = 1` for `i -> j`, both 1 for `i - j`.
+
+    Rows and columns are in the order of `graph.names`. lingam itself knows no undirected edges; for a
+    matrix without them pass `cpdag.to_dag()`.
+    """
+    return to_gcastle(graph).T.copy()
+
+
+def from_lingam(
+    matrix: npt.ArrayLike, names: Sequence[str] | None = None, *, threshold: float = 0.0
+) -> CPDAG:
+    """The CPDAG of lingam's `adjacency_matrix_`; its arrows are compelled only as far as the class says.
+
+    Parameters
+    ----------
+    matrix : `[i, j]` is the weight of `j -> i`, both directions are an undirected edge.
+    names : the variables; the columns of a labelled frame, or "x0", "x1", ... without them.
+    threshold : an edge is a weight of larger absolute value.
+    """
+    found, weights = _named_weights(matrix, names, threshold)
+    return class_of_matrix(found, (np.abs(weights.T) > threshold).astype(np.int8))
+
+
+def _named_weights(
+    matrix: npt.ArrayLike, names: Sequence[str] | None, threshold: float
+) -> tuple[list[str], npt.NDArray[np.float64]]:
+    check_number("threshold", threshold, at_least=0, suggestion=0.0)
+    if names is None and isinstance(matrix, pd.DataFrame):
+        if list(matrix.index) != list(matrix.columns):
+            raise InputError(
+                "parameter 'matrix'",
+                "has rows and columns with different labels",
+                "Give both the same names in the same order.",
+            )
+        names = list(matrix.columns)
+    try:
+        weights = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("parameter 'matrix'", "is not a matrix of numbers", "Pass weights.") from error
+    if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
+        raise InputError("parameter 'matrix'", f"must be square, got shape {weights.shape}", "Pass weights.")
+    found = [f"x{i}" for i in range(len(weights))] if names is None else [str(name) for name in names]
+    if len(found) != len(weights):
+        raise InputError(
+            "parameter 'names'", f"must be {len(weights)} names, got {len(found)}", "Give one for each row."
+        )
+    for i, j in np.argwhere(np.isnan(weights)):
+        raise foreign_mark(f"{found[i]!r}, {found[j]!r}", "not a number (the sign for a hidden common cause)")
+    return found, weights

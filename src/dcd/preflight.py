@@ -1,0 +1,174 @@
+"""What has to hold of columns before any work is done; each complaint names the columns and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from dcd.arrays import FloatArray
+from dcd.columns import Column, column_list
+from dcd.validation import InputError
+
+MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
+_LARGEST = 1e290
+_SHOWN = 5  # counts listed in one message
+
+
+def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
+    """Refuse a table that is too small."""
+    shape = (n_rows, n_columns)
+    if n_columns < min_features:
+        raise InputError(
+            "the table",
+            f"has {n_columns} feature(s) (shape={shape}) while a minimum of {min_features} is required",
+            "Two variables is the least that can be related.",
+        )
+    if n_rows < MIN_ROWS:
+        raise InputError(
+            "the table",
+            f"has {n_rows} sample(s) (shape={shape}) while a minimum of {MIN_ROWS} is required",
+            "Collect more data; a few hundred rows is where results become useful.",
+        )
+
+
+def check_usable(columns: Sequence[Column]) -> None:
+    """Refuse columns that are no numbers or categories; all with the same trouble are named together."""
+    troubled = [column for column in columns if column.trouble is not None]
+    if troubled:
+        trouble = troubled[0].trouble
+        assert trouble is not None
+        alike = [column.name for column in troubled if column.trouble == trouble]
+        raise InputError(column_list(alike), *trouble)
+
+
+def check_present(columns: Sequence[Column], *, may_be_missing: bool) -> None:
+    """Refuse missing (unless they may be), infinite and huge values."""
+    gaps = {column.name: column.n_missing for column in columns if column.n_missing}
+    empty = [column.name for column in columns if column.n_missing == len(column.values)]
+    if empty:
+        raise InputError(column_list(empty), "has no value at all", "Drop it.")
+    if gaps and not may_be_missing:
+        raise InputError(
+            column_list(list(gaps)),
+            f"missing values (NaN), {_counts(list(gaps.values()))}",
+            "Drop these rows or fill them in first, or set missing='complete-rows' or 'each-set'.",
+        )
+    infinite = {column.name: int(np.isinf(column.values).sum()) for column in columns}
+    infinite = {name: count for name, count in infinite.items() if count}
+    if infinite:
+        raise InputError(
+            column_list(list(infinite)),
+            f"infinite values (inf), {_counts(list(infinite.values()))}",
+            "Drop these rows, or transform the column so that it stays finite.",
+        )
+    huge = [column.name for column in columns if np.nanmax(np.abs(column.values)) > _LARGEST]
+    if huge:
+        raise InputError(column_list(huge), f"values beyond {_LARGEST:g}", "Rescale: sums would overflow.")
+
+
+def check_varying(columns: Sequence[Column]) -> None:
+    """Refuse columns with one value only."""
+    constant = [column.name for column in columns if column.n_distinct <= 1]
+    if constant:
+        raise InputError(
+            column_list(constant),
+            "has the same value in every row",
+            "Drop it (drop_useless=True does): it has nothing to tell.",
+        )
+
+
+def check_copies(columns: Sequence[Column]) -> None:
+    """Refuse copies of other columns: they carry no noise."""
+    copies = copies_among(columns)
+    if copies:
+        more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
+        raise InputError(
+            column_list([columns[index].name for index in copies[0]]),
+            f"one is a copy of the other, up to shift and scale and a part in a million{more}",
+            "Drop one of the two (drop_useless=True does).",
+        )
+
+
+def useless_columns(columns: Sequence[Column]) -> dict[str, str]:
+    """Columns that are constant or copies of an earlier column, and what they are."""
+    useless = {
+        column.name: "it has the same value in every row"
+        for column in columns
+        if column.trouble is None and column.n_distinct <= 1
+    }
+    left = [column for column in columns if column.name not in useless and column.trouble is None]
+    for first, second in copies_among(left):
+        if left[first].name not in useless:
+            useless.setdefault(left[second].name, f"it is a copy of {left[first].name!r}")
+    return useless
+
+
+def copies_among(columns: Sequence[Column]) -> list[tuple[int, int]]:
+    """Pairs of columns of which one is a copy of the other.
+
+    Numbers to shift and scale and a part in a million; categories up to their names.
+    """
+    copies = []
+    numbers = [index for index, column in enumerate(columns) if not column.levels]
+    if len(numbers) > 1:
+        correlation = _correlation(np.column_stack([columns[index].values for index in numbers]))
+        found = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
+        copies += [(numbers[first], numbers[second]) for first, second in found]
+    seen: dict[bytes, int] = {}
+    for index in (index for index, column in enumerate(columns) if column.levels):
+        key = _partition(columns[index].values)
+        if key in seen:
+            copies.append((seen[key], index))
+        seen.setdefault(key, index)
+    return sorted(copies)
+
+
+def _partition(codes: FloatArray) -> bytes:
+    """Which rows share a category, whatever the categories are called."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True, equal_nan=True)
+    return np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int32).tobytes()
+
+
+def _correlation(values: FloatArray) -> FloatArray:
+    """Correlation of columns; of each two over the rows that have both, where values are missing."""
+    if np.isnan(values).any():
+        correlation: FloatArray = np.nan_to_num(pd.DataFrame(values).corr(min_periods=MIN_ROWS).to_numpy())
+        return correlation
+    centred = values - values.mean(axis=0)
+    largest = np.abs(centred).max(axis=0)
+    scaled = centred / np.where(largest > 0, largest, 1.0)
+    length = np.sqrt(np.square(scaled).sum(axis=0))
+    scaled /= np.where(length > 0, length, 1.0)
+    return scaled.T @ scaled
+
+
+def check_combinations(columns: Sequence[Column]) -> None:
+    """Refuse linear combinations of other columns."""
+    involved = combination_among(columns)
+    if involved:
+        raise InputError(
+            column_list(involved),
+            "each is a linear combination of the others, to a part in a million",
+            "Drop one of them.",
+        )
+
+
+def combination_among(columns: Sequence[Column]) -> list[str]:
+    """Numeric columns that are linear combinations of each other, to a part in a million; none if not so."""
+    numbers = [column for column in columns if not column.levels]
+    if len(numbers) < 2:
+        return []
+    values = np.column_stack([column.values for column in numbers])
+    values = values[~np.isnan(values).any(axis=1)]
+    if len(values) <= len(numbers) or (np.ptp(values, axis=0) == 0).any():
+        return []
+    smallest, combination = (part[..., 0] for part in np.linalg.eigh(_correlation(values)))
+    if smallest >= 1e-12:
+        return []
+    return [numbers[index].name for index in np.flatnonzero(np.abs(combination) > 1e-5)]
+
+
+def _counts(counts: Sequence[int]) -> str:
+    return ", ".join(str(count) for count in counts[:_SHOWN]) + (", ..." if len(counts) > _SHOWN else "")

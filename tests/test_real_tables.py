@@ -1,0 +1,284 @@
+"""Categories, gaps and survey weights: levels, power, and agreement with simpler ways where there are any."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import dcd
+from dcd.data import TableOptions, read_table
+from dcd.dependence import canonical_correlation
+from dcd.partial import adjusted_log_pvalues
+from dcd.scores import scores_of, scores_with_gaps
+
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+
+
+def scores(frame, **options):
+    return scores_of(read_table(pd.DataFrame(frame), options=TableOptions(**options)))
+
+
+def letters(codes):
+    return np.array(list("abcdefgh"))[codes]
+
+
+def mixed_chain(n, seed):
+    """group (4 categories, no order) -> size -> passed (two categories); colour apart."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, n)
+    size = np.array([0.0, 2.0, -1.0, 0.5])[group] + rng.standard_normal(n)
+    passed = size + rng.logistic(size=n) > 0.5
+    colour = letters(rng.integers(0, 3, n))
+    return pd.DataFrame({"group": letters(group), "size": size, "passed": passed, "colour": colour})
+
+
+# --- categories ------------------------------------------------------------------------------------------
+
+
+def test_the_level_holds_for_categories_given_categories_and_numbers():
+    """x and y both depend on a set in ways that are no sums; nothing else connects them."""
+    rejected = {"categories": [], "mixed": []}
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        a, b = rng.integers(0, 3, (2, 400))
+        shift = np.array([[0, 1, 0], [2, 0, 1], [0, 0, 2]])[a, b]
+        z = rng.standard_normal(400)
+        x = letters((rng.random(400) * 3 + shift).astype(int))
+        y = letters((rng.random(400) * 2 + 2 * (shift == 1)).astype(int))
+        frame = {"a": letters(a), "b": letters(b), "x": x, "y": y}
+        rejected["categories"].append(adjusted_log_pvalues(scores(frame), (0, 1))[2, 3])
+        frame = {"a": letters(a), "z": z, "x": letters((z + a + rng.standard_normal(400) > 1) * 1)}
+        frame["y"] = z + a + rng.standard_normal(400)
+        rejected["mixed"].append(adjusted_log_pvalues(scores(frame), (0, 1))[2, 3])
+    for found in rejected.values():
+        at_5, at_1 = np.mean(np.array(found) < np.log(0.05)), np.mean(np.array(found) < np.log(0.01))
+        assert at_5 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+        assert at_1 < 0.01 + 3 * np.sqrt(0.01 * 0.99 / 300)
+
+
+def test_two_categorical_columns_agree_with_the_chi_square_test():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 3, 500)
+        y = np.where(rng.random(500) < 0.15, x, rng.integers(0, 4, 500))
+        found = adjusted_log_pvalues(scores({"x": letters(x), "y": letters(y)}), ())[0, 1]
+        expected = stats.chi2_contingency(pd.crosstab(x, y)).pvalue
+        assert found == pytest.approx(np.log(expected), rel=0.05, abs=0.1)
+
+
+def test_renaming_and_reordering_categories_changes_nothing():
+    frame = mixed_chain(400, 0)
+    renamed = frame.assign(group=frame["group"].map({"a": "z", "b": "k", "c": "7", "d": "A"}))
+    first, second = dcd.RobustDCD().fit(frame), dcd.RobustDCD().fit(renamed)
+    assert first.cpdag_ == second.cpdag_
+    np.testing.assert_allclose(
+        adjusted_log_pvalues(scores(frame), (1,)), adjusted_log_pvalues(scores(renamed), (1,)), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
+def test_a_mixed_chain_is_found(estimator):
+    right = 0
+    for seed in range(6):
+        frame = mixed_chain(600, seed)
+        model = estimator(alpha=0.01, progress=False).fit(frame)
+        assert model.table_.kinds == {
+            "group": "nominal",
+            "size": "continuous",
+            "passed": "nominal",
+            "colour": "nominal",
+        }
+        right += str(model.cpdag_) == "group - size\nsize - passed"
+        other_order = estimator(alpha=0.01, progress=False).fit(frame[["colour", "passed", "size", "group"]])
+        assert other_order.cpdag_ == model.cpdag_
+    assert right >= 5
+
+
+def test_a_boundary_among_categories():
+    for options in ({}, {"search": dcd.GrowShrink()}):
+        model = dcd.MarkovBoundary(target="size", **options).fit(mixed_chain(600, 1))
+        assert model.boundary_ == ["group", "passed"]
+        assert model.statistics_[0] > 0.5
+
+
+def test_rare_categories_do_no_harm():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.standard_normal(300), "b": rng.standard_normal(300)})
+    frame["word"] = np.where(np.arange(300) < 30, [f"w{i}" for i in range(300)], "usual")
+    model = dcd.RobustDCD().fit(frame)
+    assert str(model.cpdag_) == "(no edges)"
+
+
+def test_canonical_correlation_against_the_f_test_of_one_factor():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 200)
+    y = 0.3 * group + rng.standard_normal(200)
+    blocks = (group[:, None] == [1, 2]).astype(float)
+    strength, pvalue = canonical_correlation(blocks, y[:, None], np.ones(200), 200.0)
+    expected = stats.f_oneway(*(y[group == g] for g in range(3)))
+    assert pvalue == pytest.approx(expected.pvalue, rel=0.02)
+    within = sum(np.square(y[group == g] - y[group == g].mean()).sum() for g in range(3))
+    assert strength == pytest.approx(np.sqrt(1 - within / np.square(y - y.mean()).sum()))
+
+
+# --- missing values --------------------------------------------------------------------------------------
+
+
+def with_gaps(frame, share, seed):
+    rng = np.random.default_rng([seed, 1])
+    return frame.mask(rng.random(frame.shape) < share)
+
+
+def chain(n, seed, effect=1.0):
+    rng = np.random.default_rng(seed)
+    columns = [rng.standard_normal(n)]
+    for _ in range(3):
+        columns.append(effect * columns[-1] + rng.standard_normal(n))
+    return pd.DataFrame(dict(zip("abcd", columns, strict=True)))
+
+
+def test_complete_rows_are_what_dropping_rows_by_hand_gives():
+    frame = with_gaps(chain(600, 0), 0.1, 0)
+    with pytest.warns(dcd.RowsLostWarning, match=r"of 600 rows have missing values and were left out \('"):
+        model = dcd.RobustDCD(missing="complete-rows").fit(frame)
+    by_hand = dcd.RobustDCD().fit(frame.dropna())
+    assert model.cpdag_ == by_hand.cpdag_
+    assert model.table_.n_rows_used == len(frame.dropna())
+    assert model.table_.n_missing == frame.isna().sum().to_dict()
+    boundary = dcd.MarkovBoundary(target="b", search=dcd.GrowShrink(), missing="each-set").fit(frame)
+    assert boundary.weights_.shape == (600,)
+    assert boundary.weights_.sum() == pytest.approx(600)
+
+
+@pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
+def test_without_gaps_each_set_is_the_same(estimator):
+    frame = chain(300, 1)
+    expected = estimator(progress=False).fit(frame)
+    model = estimator(missing="each-set", progress=False).fit(frame)
+    assert model.cpdag_ == expected.cpdag_
+
+
+@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
+def test_each_set_uses_more_of_the_table_than_complete_rows():
+    """A fifth of all cells is missing: of 250 rows some 100 are complete, but 160 have any given pair."""
+    found = {"complete-rows": 0, "each-set": 0}
+    for seed in range(10):
+        frame = with_gaps(chain(250, seed, effect=0.35), 0.2, seed)
+        for missing in found:
+            graph = dcd.RobustDCD(missing=missing, progress=False).fit(frame).cpdag_
+            found[missing] += sum(graph.role(*pair) is not None for pair in ("ab", "bc", "cd"))
+    assert found["each-set"] > found["complete-rows"] + 2
+
+
+def test_gaps_do_not_depend_on_jobs_or_order():
+    frame = with_gaps(mixed_chain(300, 0), 0.1, 0)
+    model = dcd.RobustDCD(missing="each-set").fit(frame)
+    for other in (
+        dcd.RobustDCD(missing="each-set", n_jobs=2).fit(frame),
+        dcd.RobustDCD(missing="each-set").fit(frame[["colour", "size", "passed", "group"]]),
+    ):
+        assert other.cpdag_ == model.cpdag_
+
+
+def test_the_gram_matrix_with_gaps_is_that_without_where_none_are():
+    whole = read_table(chain(300, 0))
+    plain, gappy = scores_of(whole), scores_with_gaps(whole)
+    np.testing.assert_allclose(gappy.gram, plain.gram, atol=1e-8)
+    assert gappy.ess == pytest.approx(plain.ess)
+    holes = read_table(with_gaps(chain(300, 0), 0.2, 0), options=TableOptions(missing="each-set"))
+    gappy = scores_with_gaps(holes)
+    assert np.linalg.eigvalsh(gappy.gram).min() > -1e-9
+    assert 170 < gappy.ess < 230
+
+
+def test_missing_is_checked():
+    with pytest.raises(dcd.InputError, match="parameter 'missing': must be one of 'refuse'"):
+        dcd.RobustDCD(missing="drop").fit(chain(100, 0))
+    frame = chain(100, 0).assign(a=np.nan)
+    with pytest.raises(dcd.InputError, match="column 'a': has no value at all"):
+        dcd.RobustDCD(missing="each-set").fit(frame)
+    frame = chain(30, 0)
+    frame.iloc[:25, 1] = np.nan
+    with pytest.raises(dcd.InputError, match="has 5 usable rows of 30"):
+        dcd.RobustDCD(missing="complete-rows").fit(frame)
+
+
+# --- survey weights --------------------------------------------------------------------------------------
+
+
+def selected_chain(n, seed):
+    """a and c are independent, but rows where both are high are three times as likely to be asked."""
+    rng = np.random.default_rng(seed)
+    a, c = rng.standard_normal((2, 3 * n))
+    chance = np.where((a > 0) == (c > 0), 0.6, 0.2)
+    asked = rng.random(3 * n) < chance
+    frame = pd.DataFrame({"a": a, "c": c, "b": rng.standard_normal(3 * n)})[asked]
+    return frame.reset_index(drop=True), (1 / chance)[asked]
+
+
+@pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
+def test_survey_weights_undo_the_selection(estimator):
+    for seed in range(5):
+        frame, weights = selected_chain(500, seed)
+        blind = estimator(alpha=0.01, progress=False).fit(frame)
+        assert blind.cpdag_.role("a", "c") is not None
+        informed = estimator(alpha=0.01, progress=False).fit(frame, sample_weight=weights)
+        assert informed.cpdag_.role("a", "c") is None
+        assert informed.table_.weighted
+
+
+@pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
+def test_equal_weights_are_no_weights(estimator):
+    frame = chain(300, 0)
+    expected = estimator(progress=False).fit(frame)
+    model = estimator(progress=False).fit(frame, sample_weight=np.full(300, 7.0))
+    assert model.cpdag_ == expected.cpdag_
+
+
+def test_rows_of_no_weight_are_no_rows():
+    frame = chain(300, 0)
+    weights = np.where(np.arange(300) < 200, 1.0, 0.0)
+    model = dcd.RobustDCD().fit(frame, sample_weight=weights)
+    expected = dcd.RobustDCD().fit(frame[:200])
+    assert model.cpdag_ == expected.cpdag_
+    assert model.table_.n_rows_used == 200
+
+
+def test_the_level_holds_under_weights():
+    rejected = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(rng.standard_normal((200, 3)), columns=list("xyz"))
+        frame["x"] += frame["z"]
+        frame["y"] += frame["z"] ** 2
+        dataset = read_table(frame, sample_weight=rng.gamma(2.0, size=200))
+        rejected.append(adjusted_log_pvalues(scores_of(dataset), (2,))[0, 1] < np.log(0.05))
+    assert np.mean(rejected) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(5), "has 5 values for 100 rows"),
+        (-np.ones(100), "has values that are no weights"),
+        (np.full(100, np.nan), "has values that are no weights"),
+        (["x"] * 100, "has values that are no weights"),
+        (np.zeros(100), "every weight is zero"),
+    ],
+)
+def test_bad_weights(weights, message):
+    with pytest.raises(dcd.InputError, match=message):
+        dcd.RobustDCD().fit(chain(100, 0), sample_weight=weights)
+
+
+def test_weights_of_a_table_start_from_those_given():
+    frame = chain(300, 0)[["a", "b"]]
+    given = np.random.default_rng(0).gamma(2.0, size=300)
+    for learned in (
+        dcd.convex_weights(frame, sample_weight=given),
+        dcd.decoupling_weights(frame, sample_weight=given),
+    ):
+        assert learned.weights.sum() == pytest.approx(300)
+        assert learned.dependence < learned.dependence_before
+        correlation = stats.spearmanr(learned.weights, given).statistic
+        assert correlation > 0.3
