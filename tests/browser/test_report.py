@@ -236,6 +236,16 @@ def test_a_wide_picture_can_be_fitted(visit):
     assert not page.evaluate(wide)
 
 
+@pytest.mark.parametrize("index", [0, 20, 45])
+def test_the_chosen_variable_is_in_view(visit, index):
+    page = visit("large", 360)
+    page.select_option("#variable", str(index))
+    frame, box = page.locator(".canvas").bounding_box(), page.locator(".node.selected").bounding_box()
+    assert frame["x"] - 1 <= box["x"]
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+    assert frame["y"] - 1 <= box["y"] <= frame["y"] + frame["height"]
+
+
 # --- who can read it -------------------------------------------------------------------------------------
 
 CONTRASTS = """() => {

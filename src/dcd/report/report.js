@@ -33,6 +33,16 @@
     });
     drawn.forEach((edge) => edge.classList.toggle("faint", !edgesOf.get(index).has(edge.dataset.edge)));
     chooser.value = String(index);
+    show(nodes[index]);
+  }
+
+  function show(node) { // scrolls the picture, not the page
+    const canvas = node.closest(".canvas");
+    const [frame, box] = [canvas.getBoundingClientRect(), node.getBoundingClientRect()];
+    if (box.left < frame.left || box.right > frame.right)
+      canvas.scrollLeft += (box.left + box.right - frame.left - frame.right) / 2;
+    if (box.top < frame.top || box.bottom > frame.bottom)
+      canvas.scrollTop += (box.top + box.bottom - frame.top - frame.bottom) / 2;
   }
 
   function go(index) {

@@ -128,6 +128,8 @@ def _decoupling(view: View) -> Markup:
 
 def _effect(view: View) -> str:
     around = count(len(view.decoupled), "variable")
+    if view.dependence_before <= 1 and view.dependence == view.dependence_before:
+        return f"The {around} around it are as good as independent as they are, so all rows count alike."
     before, after = times(view.dependence_before), times(view.dependence)
     told = (
         f"Weights make the {around} around it independent of each other: their dependence goes from {before} "
