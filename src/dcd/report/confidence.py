@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log10
-from typing import Literal
+from typing import Literal, get_args
 
 from dcd.report.words import percent, power_of_ten
 from dcd.results.model import Edge, Result
 
 Grade = Literal["firm", "fair", "weak"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
 _EXPONENTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, 60, 80, 100, 150, 200, 300)
 
 

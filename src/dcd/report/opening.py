@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dcd.report.confidence import Scale
+from dcd.report.confidence import GRADES, Scale
 from dcd.report.frame import section
 from dcd.report.graph import draw_graph
 from dcd.report.markup import Markup, tag
@@ -91,34 +91,28 @@ def _controls(result: Result, scale: Scale) -> Markup | None:
 
 
 def _legend(result: Result, scale: Scale) -> Markup:
-    entries = [
-        (_sample("arrow firm", True), "cause → effect")
-        if any(e.type == "->" for e in result.edges)
-        else None,
-        (_sample("line firm", False), "related, direction unknown")
-        if any(e.type == "-" for e in result.edges)
-        else None,
-        (_sample("given firm", True), "direction given as knowledge (K)")
-        if any(e.background for e in result.edges)
-        else None,
-        *(
-            (_sample(f"line {grade}", False), scale.words(grade))
-            for grade in ("firm", "fair", "weak")
-            if any(scale.grade(edge) == grade for edge in result.edges)
-        ),
-    ]
-    items = [
-        tag("li", picture, tag("span", words)) for entry in entries if entry for picture, words in [entry]
+    kinds = {
+        "given" if edge.background else "arrow" if edge.type == "->" else "line" for edge in result.edges
+    }
+    words = {
+        "arrow": "cause → effect",
+        "line": "related, direction unknown",
+        "given": "direction by knowledge that was given (K)",
+    }
+    items = [_entry(_sample(f"{kind} firm", kind != "line"), words[kind]) for kind in words if kind in kinds]
+    grades = {scale.grade(edge) for edge in result.edges}
+    items += [
+        _entry(_sample(f"line {grade}", False), scale.words(grade)) for grade in GRADES if grade in grades
     ]
     if result.colliders:
-        items.append(
-            tag("li", tag("span", class_="swatch collider"), tag("span", "collider: two causes that meet"))
-        )
+        items.append(_entry(tag("span", class_="swatch collider"), "collider: two causes that meet"))
     if any(len(conflict.variables) == 2 for conflict in result.conflicts):
-        items.append(
-            tag("li", tag("span", "!", class_="swatch clash"), tag("span", "the data contradict themselves"))
-        )
+        items.append(_entry(tag("span", "!", class_="swatch clash"), "the data contradict themselves"))
     return tag("ul", items, class_="legend", aria_label="Legend")
+
+
+def _entry(mark: Markup, words: str) -> Markup:
+    return tag("li", mark, tag("span", words))
 
 
 def _sample(kind: str, directed: bool) -> Markup:
