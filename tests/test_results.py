@@ -447,7 +447,7 @@ def test_our_reading_of_the_schema_is_that_of_jsonschema(document, seed):
     validator = jsonschema.Draft202012Validator(schema(1))
     wrong = [None, True, -1, 2.5, "text", "->", [], {}, [1], {"a": 1}]
     refused = 0
-    for _ in range(150):
+    for _ in range(80):
         damaged = copy.deepcopy(document)
         places = [path for path in _places(damaged) if path]
         path = places[rng.integers(len(places))]
@@ -455,7 +455,7 @@ def test_our_reading_of_the_schema_is_that_of_jsonschema(document, seed):
         ours = next(iter(problems_of(damaged, schema(1))), None)
         assert validator.is_valid(damaged) == (ours is None), (path, ours)
         refused += ours is not None
-    assert refused > 50
+    assert refused > 25
 
 
 def test_damage_is_never_anything_but_an_input_error(document):
