@@ -111,10 +111,13 @@ def test_bad_tables_are_refused_by_name_before_any_work(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_linear_combinations_are_refused_or_coped_with(method, worker):
-    """A sum of two columns, as in the network asia: kernels, counts and gradient descent do not mind."""
+    """A sum of two columns, as in the network asia: kernels, counts and gradient descent do not mind.
+
+    To our own methods these are categories, which have no sum.
+    """
     frame = table(categories, 0)
     frame["e"] = frame["a"] + frame["b"]
-    if METHODS[method].combinations:
+    if METHODS[method].combinations or METHODS[method].takes_kinds:
         options = {"iterations": 50} if METHODS[method].cost == "network" else {}
         assert worker.solve(method, frame, options=options).status == "ok"
     else:
@@ -282,3 +285,32 @@ def test_marks_of_causal_learn():
     graph = np.array([[0, -1, 1], [1, 0, -1], [1, -1, 0]])
     expected = [[0, 1, 1], [0, 0, 1], [1, 1, 0]]
     assert causal_learn._from_causal_learn(graph).tolist() == expected
+
+
+def test_categories_reach_those_who_can_take_them():
+    frame = mixed_table()
+    found = dcd.baselines.run("robust-dcd", frame)
+    assert found == dcd.RobustDCD(progress=False).fit(frame).cpdag_
+    with pytest.raises(dcd.InputError, match="column 'group': categories without an order"):
+        dcd.baselines.run("ges", frame)
+    assert dcd.baselines.run("ges", frame.drop(columns="group")).names == ("size", "passed")
+    codes = frame[["group"]].assign(passed=frame["passed"], half=np.arange(len(frame)) % 2)
+    assert dcd.baselines.run("pc-gsq", codes).names == ("group", "passed", "half")
+
+
+def test_missing_values_can_cost_rows_but_nothing_else():
+    frame = mixed_table()[["size", "passed"]]
+    frame.loc[:10, "size"] = np.nan
+    with pytest.raises(dcd.InputError, match="missing values"):
+        dcd.baselines.run("ges", frame)
+    assert dcd.baselines.run("ges", frame, missing="complete-rows").names == ("size", "passed")
+    with pytest.raises(dcd.InputError, match="parameter 'missing'"):
+        dcd.baselines.run("ges", frame, missing="each-set")
+
+
+def mixed_table():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 400)
+    size = np.array([0.0, 2.0, -1.0])[group] + rng.standard_normal(400)
+    passed = size + rng.logistic(size=400) > 0.5
+    return pd.DataFrame({"group": np.array(list("abc"))[group], "size": size, "passed": passed})

@@ -6,13 +6,13 @@ from known_graphs import all_dags, random_dag
 
 import dcd
 from dcd import InputError, SearchCutWarning
-from dcd.construction import _fit_pattern, _skeleton
 from dcd.graph import dag_to_cpdag, oracle
+from dcd.pattern import draw_skeleton, fit_pattern
 from dcd.search import exclusions
 
 
 def fit(n_variables, edges, colliders):
-    return _fit_pattern(_skeleton(n_variables, edges), edges, colliders)
+    return fit_pattern(draw_skeleton(n_variables, edges), edges, colliders)
 
 
 def assert_recovers(dag):

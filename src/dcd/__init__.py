@@ -20,6 +20,7 @@ from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
 from dcd.inspection import Audit, audit
+from dcd.knowledge import Knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
@@ -37,6 +38,7 @@ __all__ = [
     "GrowShrink",
     "IndependenceTest",
     "InputError",
+    "Knowledge",
     "MarkovBoundary",
     "PartialAssociation",
     "Result",

@@ -4,36 +4,43 @@ The search within each target's boundary tells its neighbours and candidate coll
 skeleton, candidates that are unshielded in it become colliders, and Meek's rules finish the graph. With a
 perfect identifier the result is the true CPDAG (Theorem 2). With an estimated one the findings can contradict
 each other; then the strongest evidence goes first, what does not fit is left out and recorded, and the answer
-is the CPDAG of a DAG in any case.
+is the CPDAG of a DAG in any case. Background knowledge goes before all evidence: the arrows that it leaves no
+choice about are drawn before the colliders, and Meek's rules close the graph over both.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from dcd.arrays import BoolArray, IntArray
+from dcd.binding import BoundKnowledge
+from dcd.conflicts import (
+    NOT_WITH_KNOWLEDGE,
+    Conflict,
+    asymmetries,
+    circular_edge,
+    known_collider,
+    left_out_edge,
+    overruled,
+    refused_collider,
+)
 from dcd.graph import (
     CPDAG,
     Role,
-    consistent_extension,
-    contradictory_core,
-    dag_to_cpdag,
-    directed_part,
-    is_acyclic,
-    undirected_part,
+    apply_meek_rules,
+    unshielded_colliders,
 )
+from dcd.knowledge import Knowledge, bind_knowledge
+from dcd.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
 from dcd.search import BoundaryOf, Cut, PValueOf, TargetSearch, check_max_subsets, search_boundary
 from dcd.validation import InputError
 
-Pair = tuple[int, int]
-Triple = tuple[int, int, int]
-Orient = Callable[[BoolArray], Mapping[Triple, float]]
+Orient = Callable[[BoolArray, BoolArray], Mapping[Triple, float]]
 
 
 class SearchCutWarning(UserWarning):
@@ -41,33 +48,17 @@ class SearchCutWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Conflict:
-    """Something the data contradicted, and what was done about it.
-
-    Attributes
-    ----------
-    kind : "asymmetric_boundary", "asymmetric_edge", "refused_collider" or "left_out_edge".
-    variables : the variables concerned; for a collider `(x, z, y)` with z in the middle.
-    problem, action : a sentence each, for a person.
-    """
-
-    kind: str
-    variables: tuple[str, ...]
-    problem: str
-    action: str
-
-    def __str__(self) -> str:
-        return f"{self.problem} {self.action}"
-
-
-@dataclass(frozen=True)
 class Construction:
-    """A CPDAG with the account of how it came about."""
+    """A CPDAG with the account of how it came about.
+
+    `colliders` has those `(x, z, y)` that the data suggest and the graph has, with the strength of each.
+    """
 
     cpdag: CPDAG
     markov_boundaries: Mapping[str, Mapping[str, Role]]
     conflicts: tuple[Conflict, ...]
     searches: tuple[TargetSearch, ...] = field(repr=False)
+    colliders: Mapping[tuple[str, str, str], float] = field(repr=False)
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
@@ -81,6 +72,7 @@ def construct_cpdag(
     *,
     pvalue: PValueOf | None = None,
     max_subsets: int | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Construction:
     """Algorithm 1 over any identifier of Markov boundaries.
 
@@ -95,6 +87,7 @@ def construct_cpdag(
     max_subsets : bound on the search within one boundary of m variables, which has 2^m - 2 subsets to
         exclude: sizes are searched in increasing order while all subsets of a size fit, and size 1 in any
         case. None searches all.
+    knowledge : arrows that must be or may not be; they go before what the boundaries tell.
 
     Returns
     -------
@@ -109,7 +102,7 @@ def construct_cpdag(
     smoking -> cancer
     asbestos -> cancer
     """
-    construction = construct(names, markov_boundary, pvalue, max_subsets)
+    construction = construct(names, markov_boundary, pvalue, max_subsets, knowledge)
     warn_of_cuts(construction.cuts, stacklevel=3)
     return construction
 
@@ -119,19 +112,29 @@ def construct(
     markov_boundary: BoundaryOf,
     pvalue: PValueOf | None,
     max_subsets: int | None,
+    knowledge: Knowledge | None = None,
 ) -> Construction:
     """`construct_cpdag` without its warning."""
     check_max_subsets(max_subsets)
     names = tuple(names)
     if len(set(names)) != len(names):
         raise InputError("parameter 'names'", "has a name twice", "Give every variable a name of its own.")
+    known = bind_knowledge(knowledge, names)
     searches = []
-    for target in names:
+    for index, target in enumerate(names):
         others = [name for name in names if name != target]
-        found = set(markov_boundary(target, others))
-        boundary = tuple(name for name in others if name in found)
-        searches.append(search_boundary(target, boundary, others, markov_boundary, pvalue, max_subsets))
-    return assemble(names, searches)
+        search = search_boundary(
+            target,
+            tuple(markov_boundary(target, others)),
+            others,
+            markov_boundary,
+            pvalue,
+            max_subsets,
+            required=[names[other] for other in np.flatnonzero(known.joined[index])],
+            apart=[names[other] for other in np.flatnonzero(known.apart[index])],
+        )
+        searches.append(search)
+    return assemble(names, searches, knowledge=known)
 
 
 def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
@@ -149,32 +152,67 @@ def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
 
 
 def assemble(
-    names: Sequence[str], searches: Sequence[TargetSearch], orient: Orient | None = None
+    names: Sequence[str],
+    searches: Sequence[TargetSearch],
+    orient: Orient | None = None,
+    *,
+    knowledge: BoundKnowledge | None = None,
 ) -> Construction:
     """The rest of Algorithm 1: skeleton, colliders, Meek's rules, on findings that may be at odds.
 
-    `orient` names the colliders of a skeleton and how strong each is; by default the candidates that the
-    searches came upon are taken (Algorithm 1).
+    `orient(skeleton, forbidden)` names the colliders of a skeleton and how strong each is, where some arrows
+    may not be; by default the candidates that the searches came upon are taken (Algorithm 1). The searches
+    have the edges that `knowledge` requires, and none between variables that it keeps apart.
     """
     names = tuple(names)
+    known = knowledge or bind_knowledge(None, names)
     position = {name: index for index, name in enumerate(names)}
     edges = _edge_pvalues(searches, position)
-    skeleton = _skeleton(len(names), edges)
-    colliders = _collider_pvalues(searches, position) if orient is None else orient(skeleton.astype(bool))
-    pattern, refused, left_out = _fit_pattern(skeleton, edges, colliders)
-    dag = consistent_extension(pattern)
-    assert dag is not None  # what `_fit_pattern` sees to
-    cpdag = CPDAG(names, dag_to_cpdag(dag))
+    circular = drop_circular(edges, known)
+    skeleton = draw_skeleton(len(names), edges)
+    arrows = known.arrows(skeleton.astype(bool))
+    colliders, suggested = (
+        (_collider_pvalues(searches, position),) * 2
+        if orient is None
+        else _oriented(orient, skeleton, arrows, known)
+    )
+    pattern, refused, left_out = fit_pattern(skeleton, edges, colliders, arrows)
+    refused += [(triple, NOT_WITH_KNOWLEDGE) for triple in suggested if triple not in colliders]
+    background = tuple((names[i], names[j]) for i, j in np.argwhere(arrows))
+    cpdag = CPDAG(names, apply_meek_rules(pattern), background)
+    made = list(unshielded_colliders(pattern))
+    unsuggested = [
+        (x, z, y)
+        for x, z, y in made
+        if (x, z, y) not in suggested and (arrows[x, z] or arrows[y, z] or (x, z, y) in colliders)
+    ]
     return Construction(
         cpdag=cpdag,
         markov_boundaries={search.target: _roles(search, cpdag) for search in searches},
         conflicts=(
-            *_asymmetries(searches),
-            *(_refused_collider(names, triple, reason) for triple, reason in refused),
-            *(_left_out_edge(names, pair) for pair in left_out),
+            *asymmetries(searches),
+            *overruled(searches, position, known),
+            *(circular_edge(names, pair, known) for pair in circular),
+            *(refused_collider(names, triple, reason, known) for triple, reason in refused),
+            *(left_out_edge(names, pair) for pair in left_out),
+            *(known_collider(names, triple) for triple in unsuggested),
         ),
         searches=tuple(searches),
+        colliders={
+            (names[x], names[z], names[y]): colliders[x, z, y] for x, z, y in made if (x, z, y) in colliders
+        },
     )
+
+
+def _oriented(
+    orient: Orient, skeleton: IntArray, arrows: BoolArray, known: BoundKnowledge
+) -> tuple[Mapping[Triple, float], Mapping[Triple, float]]:
+    """The colliders of a skeleton, with what is known; and those of the data alone, if they contradict it."""
+    colliders = orient(skeleton.astype(bool), known.forbidden)
+    if not arrows.any():
+        return colliders, colliders
+    alone = orient(skeleton.astype(bool), np.zeros_like(arrows))
+    return colliders, colliders if agree(skeleton, alone, arrows) else alone
 
 
 def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> IntArray:
@@ -183,17 +221,8 @@ def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> I
     If no DAG fits it, the weakest colliders are left out, and edges if the skeleton fits no DAG at all.
     """
     edges = {(i, j): 0.0 for i, j in combinations(range(len(skeleton)), 2) if skeleton[i, j]}
-    pattern, _, _ = _fit_pattern(skeleton.astype(np.int8), edges, colliders)
-    dag = consistent_extension(pattern)
-    assert dag is not None  # what `_fit_pattern` sees to
-    return dag_to_cpdag(dag)
-
-
-def _skeleton(n_variables: int, edges: Mapping[Pair, float]) -> IntArray:
-    skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
-    for i, j in edges:
-        skeleton[i, j] = skeleton[j, i] = 1
-    return skeleton
+    pattern, _, _ = fit_pattern(skeleton.astype(np.int8), edges, colliders)
+    return apply_meek_rules(pattern)
 
 
 def _edge_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int]) -> dict[Pair, float]:
@@ -217,92 +246,6 @@ def _collider_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, i
     return pvalues
 
 
-def _fit_pattern(
-    skeleton: IntArray, edges: Mapping[Pair, float], colliders: Mapping[Triple, float]
-) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
-    """Skeleton and colliders that some DAG fits: `(pattern, refused colliders, edges left out)`.
-
-    Parts of the graph that no edge connects are settled apart: what one contradicts is nothing to the other.
-    """
-    _, part_of = connected_components(skeleton, directed=False)
-    pattern, refused, left_out = np.zeros_like(skeleton), [], []
-    for part in np.unique(part_of):
-        part_pattern, part_refused, part_left_out = _fit_connected_pattern(
-            skeleton * np.outer(part_of == part, part_of == part),
-            edges,
-            {triple: p for triple, p in colliders.items() if part_of[triple[1]] == part},
-        )
-        pattern |= part_pattern
-        refused += part_refused
-        left_out += part_left_out
-    return pattern, refused, left_out
-
-
-def _fit_connected_pattern(
-    skeleton: IntArray, edges: Mapping[Pair, float], colliders: Mapping[Triple, float]
-) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
-    """`_fit_pattern` of one connected part.
-
-    A skeleton can be impossible by itself: four variables in a ring need a collider somewhere, and there may
-    be evidence for none. Then the weakest undirected edge of the contradiction is left out.
-    """
-    left_out: list[Pair] = []
-    pattern, refused = _orient_colliders(skeleton, colliders)
-    while core := contradictory_core(pattern):
-        undirected = undirected_part(pattern)
-        candidates = [pair for pair in combinations(core, 2) if undirected[pair]]
-        left_out.append(max(candidates, key=lambda pair: (edges[pair], pair)))
-        skeleton[left_out[-1]] = skeleton[left_out[-1][::-1]] = 0
-        pattern, refused = _orient_colliders(skeleton, colliders)
-    # The core holds what lies between two contradictions, too. An edge that was no part of either comes back.
-    for pair in sorted(left_out, key=lambda pair: (edges[pair], pair)):
-        trial = skeleton.copy()
-        trial[pair] = trial[pair[::-1]] = 1
-        trial_pattern, trial_refused = _orient_colliders(trial, colliders)
-        if not contradictory_core(trial_pattern) and len(trial_refused) <= len(refused):
-            skeleton, pattern, refused = trial, trial_pattern, trial_refused
-            left_out.remove(pair)
-    return pattern, refused, left_out
-
-
-def _orient_colliders(
-    skeleton: IntArray, colliders: Mapping[Triple, float]
-) -> tuple[IntArray, list[tuple[Triple, str]]]:
-    """Turn candidates into arrows: `(pattern, [(refused candidate, reason), ...])`; the arrows are acyclic.
-
-    If all candidates together make a pattern that some DAG fits, as they do with a perfect identifier, that
-    is the answer. Otherwise they are taken one by one, the strongest first, and one that does not fit the
-    ones before is refused.
-    """
-    unshielded = [
-        (x, z, y) for x, z, y in colliders if skeleton[x, z] and skeleton[y, z] and not skeleton[x, y]
-    ]
-    pattern = skeleton.copy()
-    for x, z, y in unshielded:
-        pattern[z, x] = pattern[z, y] = 0
-    no_edge_lost = np.array_equal(pattern | pattern.T, skeleton)
-    if no_edge_lost and not contradictory_core(pattern):
-        return pattern, []
-
-    pattern, core, refused = skeleton.copy(), set(contradictory_core(skeleton)), []
-    for x, z, y in sorted(unshielded, key=lambda triple: (-colliders[triple], triple)):
-        trial = pattern.copy()
-        trial[z, x] = trial[z, y] = 0
-        trial_core = set(contradictory_core(trial))
-        if not pattern[x, z] or not pattern[y, z]:
-            refused.append(((x, z, y), "one of these edges points away from the middle already"))
-        elif not is_acyclic(directed_part(trial)):
-            refused.append(((x, z, y), "that would close a directed cycle"))
-        elif trial_core - core:
-            refused.append(((x, z, y), "no directed acyclic graph has it together with the others"))
-        else:
-            pattern, core = trial, trial_core
-    return pattern, refused
-
-
-# --- the account -----------------------------------------------------------------------------------------
-
-
 def _roles(search: TargetSearch, cpdag: CPDAG) -> dict[str, Role]:
     """What each member of a boundary is to its target in the finished graph.
 
@@ -317,47 +260,3 @@ def _roles(search: TargetSearch, cpdag: CPDAG) -> dict[str, Role]:
         elif name in search.boundary:
             roles[name] = "spouse"
     return roles
-
-
-def _asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
-    """Pairs of which only one has the other in its boundary, or among its neighbours."""
-    boundary = {search.target: set(search.boundary) for search in searches}
-    neighbours = {search.target: set(search.neighbours) for search in searches}
-    for x, y in combinations(boundary, 2):
-        if (y in boundary[x]) != (x in boundary[y]):
-            member, target = (y, x) if y in boundary[x] else (x, y)
-            yield Conflict(
-                "asymmetric_boundary",
-                (x, y),
-                f"{member} is in the Markov boundary of {target}, but not the other way round.",
-                "One side suffices for an edge." if member in neighbours[target] else "No edge was drawn.",
-            )
-        elif (y in neighbours[x]) != (x in neighbours[y]):
-            holds, drops = (x, y) if y in neighbours[x] else (y, x)
-            yield Conflict(
-                "asymmetric_edge",
-                (x, y),
-                f"{holds} drops out of the boundary of {drops} when others are left out, "
-                f"but {drops} never drops out of that of {holds}.",
-                "One side suffices for an edge.",
-            )
-
-
-def _refused_collider(names: Sequence[str], triple: Triple, reason: str) -> Conflict:
-    x, z, y = (names[index] for index in triple)
-    return Conflict(
-        "refused_collider",
-        (x, z, y),
-        f"The data suggest {x} -> {z} <- {y}, but {reason}.",
-        "Stronger evidence went first; this was left out.",
-    )
-
-
-def _left_out_edge(names: Sequence[str], pair: Pair) -> Conflict:
-    x, y = (names[index] for index in pair)
-    return Conflict(
-        "left_out_edge",
-        (x, y),
-        f"No directed acyclic graph has {x} - {y} together with the other edges and colliders found.",
-        "It has the weakest evidence among them and was left out.",
-    )

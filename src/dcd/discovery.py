@@ -14,10 +14,12 @@ from sklearn.base import BaseEstimator
 from dcd.arrays import FloatArray
 from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
 from dcd.columns import Kind
-from dcd.construction import Conflict, Construction, construct, warn_of_cuts
+from dcd.conflicts import Conflict
+from dcd.construction import Construction, construct, warn_of_cuts
 from dcd.data import Dataset, Missing, TableSummary, read_table
 from dcd.decoupling import WeightOptions
 from dcd.graph import CPDAG, Role
+from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
 from dcd.validation import InputError, check_number, make_generator
 
@@ -117,8 +119,10 @@ class Discovery(BaseEstimator):
         `sample_weight` says what each row counts for, such as the weights of a survey.
         """
         rng = make_generator(self.random_state)
+        check_knowledge(self.knowledge)
         self._check_parameters()
         given = read_table(X, options=table_options(self), sample_weight=sample_weight)
+        bind_knowledge(self.knowledge, given.names, given.summary.dropped)  # told before any work
         construction, diagnostics = self._discover(given.in_canonical_order(), rng)
         record_features(self, given)
         self.table_: TableSummary = given.summary
@@ -133,6 +137,7 @@ class Discovery(BaseEstimator):
         self.diagnostics_ = diagnostics
         return self
 
+    knowledge: Knowledge | None
     random_state: int | np.random.Generator | None
 
     @abstractmethod
@@ -183,6 +188,9 @@ class DCD(Discovery):
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
+    knowledge : Knowledge or None, default=None
+        Arrows that must be or may not be, tiers, roots and leaves. They go before what the data tell; where
+        the two differ, that is in `conflicts_`. The answer then has every arrow that follows from both.
     kinds : dict or None, default=None
         "continuous", "ordinal" or "nominal" for columns where the rule errs: text, categories and truth
         values are nominal, ordered categories and whole numbers with at most ten different values ordinal,
@@ -234,6 +242,7 @@ class DCD(Discovery):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
+        knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         drop_useless: bool = False,
@@ -248,6 +257,7 @@ class DCD(Discovery):
         self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
+        self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
         self.drop_useless = drop_useless
@@ -260,7 +270,9 @@ class DCD(Discovery):
             dataset, alpha=self.alpha, options=weight_options(self), random_state=rng
         )
         self._decouple_ahead(dataset.names, identifier)
-        construction = construct(dataset.names, identifier, identifier.pvalue, self.max_subsets)
+        construction = construct(
+            dataset.names, identifier, identifier.pvalue, self.max_subsets, self.knowledge
+        )
         warn_of_cuts(construction.cuts, stacklevel=4)
         return construction, Diagnostics(identifier.decoupled_sets, construction.searches)
 
@@ -279,8 +291,12 @@ class DCD(Discovery):
         others = {target: [name for name in names if name != target] for target in names}
         bar = "Markov boundaries" if self.progress else None
         identifier.prepare(others.values(), n_jobs=self.n_jobs, progress=bar)
+        required = bind_knowledge(self.knowledge, names).joined
         found = [identifier(target, others[target]) for target in names]
-        boundaries = [[name for name in names if name in boundary] for boundary in found]
+        boundaries = [
+            [name for name, must in zip(names, row, strict=True) if must or name in boundary]
+            for boundary, row in zip(found, required, strict=True)
+        ]
         kept_sets = [kept for boundary in boundaries for _, kept in exclusions(boundary, self.max_subsets)]
         bar = "subsets of boundaries" if self.progress else None
         identifier.prepare(kept_sets, n_jobs=self.n_jobs, progress=bar)

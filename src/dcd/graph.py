@@ -2,7 +2,8 @@
 
 Short pure functions on that matrix, and `CPDAG`, the one type in which results are handed out. A CPDAG
 stands for all DAGs that imply the same conditional independences: an arrow that they share is an arrow, an
-edge that turns around among them is undirected.
+edge that turns around among them is undirected. With background knowledge it stands for those of them that
+have certain arrows, and has every arrow that these share (an MPDAG).
 """
 
 from __future__ import annotations
@@ -143,9 +144,18 @@ def dag_to_cpdag(dag: npt.ArrayLike) -> IntArray:
     return apply_meek_rules(pattern)
 
 
+def with_arrows(cpdag: IntArray, arrows: Sequence[tuple[int, int]]) -> IntArray:
+    """A CPDAG with some of its edges directed, and what follows by Meek's rules."""
+    graph = cpdag.copy()
+    for i, j in arrows:
+        graph[j, i] = 0
+    return apply_meek_rules(graph)
+
+
 def consistent_extension(adjacency: npt.ArrayLike) -> IntArray | None:
     """A DAG with the edges, arrows and unshielded colliders of a partially directed graph, if there is one.
 
+    It does not matter why an arrow is there: of a collider, of background knowledge, or by Meek's rules.
     Dor and Tarsi (1992): take a node without outgoing arrows whose undirected neighbours are adjacent to all
     its other neighbours, point its edges at it, set it aside, repeat.
     """
@@ -286,10 +296,14 @@ class CPDAG:
     ----------
     names : the variables, in the order of the rows and columns of `adjacency`.
     adjacency : read-only int8 array, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
+    background : the arrows `(cause, effect)` that are there by knowledge and not by skeleton and colliders,
+        in the order of `names`. With them, `adjacency` has what they imply as well. Arrows that skeleton and
+        colliders imply anyway are left out of it.
     """
 
     names: tuple[str, ...]
     adjacency: IntArray = field(repr=False)
+    background: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         adjacency = check_adjacency(self.adjacency)
@@ -300,20 +314,32 @@ class CPDAG:
                 f"must be {len(adjacency)} different names, got {len(set(self.names))}",
                 "Give one name for each row of the adjacency matrix.",
             )
+        arrows = self._positions(self.background, adjacency)
         dag = consistent_extension(adjacency)
-        if dag is None or not np.array_equal(dag_to_cpdag(dag), adjacency):
+        of_class = None if dag is None else dag_to_cpdag(dag)
+        if of_class is None or not np.array_equal(with_arrows(of_class, arrows), adjacency):
             raise InputError(
                 "parameter 'adjacency'",
-                "is not the CPDAG of any DAG",
+                "is not the CPDAG of any DAG" + (" with this background" if arrows else ""),
                 "Use CPDAG.from_dag for a DAG; consistent_extension makes one of a partial graph.",
             )
+        added = sorted({(i, j) for i, j in arrows if of_class[j, i]})
+        object.__setattr__(self, "background", tuple((self.names[i], self.names[j]) for i, j in added))
         adjacency.setflags(write=False)
         object.__setattr__(self, "adjacency", adjacency)
 
     @classmethod
-    def from_dag(cls, names: Sequence[str], dag: npt.ArrayLike) -> CPDAG:
-        """The CPDAG of the class that `dag` belongs to."""
-        return cls(tuple(names), dag_to_cpdag(dag))
+    def from_dag(
+        cls, names: Sequence[str], dag: npt.ArrayLike, background: Sequence[tuple[str, str]] = ()
+    ) -> CPDAG:
+        """The CPDAG of the class that `dag` belongs to, or of its members with these arrows of `dag`."""
+        of_class = cls(tuple(names), dag_to_cpdag(dag))
+        arrows = of_class._positions(background, check_adjacency(dag, "dag"))
+        return cls(of_class.names, with_arrows(of_class.adjacency, arrows), tuple(background))
+
+    def without_background(self) -> CPDAG:
+        """The CPDAG of the whole class, without what knowledge tells about its members."""
+        return CPDAG.from_dag(self.names, self.to_dag().adjacency)
 
     @cached_property
     def directed_edges(self) -> tuple[tuple[str, str], ...]:
@@ -342,7 +368,7 @@ class CPDAG:
     def reorder(self, names: Sequence[str]) -> CPDAG:
         """The same graph with its variables in another order."""
         order = [self.index(name) for name in names]
-        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)])
+        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)], self.background)
 
     def role(self, member: str, target: str) -> Role | None:
         """What `member` is to `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
@@ -352,6 +378,17 @@ class CPDAG:
             return "neighbour"
         return "parent" if forward else "child" if backward else None
 
+    def _positions(self, arrows: Sequence[tuple[str, str]], graph: IntArray) -> list[tuple[int, int]]:
+        """Arrows of a graph by position; an `InputError` for one that it does not have."""
+        pairs = [(self.index(cause), self.index(effect)) for cause, effect in arrows]
+        for i, j in pairs:
+            if not graph[i, j] or graph[j, i]:
+                arrow = f"{self.names[i]} -> {self.names[j]}"
+                raise InputError(
+                    "parameter 'background'", f"has {arrow}, which the graph has not", "Leave it out."
+                )
+        return pairs
+
     def index(self, name: str) -> int:
         """Position of a variable."""
         if name not in self.names:
@@ -359,7 +396,10 @@ class CPDAG:
         return self.names.index(name)
 
     def __eq__(self, other: object) -> bool:
-        """Equal if both have the same variables, in any order, and the same edges."""
+        """Equal if both have the same variables, in any order, and the same edges.
+
+        These settle for which DAGs a graph stands; `background` only tells where arrows came from.
+        """
         if not isinstance(other, CPDAG):
             return NotImplemented
         return (
@@ -378,7 +418,8 @@ class CPDAG:
         return "\n".join(arrows + lines) or "(no edges)"
 
     def __repr__(self) -> str:
+        known = f" ({len(self.background)} by knowledge)" if self.background else ""
         return (
-            f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed, "
+            f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed{known}, "
             f"{len(self.undirected_edges)} undirected edges)"
         )

@@ -9,11 +9,12 @@ of variables.
 Two variables are neighbours if one is in the boundary of the other and no small subset of either boundary
 makes them independent. A spouse is in the boundary too, but independent given the right subset. What is
 associated must be connected, though: an edge comes back if two parts of the graph would be torn apart.
+What is required by knowledge is in the boundary and an edge whatever the tests say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -22,7 +23,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from dcd.association import BoundTest, Record
+from dcd.binding import BoundKnowledge
 from dcd.decoupling import one_blas_thread
+from dcd.knowledge import bind_knowledge
 from dcd.progress import watched
 from dcd.search import TargetSearch
 from dcd.validation import check_number
@@ -49,10 +52,12 @@ class GrowShrink:
         check_number("max_size", self.max_size, at_least=1, whole=True, suggestion=8)
         check_number("max_given", self.max_given, at_least=0, whole=True, suggestion=3)
 
-    def boundary(self, test: BoundTest, target: int, n_variables: int, level: float) -> list[int]:
-        """The Markov boundary of one target, each test at `level`."""
+    def boundary(
+        self, test: BoundTest, target: int, n_variables: int, level: float, keep: Collection[int] = ()
+    ) -> list[int]:
+        """The Markov boundary of one target, each test at `level`; those to `keep` are in it in any case."""
         log_level = np.log(level)
-        members: list[int] = []
+        members = sorted(keep)
         seen = {frozenset(members)}
         refused: set[int] = set()
         while len(members) < self.max_size:
@@ -62,7 +67,7 @@ class GrowShrink:
             if entering is None:
                 break
             grown = [*members, entering]
-            _shrink(test, target, grown, log_level)
+            _shrink(test, target, grown, log_level, keep)
             if frozenset(grown) in seen:
                 refused.add(entering)  # members would come and go for ever
             else:
@@ -108,14 +113,16 @@ def _strongest(
     return None
 
 
-def _shrink(test: BoundTest, target: int, members: list[int], log_level: float) -> None:
-    """Drop the weakest member while it is independent given the others."""
-    while members:
+def _shrink(
+    test: BoundTest, target: int, members: list[int], log_level: float, keep: Collection[int]
+) -> None:
+    """Drop the weakest member, of those not to keep, while it is independent given the others."""
+    while free := [member for member in members if member not in keep]:
         log_pvalues = {
             member: test.log_pvalue(member, target, [other for other in members if other != member])
-            for member in members
+            for member in free
         }
-        weakest = max(members, key=lambda member: (log_pvalues[member], member))
+        weakest = max(free, key=lambda member: (log_pvalues[member], member))
         if log_pvalues[weakest] < log_level:
             return
         members.remove(weakest)
@@ -130,26 +137,39 @@ def search_boundaries(
     names: Sequence[str],
     level: float,
     *,
+    knowledge: BoundKnowledge | None = None,
     n_jobs: int | None = None,
     progress: str | None = None,
 ) -> list[TargetSearch]:
     """Boundaries and neighbours of all variables, over `n_jobs` processes; `progress` labels a bar."""
+    known = knowledge or bind_knowledge(None, names)
     targets = range(len(names))
-    grown = _spread(_grow_some, strategy, test, targets, (len(names), level), n_jobs, progress)
+    required = [np.flatnonzero(row).tolist() for row in known.joined]
+    grown = _spread(_grow_some, strategy, test, targets, (len(names), level, required), n_jobs, progress)
     boundaries = dict(zip(targets, grown, strict=True))
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     separations = _spread(
         _separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress and "neighbours"
     )
     found = dict(zip(pairs, separations, strict=True))
-    edges = [pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)]
+    by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
+    edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
+    separated = [pair for pair in pairs if pair not in edges and not known.apart[pair]]
     with one_blas_thread():
-        edges += reconnecting(test, [pair for pair in pairs if pair not in edges], edges, len(names), level)
+        edges += reconnecting(test, separated, edges, len(names), level)
+    overruled = {pair for pair in pairs if (known.apart if pair in by_test else known.joined)[pair]}
     neighbours: dict[int, dict[str, float]] = {target: {} for target in targets}
     for x, y in edges:
         neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(found[x, y]))
     return [
-        TargetSearch(names[t], tuple(names[v] for v in boundaries[t]), neighbours[t], {}, None)
+        TargetSearch(
+            target=names[t],
+            boundary=tuple(names[v] for v in boundaries[t]),
+            neighbours=neighbours[t],
+            colliders={},
+            cut=None,
+            overruled=tuple(names[v] for v in targets if (min(t, v), max(t, v)) in overruled),
+        )
         for t in targets
     ]
 
@@ -181,10 +201,15 @@ def reconnecting(
 
 
 def _grow_some(
-    strategy: GrowShrink, test: BoundTest, targets: Sequence[int], setting: tuple[int, float]
+    strategy: GrowShrink,
+    test: BoundTest,
+    targets: Sequence[int],
+    setting: tuple[int, float, Sequence[Sequence[int]]],
 ) -> tuple[list[list[int]], Record]:
+    n_variables, level, keep = setting
     with one_blas_thread():
-        return [strategy.boundary(test, target, *setting) for target in targets], test.record
+        grown = [strategy.boundary(test, target, n_variables, level, keep[target]) for target in targets]
+        return grown, test.record
 
 
 def _separate_some(

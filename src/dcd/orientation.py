@@ -22,6 +22,9 @@ reduced rate, 1 / temper.
 **Search.** An order of the variables makes a DAG of the skeleton; one variable at a time moves to its best
 place, ties broken at random, by way of graphs at fixed prices for a collider. Each collider of the best graph
 carries its evidence: by how much the best graph without it is worse.
+
+**Knowledge.** Arrows that may not be are a constraint of the search: it starts at orders that have none of
+them, and a move that makes one costs more than anything. An end that may not point at z is no arm.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from scipy.special import betaln, logsumexp
 from dcd.arrays import BoolArray
 from dcd.decoupling import one_blas_thread
 from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Scores
-from dcd.validation import check_number, make_generator
+from dcd.validation import InputError, check_number, make_generator
 
 Triple = tuple[int, int, int]
 Parents = tuple[int, ...]
@@ -48,7 +51,7 @@ Prior = Callable[[int], float]
 _BLOCK = (LINEAR, SQUARE, BULK_CUBE)
 _PRICES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
 _STARTS, _SWEEPS, _IDLE_SWEEPS = 2, 30, 4
-_FORBIDDEN = 1e9
+_FORBIDDEN, _IMPOSSIBLE = 1e9, 1e15  # a collider not wanted, an arrow that may not be
 _RIDGE = 1e-6
 
 
@@ -72,12 +75,23 @@ class ColliderEvidence:
         check_number("min_evidence", self.min_evidence, at_least=0, suggestion=0.0)
 
     def colliders(
-        self, scores: Scores, skeleton: BoolArray, random_state: int | np.random.Generator | None = None
+        self,
+        scores: Scores,
+        skeleton: BoolArray,
+        random_state: int | np.random.Generator | None = None,
+        *,
+        forbidden: BoolArray | None = None,
     ) -> dict[Triple, float]:
-        """The colliders `(x, z, y)`, x < y, of a skeleton, each with its evidence."""
+        """The colliders `(x, z, y)`, x < y, of a skeleton, each with its evidence.
+
+        `forbidden[i, j]` is true for arrows `i -> j` that may not be; some DAG of the skeleton must be free
+        of them. The evidence of a collider that every such DAG has is infinite.
+        """
         rng = make_generator(random_state)
+        if forbidden is None:
+            forbidden = np.zeros_like(skeleton)
         with one_blas_thread():
-            search = _Search(skeleton, BlockLikelihood(scores), self.temper, rng)
+            search = _Search(skeleton, BlockLikelihood(scores), self.temper, rng, forbidden)
             return search.colliders_with_evidence(self.min_evidence)
 
 
@@ -132,12 +146,18 @@ class _Search:
     """Orders of the variables, the graphs they make of one skeleton, and the best of them."""
 
     def __init__(
-        self, skeleton: BoolArray, likelihood: Likelihood, temper: float, rng: np.random.Generator
+        self,
+        skeleton: BoolArray,
+        likelihood: Likelihood,
+        temper: float,
+        rng: np.random.Generator,
+        forbidden: BoolArray,
     ) -> None:
         self._neighbours = [frozenset(np.flatnonzero(row).tolist()) for row in skeleton]
         self._connected = [v for v, others in enumerate(self._neighbours) if others]
         self._likelihood, self._temper, self._rng = likelihood, temper, rng
-        self._n_arms = sum(self._arms(self._neighbours[z]) for z in self._connected)
+        self._no_parents = [frozenset(np.flatnonzero(column).tolist()) for column in (forbidden & skeleton).T]
+        self._n_arms = sum(self._arms(self._neighbours[z] - self._no_parents[z]) for z in self._connected)
 
     def colliders_with_evidence(self, min_evidence: float = 0.0) -> dict[Triple, float]:
         """The colliders of the best graph, and how much worse the best without each of them is.
@@ -148,13 +168,31 @@ class _Search:
             return {}
         forbidden: frozenset[Triple] = frozenset()
         while True:
-            fresh = [self._rng.permutation(self._connected).tolist() for _ in range(_STARTS)]
+            fresh = [self._random_order() for _ in range(_STARTS)]
             best, tried = self._best(fresh, forbidden)
             best, evidence = self._weighed(best, tried, forbidden)
             doubtful = {triple for triple, worth in evidence.items() if worth < min_evidence}
             if doubtful <= forbidden:  # none left, or the skeleton fits no DAG without them
                 return evidence
             forbidden |= doubtful
+
+    def _random_order(self) -> list[int]:
+        """A random order without forbidden arrows."""
+        waiting: list[int] = self._rng.permutation(self._connected).tolist()
+        order: list[int] = []
+        while waiting:
+            # What may not be a parent of a waiting variable has to come after it.
+            free = (v for v in waiting if not any(v in self._no_parents[other] for other in waiting))
+            first = next(free, None)
+            if first is None:
+                raise InputError(
+                    "parameter 'forbidden'",
+                    "leaves no DAG of the skeleton",
+                    "Forbid less, or leave an edge out.",
+                )
+            order.append(first)
+            waiting.remove(first)
+        return order
 
     def _weighed(
         self, best: _Orientation, tried: Sequence[list[int]], forbidden: frozenset[Triple]
@@ -165,7 +203,8 @@ class _Search:
             other, _ = self._best(tried, forbidden | {triple}, prices=())
             if other.log_posterior > best.log_posterior + 1e-9:
                 return self._weighed(other, [*tried, other.order], forbidden)
-            evidence[triple] = max(best.log_posterior - other.log_posterior, 0.0)
+            unavoidable = triple in other.colliders
+            evidence[triple] = np.inf if unavoidable else max(best.log_posterior - other.log_posterior, 0.0)
         return best, evidence
 
     def _best(
@@ -200,7 +239,7 @@ class _Search:
     def _local(self, forbidden: frozenset[Triple]) -> Local:
         """For a variable and its parents, the tempered log-likelihood and the number of arms in colliders.
 
-        A forbidden collider costs more than anything.
+        A forbidden collider or arrow costs more than anything.
         """
         known: dict[tuple[int, Parents], tuple[float, int]] = {}
 
@@ -209,10 +248,10 @@ class _Search:
             if key not in known:
                 made = [(x, variable, y) for x, y in self._apart(parents)]
                 fit = self._likelihood(variable, parents) / self._temper
-                known[key] = (
-                    fit - _FORBIDDEN * sum(triple in forbidden for triple in made),
-                    self._arms(parents),
-                )
+                fit -= _FORBIDDEN * sum(triple in forbidden for triple in made)
+                allowed = [parent for parent in parents if parent not in self._no_parents[variable]]
+                fit -= _IMPOSSIBLE * (len(parents) - len(allowed))
+                known[key] = (fit, self._arms(allowed))
             return known[key]
 
         return local

@@ -91,7 +91,9 @@ def _cell_columns(scores: Scores, given: Sequence[int]) -> FloatArray | None:
     codes = [code for code in (scores.codes[variable] for variable in given) if code is not None]
     if len(codes) < 2:
         return None
-    cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
+    cells = np.zeros(scores.n_samples, dtype=np.intp)
+    for code in codes:  # renumbered each time, so that the numbers of combinations stay small
+        cells = np.unique(cells * (code.max() + 1) + code, return_inverse=True)[1].reshape(-1)
     n_cells = int(cells.max()) + 1
     if n_cells * _FEWEST_IN_A_CELL > scores.n_samples:
         return None
@@ -134,11 +136,11 @@ def residual_scores(scores: Scores, adjustment: Adjustment, variables: Sequence[
 
 
 def _group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[BoolArray]:
-    """For lines, bulk and tails, which columns (v, k) of each variable belong to it.
+    """For lines, bulk and tails, as far as they differ, which columns (v, k) of each variable belong to it.
 
     A nominal variable has all its columns in each; an ordinal one of few values has a line, and the rest.
     """
-    masks = []
+    masks: list[BoolArray] = []
     for group in _GROUPS:
         mask = np.zeros((len(variables), width), dtype=bool)
         for place, variable in enumerate(variables):
@@ -148,7 +150,8 @@ def _group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[B
                 mask[place, 0] = True
             else:
                 mask[place, : len(scores.adjusters[variable])] = True
-        masks.append(mask)
+        if not any(np.array_equal(mask, other) for other in masks):
+            masks.append(mask)
     return masks
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
 from dcd.columns import Kind
@@ -18,6 +19,7 @@ from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import bind
 from dcd.growth import GrowShrink, search_boundaries
+from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.scores import scores_of, scores_with_gaps
 from dcd.search import TargetSearch
@@ -127,6 +129,8 @@ class RobustDCD(Discovery):
         How boundaries are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
         Which triples are colliders. None is `ColliderEvidence()`.
+    knowledge : Knowledge or None, default=None
+        As of `DCD`. It also guides the search for boundaries and for colliders.
     kinds, missing, drop_useless : as of `DCD`
         How to read the table: columns of categories, missing values, useless columns.
     n_jobs : int or None, default=None
@@ -140,7 +144,7 @@ class RobustDCD(Discovery):
     ----------
     cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
     colliders_ : tuple of Collider
-        The colliders with their evidence.
+        The colliders with their evidence; without those that knowledge, not evidence, puts into every graph.
     diagnostics_ : RobustDiagnostics
         What was decoupled, what that changed, and how far it went.
     table_ : TableSummary
@@ -163,6 +167,7 @@ class RobustDCD(Discovery):
         test: Test | None = None,
         search: GrowShrink | None = None,
         orientation: ColliderEvidence | None = None,
+        knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         drop_useless: bool = False,
@@ -174,6 +179,7 @@ class RobustDCD(Discovery):
         self.test = test
         self.search = search
         self.orientation = orientation
+        self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
         self.drop_useless = drop_useless
@@ -203,18 +209,20 @@ class RobustDCD(Discovery):
         with one_blas_thread():
             bound: BoundTest = bind(test, dataset, level)
         label = "Markov boundaries" if self.progress else None
-        searches = search_boundaries(search, bound, names, level, n_jobs=self.n_jobs, progress=label)
-        found: dict[tuple[int, int, int], float] = {}
+        known = bind_knowledge(self.knowledge, names)
+        searches = search_boundaries(
+            search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, progress=label
+        )
 
-        def orient(skeleton: Any) -> dict[tuple[int, int, int], float]:
+        def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
             scores = scores_with_gaps(dataset) if dataset.has_gaps else scores_of(dataset)
-            found.update(orientation.colliders(scores, skeleton, rng))
-            return found
+            return orientation.colliders(scores, skeleton, rng, forbidden=forbidden)
 
-        construction = assemble(names, searches, orient)
+        construction = assemble(names, searches, orient, knowledge=known)
         self.colliders_ = tuple(
-            Collider(min(names[x], names[y]), max(names[x], names[y]), names[z], evidence)
-            for (x, z, y), evidence in sorted(found.items(), key=lambda item: -item[1])
+            Collider(min(x, y), max(x, y), z, evidence)
+            for (x, z, y), evidence in sorted(construction.colliders.items(), key=lambda item: -item[1])
+            if np.isfinite(evidence)
         )
         diagnostics = RobustDiagnostics(
             names=names,

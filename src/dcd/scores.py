@@ -102,7 +102,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
     for variable, (kind, code) in enumerate(zip(kinds, codes, strict=True)):
         if kind == "nominal" and code is not None:
             columns[:, variable] = _indicators(code, n_columns)
-    columns = standardised(columns, probabilities)
+    columns = np.ascontiguousarray(standardised(columns, probabilities))  # so that `flat` is no copy
     flat = columns.reshape(len(values), -1)
     return Scores(
         columns=columns,

@@ -46,6 +46,8 @@ class TargetSearch:
     colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
         excluded: the larger, the stronger the evidence for target -> z <- dropped.
     cut : set if not all subsets were searched.
+    overruled : the variables of which knowledge, not the data, decides whether they are neighbours: required
+        ones that dropped, and ones that did not drop but may not be.
     """
 
     target: str
@@ -53,6 +55,7 @@ class TargetSearch:
     neighbours: Mapping[str, float]
     colliders: Mapping[tuple[str, str], float]
     cut: Cut | None
+    overruled: tuple[str, ...] = ()
 
 
 def exclusions(
@@ -85,25 +88,36 @@ def search_boundary(
     markov_boundary: BoundaryOf,
     pvalue: PValueOf | None = None,
     max_subsets: int | None = None,
+    *,
+    required: Collection[str] = (),
+    apart: Collection[str] = (),
 ) -> TargetSearch:
-    """The inner loops of Algorithm 1: exclude subsets of one target's boundary and see what drops."""
+    """The inner loops of Algorithm 1: exclude subsets of one target's boundary and see what drops.
+
+    The `required` are neighbours whatever drops, and those to be kept `apart` never are.
+    """
     pvalue = pvalue or _no_pvalue
-    neighbours = dict.fromkeys(boundary, 0.0)
+    undropped = set(boundary)
+    boundary = [name for name in others if name in undropped or name in required]
     colliders: dict[tuple[str, str], float] = {}
     n_searched = 0
     for excluded, kept in exclusions(boundary, max_subsets):
         n_searched += 1
         stayed = set(markov_boundary(target, kept))
         for dropped in (name for name in kept if name not in stayed):
-            neighbours.pop(dropped, None)
+            undropped.discard(dropped)
             strength = pvalue(target, dropped, kept)
             for middle in excluded:
                 colliders[middle, dropped] = max(strength, colliders.get((middle, dropped), 0.0))
-    for name in neighbours:
-        neighbours[name] = pvalue(target, name, others)
+    neighbours = {
+        name: pvalue(target, name, others)
+        for name in boundary
+        if name in required or (name in undropped and name not in apart)
+    }
+    overruled = tuple(name for name in boundary if (name in neighbours) != (name in undropped))
     n_subsets = max(2 ** len(boundary) - 2, 0)
     cut = Cut(target, len(boundary), n_searched, n_subsets) if n_searched < n_subsets else None
-    return TargetSearch(target, tuple(boundary), neighbours, colliders, cut)
+    return TargetSearch(target, tuple(boundary), neighbours, colliders, cut, overruled)
 
 
 def _no_pvalue(target: str, member: str, others: Collection[str]) -> float:  # noqa: ARG001

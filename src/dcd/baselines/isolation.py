@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +19,11 @@ import numpy as np
 from dcd.arrays import FloatArray
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import find_method
-from dcd.data import read_columns
+from dcd.columns import Column, Kind, column_list
+from dcd.data import Dataset, TableOptions, read_columns
 from dcd.graph import CPDAG
-from dcd.validation import InputError, check_number
+from dcd.preflight import check_combinations
+from dcd.validation import InputError, check_choice, check_number
 
 Status = Literal["ok", "failed", "timeout"]
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -71,6 +74,9 @@ def run(
     method: str,
     table: Any,
     *,
+    kinds: Mapping[str, Kind] | None = None,
+    missing: Literal["refuse", "complete-rows"] = "refuse",
+    drop_useless: bool = False,
     random_state: int = 0,
     time_limit: float | None = None,
     **options: Any,
@@ -80,7 +86,9 @@ def run(
     Parameters
     ----------
     method : a name in `METHODS`, such as "ges".
-    table : NumPy array, or pandas, polars or pyarrow table of numbers; checked before anything else.
+    table : NumPy array, or pandas, polars or pyarrow table; checked before anything else. Categories without
+        an order are for our own methods and those made for categories only.
+    kinds, missing, drop_useless : as of `dcd.DCD`, but no other method copes with missing values.
     random_state : seed of methods that draw random numbers.
     time_limit : seconds after which the run is stopped, counted from when its library is loaded, which takes
         some seconds itself; none by default.
@@ -96,8 +104,11 @@ def run(
         if the method failed or took too long.
     """
     check_number("random_state", random_state, at_least=0, whole=True, suggestion=0)
+    reading = TableOptions(kinds, missing, drop_useless)
     with Worker() as worker:
-        outcome = worker.solve(method, table, seed=random_state, time_limit=time_limit, options=options)
+        outcome = worker.solve(
+            method, table, reading=reading, seed=random_state, time_limit=time_limit, options=options
+        )
     if outcome.cpdag is None:
         raise BaselineError(method, outcome)
     return outcome.cpdag
@@ -120,19 +131,20 @@ class Worker:
         method: str,
         table: Any,
         *,
+        reading: TableOptions | None = None,
         seed: int = 0,
         time_limit: float | None = None,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
         """Run one method; failures and overtime are outcomes, bad input is an `InputError`.
 
-        The parameters are those of `run`.
+        The parameters are those of `run`; `reading` has those that are about the table.
         """
-        dataset = read_columns(table, combinations=find_method(method).combinations)
+        dataset = _read(method, table, reading or TableOptions())
         if time_limit is not None:
             check_number("time_limit", time_limit, above=0, suggestion=600)
         plain_options = {name: _plain(name, value) for name, value in (options or {}).items()}
-        task = {"method": method, "seed": int(seed), "options": plain_options}
+        task = {"method": method, "seed": int(seed), "options": plain_options, "kinds": dataset.kinds}
         try:
             answer = self._ask(task, dataset.values, time_limit)
         except BaseException:  # an interrupt among them: what runs now must not run on
@@ -197,6 +209,28 @@ class Worker:
                 stream.close()
         self._errors.close()
         process.wait()
+
+
+def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
+    """The table as a method can take it."""
+    entry = find_method(method)
+    reading.check()
+    check_choice("missing", reading.missing, ("refuse", "complete-rows"))
+    dataset = read_columns(table, options=reading, combinations=entry.combinations)
+    if not (entry.takes_kinds or entry.discrete):
+        summary = dataset.summary
+        nominal = [name for name, kind in summary.kinds.items() if kind == "nominal"]
+        unordered = [name for name in nominal if len(summary.levels[name]) > 2]
+        if unordered:
+            raise InputError(
+                column_list(unordered),
+                f"categories without an order, which {method!r} cannot take",
+                "Leave them out, or use robust-dcd, dcd, pc-gsq or ges-bdeu.",
+            )
+        if not entry.combinations:  # to such a method two categories are numbers, too
+            numbers = zip(dataset.names, dataset.values.T, strict=True)
+            check_combinations([Column(name, values) for name, values in numbers])
+    return dataset
 
 
 def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> dict[str, Any] | None:

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from dcd.arrays import FloatArray, IntArray
 from dcd.association import PartialAssociation, WeightedAssociation
+from dcd.columns import Kind
 from dcd.construction import SearchCutWarning
 from dcd.discovery import DCD, Discovery
 from dcd.robust import RobustDCD
 from dcd.validation import InputError
 
+Kinds = Sequence[Kind] | None  # of the columns; None lets the rule of `dcd.columns` decide
 
-def dcd(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
+
+def dcd(values: FloatArray, *, seed: int, kinds: Kinds = None, **options: Any) -> IntArray:
     """`DCD` at its default setting; `options` are its parameters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchCutWarning)
-        return _fitted(DCD, values, {"random_state": seed, **options})
+        return _fitted(DCD, values, kinds, {"random_state": seed, **options})
 
 
-def robust(values: FloatArray, *, seed: int, **options: Any) -> IntArray:
+def robust(values: FloatArray, *, seed: int, kinds: Kinds = None, **options: Any) -> IntArray:
     """`RobustDCD` at its default setting; `options` are its parameters."""
-    return _fitted(RobustDCD, values, {"random_state": seed, **options})
+    return _fitted(RobustDCD, values, kinds, {"random_state": seed, **options})
 
 
-def robust_equal_weights(values: FloatArray, *, seed: int) -> IntArray:
+def robust_equal_weights(values: FloatArray, *, seed: int, kinds: Kinds = None) -> IntArray:
     """`RobustDCD` without weights: adjustment alone."""
-    return robust(values, seed=seed, test=PartialAssociation(decouple="never"))
+    return robust(values, seed=seed, kinds=kinds, test=PartialAssociation(decouple="never"))
 
 
-def robust_always_weights(values: FloatArray, *, seed: int) -> IntArray:
+def robust_always_weights(values: FloatArray, *, seed: int, kinds: Kinds = None) -> IntArray:
     """`RobustDCD` with every set of two and more decoupled, needed or not."""
-    return robust(values, seed=seed, test=PartialAssociation(decouple="always"))
+    return robust(values, seed=seed, kinds=kinds, test=PartialAssociation(decouple="always"))
 
 
-def robust_weights_only(values: FloatArray, *, seed: int) -> IntArray:
+def robust_weights_only(values: FloatArray, *, seed: int, kinds: Kinds = None) -> IntArray:
     """`RobustDCD` without adjustment: weights alone."""
-    return robust(values, seed=seed, test=WeightedAssociation())
+    return robust(values, seed=seed, kinds=kinds, test=WeightedAssociation())
 
 
-def _fitted(estimator: type[Discovery], values: FloatArray, options: dict[str, Any]) -> IntArray:
+def _fitted(
+    estimator: type[Discovery], values: FloatArray, kinds: Kinds, options: dict[str, Any]
+) -> IntArray:
     unknown = set(options) - set(estimator().get_params())
     if unknown:
         name = estimator.__name__
         raise InputError(
             f"parameter {sorted(unknown)[0]!r}", f"is no parameter of {name}", f"See help(dcd.{name})."
         )
-    model = estimator(**{"progress": False, **options}).fit(values)
+    by_name = None if kinds is None else {f"x{index}": kind for index, kind in enumerate(kinds)}
+    model = estimator(**{"progress": False, "kinds": by_name, **options}).fit(values)
     return model.cpdag_.adjacency

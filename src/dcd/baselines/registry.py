@@ -36,6 +36,7 @@ class Method:
     cost : "low" for seconds a fit, "kernel" for kernel matrices, "network" for a neural network.
     discrete : made for columns of categories rather than for measurements.
     combinations : copes with columns that are linear combinations of others.
+    takes_kinds : wants to know the kinds of the columns.
     """
 
     label: str
@@ -45,6 +46,7 @@ class Method:
     cost: Cost = "low"
     discrete: bool = False
     combinations: bool = False
+    takes_kinds: bool = False
 
     @property
     def packages(self) -> dict[str, str]:
@@ -67,10 +69,12 @@ def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool =
     return Method(label, "dcd.baselines.gcastle", function, "gcastle", cost, combinations=combinations)
 
 
-_OWN = "dcd.baselines.own"
+def _own(label: str, function: str) -> Method:
+    return Method(label, "dcd.baselines.own", function, takes_kinds=True)
+
 
 METHODS: dict[str, Method] = {
-    "dcd": Method("DCD", _OWN, "dcd"),
+    "dcd": _own("DCD", "dcd"),
     "pc-fisherz": _causal_learn("PC (FisherZ)", "pc_fisherz"),
     "pc-e-fisherz": _causal_learn("PC (E-FisherZ)", "pc_ensemble_fisherz"),
     "pc-kcit": _causal_learn("PC (KCIT)", "pc_kcit", cost="kernel"),
@@ -81,10 +85,10 @@ METHODS: dict[str, Method] = {
     "notears": _gcastle("Notears", "notears", combinations=True),
     "grandag": _gcastle("GraNDAG", "grandag", cost="network", combinations=True),
     "golem": _gcastle("GOLEM", "golem", cost="network", combinations=True),
-    "robust-dcd": Method("Robust DCD", _OWN, "robust"),
-    "robust-dcd-equal": Method("Robust DCD, equal weights", _OWN, "robust_equal_weights"),
-    "robust-dcd-always": Method("Robust DCD, always weights", _OWN, "robust_always_weights"),
-    "robust-dcd-unadjusted": Method("Robust DCD, weights alone", _OWN, "robust_weights_only"),
+    "robust-dcd": _own("Robust DCD", "robust"),
+    "robust-dcd-equal": _own("Robust DCD, equal weights", "robust_equal_weights"),
+    "robust-dcd-always": _own("Robust DCD, always weights", "robust_always_weights"),
+    "robust-dcd-unadjusted": _own("Robust DCD, weights alone", "robust_weights_only"),
     "pc-dcd": _causal_learn("PC (decoupling test)", "pc_dcd"),
     "rsl-dcd": Method("RSL (decoupling)", "dcd.baselines.removable", "rsl", "rcd"),
     "marvel-dcd": Method("MARVEL (decoupling)", "dcd.baselines.removable", "marvel", "rcd"),

@@ -51,10 +51,12 @@ def main() -> None:
 def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
     """Run one method; the answer is a CPDAG or the reason why there is none."""
     try:
-        adapter = METHODS[task["method"]].load()
+        method = METHODS[task["method"]]
+        adapter = method.load()
         _check_options(task["method"], adapter, task["options"])
+        kinds = {"kinds": task.get("kinds")} if method.takes_kinds else {}
         started = time.perf_counter()
-        found = adapter(values, seed=task["seed"], **task["options"])
+        found = adapter(values, seed=task["seed"], **kinds, **task["options"])
         seconds = time.perf_counter() - started
     except InputError as error:
         return {"status": "bad input", "reason": [error.subject, error.problem, error.remedy]}
@@ -75,10 +77,10 @@ def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> No
     """An `InputError` that names an option which the adapter does not have."""
     parameters = inspect.signature(adapter).parameters
     known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    known.remove("seed")
+    known = [name for name in known if name not in ("seed", "kinds")]
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for option in options:
-        if option == "seed" or (option not in known and not takes_any):
+        if option in ("seed", "kinds") or (option not in known and not takes_any):
             remedy = suggest(option, known) if known else "It has none; random_state is its seed."
             raise InputError(f"parameter {option!r}", f"is no option of {method!r}", remedy)
 

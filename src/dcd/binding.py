@@ -1,0 +1,261 @@
+"""Statements about names become two (d, d) matrices over columns, or are found to contradict each other.
+
+For each entry of the matrices the statement behind it is kept, so that a contradiction, or a finding that is
+overruled, can be told in the words in which the statement was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from dcd.arrays import BoolArray
+from dcd.validation import InputError, suggest
+
+Numbers = npt.NDArray[np.int_]
+Tiers = Sequence[Sequence[str]]
+_SHOWN = 5  # names of a tier in a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class BoundKnowledge:
+    """Knowledge about numbered variables.
+
+    Attributes
+    ----------
+    required : `[i, j]` is true where `i -> j` must be.
+    forbidden : `[i, j]` is true where `i -> j` may not be, for one reason being that `j -> i` must.
+    """
+
+    required: BoolArray
+    forbidden: BoolArray
+    _behind: Numbers = field(repr=False)
+    _sentences: tuple[str, ...] = field(repr=False)
+
+    @cached_property
+    def joined(self) -> BoolArray:
+        """`[i, j]` is true where an edge must be; symmetric."""
+        return self.required | self.required.T
+
+    @cached_property
+    def apart(self) -> BoolArray:
+        """`[i, j]` is true where no edge may be; symmetric."""
+        return self.forbidden & self.forbidden.T
+
+    def arrows(self, skeleton: BoolArray) -> BoolArray:
+        """The edges of a skeleton of which only one direction is left, as arrows."""
+        return skeleton & self.forbidden.T & ~self.forbidden
+
+    def reason(self, cause: int, effect: int) -> str:
+        """The statement because of which `cause -> effect` must be or may not be."""
+        return self._sentences[self._behind[cause, effect]]
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name has characters that mean something in a shell pattern."""
+    return any(character in name for character in "*?[")
+
+
+# --- from names to columns -------------------------------------------------------------------------------
+
+
+class Binder:
+    """Takes statements one by one, resolves their names among columns, and looks for contradictions.
+
+    With `patterns` false, names that are no columns stand for nothing, rather than being patterns or wrong.
+    `left_out` has columns of the table that are not used, and why, for the message about them.
+    """
+
+    def __init__(
+        self, columns: tuple[str, ...], *, patterns: bool = True, left_out: Mapping[str, str] | None = None
+    ) -> None:
+        self._columns, self._patterns, self._left_out = columns, patterns, left_out or {}
+        self._position = {name: index for index, name in enumerate(columns)}
+        self._sentences: list[str] = []
+        size = len(columns)
+        self._required, self._forbidden = (np.full((size, size), -1) for _ in range(2))
+        self._tier_of = np.full(size, -1)
+        self._tiers: Tiers = ()
+
+    def require(self, cause: str, effect: str) -> None:
+        """`cause -> effect` must be."""
+        ends = self._ends("required", cause, effect)
+        self._state(self._required, required_words(cause, effect), *ends)
+
+    def forbid(self, cause: str, effect: str) -> None:
+        """`cause -> effect` may not be."""
+        ends = self._ends("forbidden", cause, effect)
+        self._state(self._forbidden, forbidden_words(cause, effect), *ends)
+
+    def keep_apart(self, one: str, other: str) -> None:
+        """No edge between the two may be."""
+        ends, words = self._ends("no_edge", one, other), no_edge_words(one, other)
+        self._state(self._forbidden, words, *ends)
+        self._state(self._forbidden, words, *ends[::-1])
+
+    def root(self, name: str) -> None:
+        """No arrow may point at it."""
+        everything = range(len(self._columns))
+        self._state(self._forbidden, root_words(name), everything, self._match("roots", name))
+
+    def leaf(self, name: str) -> None:
+        """No arrow may leave it."""
+        everything = range(len(self._columns))
+        self._state(self._forbidden, leaf_words(name), self._match("leaves", name), everything)
+
+    def order(self, tiers: Tiers, *, closed: bool) -> None:
+        """No arrow may point from a later tier to an earlier one; nor be within one if they are `closed`."""
+        self._tiers = tiers
+        self._assign(tiers)
+        cause, effect = self._tier_of[:, None], self._tier_of[None, :]
+        backwards = (cause > effect) & (effect >= 0)
+        within = (cause == effect) & (effect >= 0) & ~np.eye(len(cause), dtype=bool) & closed
+        # All at once, a sentence for each pair of tiers: an order of all variables has as many tiers.
+        number = len(self._sentences) + len(tiers) * effect + cause
+        self._sentences += [
+            closed_words(tiers, one) if one == other else order_words(tiers, one, other)
+            for one, other in product(range(len(tiers)), repeat=2)
+        ]
+        stated = (backwards | within) & (self._forbidden < 0)
+        self._forbidden[stated] = number[stated]
+
+    def _assign(self, tiers: Tiers) -> None:
+        """A tier for every column that has one: by its name, or by the first pattern that it matches."""
+        named = [(k, name) for k, tier in enumerate(tiers) for name in tier]
+        for k, name in named:
+            if name in self._position:
+                column = self._position[name]
+                if self._tier_of[column] not in (-1, k):
+                    first, second = (tier_words(tiers, t) for t in (int(self._tier_of[column]), k))
+                    raise _contradiction([f"{name} is in {first}", f"{name} is in {second}"])
+                self._tier_of[column] = k
+        for k, name in named:
+            matching = np.array(self._match("tiers", name), dtype=int)
+            self._tier_of[matching[self._tier_of[matching] < 0]] = k
+
+    def bound(self) -> BoundKnowledge:
+        """All that was stated; an `InputError` if it contradicts itself."""
+        self._refuse_contradictions()
+        required, forbidden = self._required >= 0, self._forbidden >= 0
+        behind = np.where(required, self._required, np.where(forbidden, self._forbidden, self._required.T))
+        return BoundKnowledge(required, forbidden | required.T, behind, tuple(self._sentences))
+
+    def _state(self, matrix: Numbers, sentence: str, causes: Iterable[int], effects: Iterable[int]) -> None:
+        """Enter a statement for all these pairs; of two that say the same, the first is remembered."""
+        rows, columns = np.array([*causes], dtype=int), np.array([*effects], dtype=int)
+        block = matrix[np.ix_(rows, columns)]
+        block[(block < 0) & (rows[:, None] != columns[None, :])] = len(self._sentences)
+        matrix[np.ix_(rows, columns)] = block
+        self._sentences.append(sentence)
+
+    def _match(self, key: str, name: str) -> list[int]:
+        if name in self._position:
+            return [self._position[name]]
+        if not self._patterns:
+            return []
+        if name in self._left_out:
+            problem = f"names {name!r}, which was left out of the table ({self._left_out[name]})"
+            raise InputError(f"knowledge '{key}'", problem, "Drop the statement.")
+        matching = [index for index, column in enumerate(self._columns) if fnmatchcase(column, name)]
+        if not matching:
+            raise InputError(
+                f"knowledge '{key}'",
+                f"{name!r} matches no column" if is_pattern(name) else f"{name!r} is no column",
+                suggest(name, self._columns),
+            )
+        return matching
+
+    def _ends(self, key: str, one: str, other: str) -> tuple[list[int], list[int]]:
+        if one == other and not is_pattern(one):
+            raise InputError(f"knowledge '{key}'", f"has {one!r} on both sides", "Name two variables.")
+        return self._match(key, one), self._match(key, other)
+
+    def _refuse_contradictions(self) -> None:
+        required = self._required >= 0
+        for i, j in np.argwhere(required & (self._forbidden >= 0)):
+            sentences = [self._sentences[matrix[i, j]] for matrix in (self._required, self._forbidden)]
+            raise _contradiction(sentences, f"{self._columns[i]} -> {self._columns[j]}")
+        for start in np.flatnonzero(required.any(axis=1)).tolist():
+            for end, path in _paths(required, start).items():
+                sentences = [self._sentences[self._required[edge]] for edge in path]
+                cause, effect = self._columns[start], self._columns[end]
+                if end == start:
+                    raise _contradiction(sentences, f"{cause}, which would cause itself")
+                if -1 < self._tier_of[end] < self._tier_of[start]:
+                    sentences.append(order_words(self._tiers, self._tier_of[end], self._tier_of[start]))
+                    raise _contradiction(sentences, f"{cause}, which would cause {effect}")
+
+
+def _paths(arrows: BoolArray, start: int) -> dict[int, list[tuple[int, int]]]:
+    """A shortest way along arrows from `start` to every node it leads to, itself included if on a cycle."""
+    paths: dict[int, list[tuple[int, int]]] = {}
+    pending: list[tuple[int, list[tuple[int, int]]]] = [(start, [])]
+    for node, path in pending:
+        for following in np.flatnonzero(arrows[node]).tolist():
+            if following not in paths:
+                paths[following] = [*path, (node, following)]
+                pending.append((following, paths[following]))
+    return paths
+
+
+def _contradiction(sentences: Sequence[str], about: str | None = None) -> InputError:
+    distinct = list(dict.fromkeys(sentences))
+    told = ", but ".join([", ".join(f"'{one}'" for one in distinct[:-1]), f"'{distinct[-1]}'"])
+    if len(distinct) == 1:
+        told = f"'{distinct[0]}' alone"
+    where = "" if about is None else f" about {about}"
+    return InputError(
+        "parameter 'knowledge'",
+        f"contradicts itself{where}: {told}",
+        "Drop or narrow one of these statements.",
+    )
+
+
+# --- sentences -------------------------------------------------------------------------------------------
+
+
+def forbidden_words(cause: str, effect: str) -> str:
+    """An arrow that may not be, in words."""
+    return f"{cause} -> {effect} is forbidden"
+
+
+def required_words(cause: str, effect: str) -> str:
+    """An arrow that must be, in words."""
+    return f"{cause} -> {effect} is required"
+
+
+def no_edge_words(one: str, other: str) -> str:
+    """Two variables kept apart, in words."""
+    return f"no edge between {one} and {other} is allowed"
+
+
+def tier_words(tiers: Tiers, k: int) -> str:
+    """A tier by number and names."""
+    shown = ", ".join(tiers[k][:_SHOWN]) + (", ..." if len(tiers[k]) > _SHOWN else "")
+    return f"tier {k + 1} ({shown})"
+
+
+def order_words(tiers: Tiers, earlier: int, later: int) -> str:
+    """Two tiers in order, in words."""
+    return f"{tier_words(tiers, earlier)} comes before {tier_words(tiers, later)}"
+
+
+def closed_words(tiers: Tiers, k: int) -> str:
+    """A tier without edges within it, in words."""
+    return f"no edge within {tier_words(tiers, k)} is allowed"
+
+
+def root_words(name: str) -> str:
+    """A variable without causes, in words."""
+    return f"{name} is a root (no arrow points at it)"
+
+
+def leaf_words(name: str) -> str:
+    """A variable without effects, in words."""
+    return f"{name} is a leaf (no arrow leaves it)"

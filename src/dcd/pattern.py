@@ -1,0 +1,156 @@
+"""Edges, known arrows and colliders that may be at odds, made into a pattern that some DAG fits.
+
+The strongest evidence goes first, known arrows before all evidence; what does not fit is left out and told.
+Dor and Tarsi's algorithm decides what fits (`graph.consistent_extension`): all that is known beforehand comes
+to arrows once the skeleton is there, and it does not ask why an arrow is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import combinations
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from dcd.arrays import BoolArray, IntArray
+from dcd.binding import BoundKnowledge
+from dcd.graph import contradictory_core, directed_part, is_acyclic, undirected_part, unshielded_colliders
+
+Pair = tuple[int, int]
+Triple = tuple[int, int, int]
+
+
+def draw_skeleton(n_variables: int, edges: Mapping[Pair, float]) -> IntArray:
+    """The symmetric matrix of these edges."""
+    skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
+    for i, j in edges:
+        skeleton[i, j] = skeleton[j, i] = 1
+    return skeleton
+
+
+def drop_circular(edges: dict[Pair, float], known: BoundKnowledge) -> list[Pair]:
+    """Take out edges that knowledge would direct into a cycle, the weakest first, and return them.
+
+    Required arrows close no cycle, but among three variables each pair may have one direction left.
+    """
+    arrows = known.required.copy()
+    if is_acyclic(arrows | known.arrows(draw_skeleton(len(arrows), edges).astype(bool))):
+        return []
+    dropped = []
+    for i, j in sorted(edges, key=lambda pair: (edges[pair], pair)):
+        cause, effect = (i, j) if known.forbidden[j, i] else (j, i)
+        if known.forbidden[effect, cause] and not arrows[cause, effect]:
+            arrows[cause, effect] = True
+            if not is_acyclic(arrows):
+                arrows[cause, effect] = False
+                dropped.append((i, j))
+    for pair in dropped:
+        del edges[pair]
+    return dropped
+
+
+def fit_pattern(
+    skeleton: IntArray,
+    edges: Mapping[Pair, float],
+    colliders: Mapping[Triple, float],
+    arrows: BoolArray | None = None,
+) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
+    """Skeleton, `arrows` and colliders that some DAG fits: `(pattern, refused colliders, edges left out)`.
+
+    The arrows are edges of the skeleton, close no cycle, and stay whatever happens. Parts of the graph that
+    no edge connects are settled apart: what one contradicts is nothing to the other.
+    """
+    if arrows is None:
+        arrows = np.zeros(skeleton.shape, dtype=bool)
+    _, part_of = connected_components(skeleton, directed=False)
+    pattern, refused, left_out = np.zeros_like(skeleton), [], []
+    for part in np.unique(part_of):
+        part_pattern, part_refused, part_left_out = _fit_connected(
+            skeleton * np.outer(part_of == part, part_of == part),
+            edges,
+            {triple: p for triple, p in colliders.items() if part_of[triple[1]] == part},
+            arrows,
+        )
+        pattern |= part_pattern
+        refused += part_refused
+        left_out += part_left_out
+    return pattern, refused, left_out
+
+
+def _fit_connected(
+    skeleton: IntArray, edges: Mapping[Pair, float], colliders: Mapping[Triple, float], arrows: BoolArray
+) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
+    """`fit_pattern` of one connected part.
+
+    A skeleton can be impossible by itself: four variables in a ring need a collider somewhere, and there may
+    be evidence for none. Then the weakest undirected edge of the contradiction is left out.
+    """
+    left_out: list[Pair] = []
+    pattern, refused = _orient_colliders(skeleton, colliders, arrows)
+    while core := contradictory_core(pattern):
+        undirected = undirected_part(pattern)
+        candidates = [pair for pair in combinations(core, 2) if undirected[pair]]
+        left_out.append(max(candidates, key=lambda pair: (edges[pair], pair)))
+        skeleton[left_out[-1]] = skeleton[left_out[-1][::-1]] = 0
+        pattern, refused = _orient_colliders(skeleton, colliders, arrows)
+    # The core holds what lies between two contradictions, too. An edge that was no part of either comes back.
+    for pair in sorted(left_out, key=lambda pair: (edges[pair], pair)):
+        trial = skeleton.copy()
+        trial[pair] = trial[pair[::-1]] = 1
+        trial_pattern, trial_refused = _orient_colliders(trial, colliders, arrows)
+        if not contradictory_core(trial_pattern) and len(trial_refused) <= len(refused):
+            skeleton, pattern, refused = trial, trial_pattern, trial_refused
+            left_out.remove(pair)
+    return pattern, refused, left_out
+
+
+def _orient_colliders(
+    skeleton: IntArray, colliders: Mapping[Triple, float], arrows: BoolArray
+) -> tuple[IntArray, list[tuple[Triple, str]]]:
+    """Turn candidates into arrows: `(pattern, [(refused candidate, reason), ...])`; the arrows are acyclic.
+
+    The known `arrows` come first. If all candidates together with them make a pattern that some DAG fits, as
+    they do with a perfect identifier, that is the answer. Otherwise they are taken one by one, the strongest
+    first, and one that does not fit the ones before is refused.
+    """
+    unshielded = [
+        (x, z, y) for x, z, y in colliders if skeleton[x, z] and skeleton[y, z] and not skeleton[x, y]
+    ]
+    pattern = _all_at_once(skeleton, unshielded, arrows)
+    if np.array_equal(pattern | pattern.T, skeleton) and not contradictory_core(pattern):
+        return pattern, []
+
+    pattern, refused = skeleton & ~arrows.T, []
+    core = set(contradictory_core(pattern))
+    for x, z, y in sorted(unshielded, key=lambda triple: (-colliders[triple], triple)):
+        trial = pattern.copy()
+        trial[z, x] = trial[z, y] = 0
+        trial_core = set(contradictory_core(trial))
+        if not pattern[x, z] or not pattern[y, z]:
+            refused.append(((x, z, y), "one of these edges points away from the middle already"))
+        elif not is_acyclic(directed_part(trial)):
+            refused.append(((x, z, y), "that would close a directed cycle"))
+        elif trial_core - core:
+            refused.append(((x, z, y), "no directed acyclic graph has it together with the others"))
+        else:
+            pattern, core = trial, trial_core
+    return pattern, refused
+
+
+def _all_at_once(skeleton: IntArray, colliders: Iterable[Triple], arrows: BoolArray) -> IntArray:
+    """The skeleton with arrows and colliders; an edge that is pointed both ways is lost."""
+    pattern: IntArray = skeleton & ~arrows.T
+    for x, z, y in colliders:
+        pattern[z, x] = pattern[z, y] = 0
+    return pattern
+
+
+def agree(skeleton: IntArray, colliders: Collection[Triple], arrows: BoolArray) -> bool:
+    """Whether some DAG of the skeleton has the arrows, and these colliders and no others."""
+    pattern = _all_at_once(skeleton, colliders, arrows)
+    return (
+        np.array_equal(pattern | pattern.T, skeleton)
+        and not contradictory_core(pattern)
+        and set(unshielded_colliders(pattern)) <= set(colliders)
+    )
