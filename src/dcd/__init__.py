@@ -9,7 +9,7 @@
 True
 """
 
-from dcd import baselines, datasets, graph, interop, metrics, plot, simulate
+from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
@@ -23,6 +23,7 @@ from dcd.inspection import Audit, audit
 from dcd.knowledge import Knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
+from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
 from dcd.selection import MarkovBoundary
 from dcd.stability import Stability
@@ -43,6 +44,7 @@ __all__ = [
     "Knowledge",
     "MarkovBoundary",
     "PartialAssociation",
+    "Result",
     "RobustDCD",
     "RowsLostWarning",
     "SearchCutWarning",
@@ -61,7 +63,11 @@ __all__ = [
     "decoupling_weights",
     "graph",
     "interop",
+    "load_result",
     "metrics",
     "plot",
+    "report",
+    "results",
     "simulate",
+    "summarise",
 ]
