@@ -20,7 +20,7 @@ from dcd.cli.compare import compare
 from dcd.cli.discover import discover
 from dcd.cli.methods import methods
 from dcd.cli.report import report
-from dcd.cli.running import run, with_debug
+from dcd.cli.running import BAD_INPUT, run, with_debug
 from dcd.cli.score import score
 from dcd.cli.simulate import simulate
 
@@ -36,11 +36,17 @@ Exit codes: 0 fine, 1 problems found (audit) or a score missed (score),
 2 bad input or usage, 3 a method failed, 130 interrupted."""
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    epilog=_EPILOG, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="dcd")
 @with_debug
-def dcd() -> None:
+@click.pass_context
+def dcd(context: click.Context) -> None:
     """Causal discovery by decoupling: from a table to the causal graph behind it."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(BAD_INPUT)
 
 
 for command in (audit, boundary, compare, discover, methods, report, score, simulate):

@@ -25,11 +25,11 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 
 
 @click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
-@options.reads_table
 @options.kinds
 @click.option("--report", metavar="FILE", help="Write the audit as a page (HTML).")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
+@options.reads_table
 @with_debug
 def audit(
     *, source: Source, kinds: dict[str, str], report: str | None, json_path: str | None, title: str | None

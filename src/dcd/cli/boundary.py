@@ -8,7 +8,7 @@ import math
 import click
 
 from dcd.cli import options
-from dcd.cli.options import Source
+from dcd.cli.options import Handling, Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 from dcd.cli.terminal import say, show_table
@@ -25,7 +25,6 @@ the target: its causes, its effects, and the other causes of its effects."""
 
 
 @click.command(epilog=_EPILOG, short_help="What matters for one column.")
-@options.reads_table
 @click.option("--target", required=True, metavar="COLUMN", help="The column whose boundary is sought.")
 @click.option(
     "--method",
@@ -36,16 +35,21 @@ the target: its causes, its effects, and the other causes of its effects."""
 )
 @options.alpha
 @options.json_file
+@options.handles_real_columns
+@options.reads_table
 @with_debug
-def boundary(*, source: Source, target: str, method: str, alpha: float, json_path: str | None) -> int:
+def boundary(
+    *, source: Source, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
+) -> int:
     """Find what matters for one column of the table DATA, with p-values."""
     check_outputs({"--json": json_path}, [source.path])
 
     import dcd
 
-    frame = source.read(also=[target])
+    frame, weights = handling.read(source, also=[target])
     search = None if method == "dcd" else dcd.GrowShrink()
-    found = dcd.MarkovBoundary(target=target, alpha=alpha, search=search).fit(frame)
+    model = dcd.MarkovBoundary(target=target, alpha=alpha, search=search, **handling.parameters)
+    found = model.fit(frame, **weights)
     columns = [
         {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}
         for name, member, pvalue, correlation in zip(

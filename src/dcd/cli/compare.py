@@ -33,11 +33,11 @@ takes too long says so; the others still run, and the exit code is 3."""
 
 
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")
-@options.reads_table
 @options.several("--methods", text=f"Methods to run.  [default: {_DEFAULT}]")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop a method that runs longer.")
 @options.seed
 @options.json_file
+@options.reads_table
 @with_debug
 def compare(
     *, source: Source, methods: tuple[str, ...], time_limit: float | None, seed: int, json_path: str | None

@@ -10,13 +10,11 @@ import click
 
 from dcd.cli import options
 from dcd.cli.graphs import show_model
-from dcd.cli.options import Source
+from dcd.cli.options import Handling, Source
 from dcd.cli.outputs import check_outputs, whole_file, write_text, wrote
 from dcd.cli.running import FINE, State, with_debug
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dcd.graph import CPDAG
 
 _EPILOG = """\b
@@ -33,7 +31,6 @@ direction cannot be told from such data."""
 
 
 @click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
-@options.reads_table
 @click.option(
     "--method",
     type=click.Choice(["robust-dcd", "robust", "dcd"]),
@@ -42,7 +39,6 @@ direction cannot be told from such data."""
     help="The method; dcd is the published one.",
 )
 @options.alpha
-@options.data_options
 @click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
 @click.option(
     "--bootstrap", type=click.IntRange(min=2), metavar="N", help="Tell how stable edges are in N resamples."
@@ -51,9 +47,14 @@ direction cannot be told from such data."""
 @click.option("--report", metavar="FILE", help="Write a page (HTML) with the graph and all that was found.")
 @options.json_file
 @click.option("--plot", metavar="FILE", help="Draw the graph (.png, .svg or .pdf).")
+@click.option(
+    "--rows/--no-rows", default=True, help="Keep some rows of the table in page and JSON, for pictures."
+)
 @click.option("--title", help="Title of the page; the file's name by default.")
 @click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
 @options.seed
+@options.handles_real_columns
+@options.reads_table
 @with_debug
 @click.pass_obj
 def discover(
@@ -62,16 +63,14 @@ def discover(
     source: Source,
     method: str,
     alpha: float,
-    kinds: dict[str, str],
-    missing: str,
-    drop_useless: bool,
-    sample_weight: str | None,
+    handling: Handling,
     knowledge: str | None,
     bootstrap: int | None,
     checkpoint: str | None,
     report: str | None,
     json_path: str | None,
     plot: str | None,
+    rows: bool,
     title: str | None,
     jobs: int | None,
     seed: int,
@@ -89,10 +88,10 @@ def discover(
     given: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
     if knowledge is not None:
         given["knowledge"] = dcd.Knowledge.from_toml(knowledge)  # type: ignore[attr-defined, unused-ignore]
-    given |= _of_real_columns(kinds, missing, drop_useless)
+    given |= handling.parameters
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
     model = estimator(**given)
-    frame, weights = _read(source, sample_weight)
+    frame, weights = handling.read(source)
     model.fit(frame, **weights)
     stability = None
     if bootstrap is not None:
@@ -111,40 +110,19 @@ def discover(
         show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
         summarise: Any = dcd.summarise  # type: ignore[attr-defined, unused-ignore]
-        result = summarise(model, frame, stability=stability, title=title or source.title)
-        if json_path is not None:
+        result = summarise(
+            model, frame, stability=stability, title=title or source.title, rows=rows, **weights
+        )
+        if json_path == "-":
             write_text(json_path, json.dumps(result.to_dict(), indent=1))
+        elif json_path is not None:
+            result.save(json_path)
+            wrote(json_path)
         if report is not None:
             write_text(report, dcd.report.render(result))  # type: ignore[attr-defined, unused-ignore]
     if plot is not None:
         _draw(model.cpdag_, plot)
     return FINE
-
-
-def _of_real_columns(kinds: dict[str, str], missing: str, drop_useless: bool) -> dict[str, Any]:
-    """The parameters of an estimator that were asked for."""
-    given: dict[str, Any] = {}
-    if kinds:
-        given["kinds"] = kinds
-    if missing != "refuse":
-        given["missing"] = missing
-    if drop_useless:
-        given["drop_useless"] = True
-    return given
-
-
-def _read(source: Source, sample_weight: str | None) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table without its column of weights, and the weights as a parameter of `fit`."""
-    if sample_weight is None:
-        return source.read(), {}
-    from dcd.validation import InputError, suggest
-
-    frame = source.read(also=[sample_weight])
-    if sample_weight not in frame.columns:
-        remedy = suggest(sample_weight, list(frame.columns))
-        raise InputError(f"column {sample_weight!r} (--sample-weight)", "is not in the table", remedy)
-    weights = frame[sample_weight]
-    return frame.drop(columns=sample_weight), {"sample_weight": weights.to_numpy()}
 
 
 def _check_plot(path: str) -> None:

@@ -78,7 +78,7 @@ def reads_table(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_source(
-        *,
+        *positional: Any,
         data: str,
         columns: tuple[str, ...],
         exclude: tuple[str, ...],
@@ -91,7 +91,7 @@ def reads_table(command: Command) -> Command:
         **others: Any,
     ) -> Any:
         source = Source(data, format, columns, exclude, delimiter, decimal, encoding, missing_words, sheet)
-        return command(source=source, **others)
+        return command(*positional, source=source, **others)
 
     return _all(with_source, _TABLE_OPTIONS)
 
@@ -148,20 +148,63 @@ def _read_kinds(context: click.Context, parameter: click.Parameter, given: Seque
     return read
 
 
-def data_options(command: Command) -> Command:
-    """`--kinds`, `--missing` and `--drop-useless`: how real columns are taken."""
-    options = (
-        kinds,
-        click.option(
-            "--missing",
-            type=click.Choice(["refuse", "complete-rows", "each-set"]),
-            default="refuse",
-            show_default=True,
-            help="Missing values: refuse, drop their rows, or drop for each test those it needs.",
-        ),
-        click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out."),
-        click.option(
-            "--sample-weight", metavar="COLUMN", help="Column of survey weights; left out of the graph."
-        ),
-    )
-    return _all(command, options)
+@dataclass(frozen=True)
+class Handling:
+    """How real columns are taken, and which of them has the weights of the rows."""
+
+    kinds: dict[str, str]
+    missing: str
+    drop_useless: bool
+    sample_weight: str | None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator, those that differ from its defaults."""
+        given: dict[str, Any] = {"kinds": self.kinds, "drop_useless": self.drop_useless}
+        given["missing"] = "" if self.missing == "refuse" else self.missing
+        return {name: value for name, value in given.items() if value}
+
+    def read(self, source: Source, *, also: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The table without its column of weights, and the weights as a parameter of `fit`."""
+        if self.sample_weight is None:
+            return source.read(also=also), {}
+        from dcd.validation import InputError, suggest
+
+        frame = source.read(also=[*also, self.sample_weight])
+        if self.sample_weight not in frame.columns:
+            subject = f"column {self.sample_weight!r} (--sample-weight)"
+            raise InputError(subject, "is not in the table", suggest(self.sample_weight, list(frame.columns)))
+        weights = frame[self.sample_weight].to_numpy()
+        return frame.drop(columns=self.sample_weight), {"sample_weight": weights}
+
+
+_HANDLING_OPTIONS = (
+    kinds,
+    click.option(
+        "--missing",
+        type=click.Choice(["refuse", "complete-rows", "each-set"]),
+        default="refuse",
+        show_default=True,
+        help="Missing values: refuse, drop their rows, or drop for each test those it needs.",
+    ),
+    click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out."),
+    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
+)
+
+
+def handles_real_columns(command: Command) -> Command:
+    """Give a command `--kinds`, `--missing`, `--drop-useless` and `--sample-weight`, as one `Handling`."""
+
+    @functools.wraps(command)
+    def with_handling(
+        *positional: Any,
+        kinds: dict[str, str],
+        missing: str,
+        drop_useless: bool,
+        sample_weight: str | None,
+        **others: Any,
+    ) -> Any:
+        handling = Handling(kinds, missing, drop_useless, sample_weight)
+        return command(*positional, handling=handling, **others)
+
+    return _all(with_handling, _HANDLING_OPTIONS)
