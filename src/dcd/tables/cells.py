@@ -21,6 +21,11 @@ class TableWarning(UserWarning):
     """Something in a file that was read, but perhaps not as meant."""
 
 
+def warn(message: str) -> None:
+    """A `TableWarning`, told of the call of `read_file`."""
+    warnings.warn(message, TableWarning, stacklevel=4)
+
+
 def check_cells(frame: pd.DataFrame, name: str, lines: Sequence[int], *, decimal_given: bool) -> None:
     """Refuse columns whose numbers would be taken for something else, and warn of stray words in numbers.
 
@@ -29,6 +34,7 @@ def check_cells(frame: pd.DataFrame, name: str, lines: Sequence[int], *, decimal
     for column in frame.columns:
         cells = frame[column]
         if pd.api.types.is_integer_dtype(cells):
+            cells = cells.dropna()
             beyond = cells[(cells > _LARGEST_WHOLE) | (cells < -_LARGEST_WHOLE)]
             if len(beyond):
                 _refuse_huge(column, beyond.iloc[0], name)
@@ -41,7 +47,7 @@ def check_cells(frame: pd.DataFrame, name: str, lines: Sequence[int], *, decimal
 def _check_text(
     column: str, text: pd.Series[str], name: str, lines: Sequence[int], decimal_given: bool
 ) -> None:
-    values = pd.to_numeric(text, errors="coerce")
+    values = text.map(_as_float)
     numbers = values.notna()
     if numbers.all():
         huge = text[(values.abs() == math.inf) | text.map(lambda cell: _WHOLE.fullmatch(cell) is not None)]
@@ -58,13 +64,18 @@ def _check_text(
         )
     if numbers.mean() >= _MOSTLY:
         shown = ", ".join(repr(word) for word in others.unique()[:3])
-        warnings.warn(
+        warn(
             f"{name}, column {column!r}: {len(others)} of {len(text)} cells are no numbers ({shown}"
             f"{_place(others, lines)}), so all of it is read as text. If they stand for missing values, name "
-            f"them as missing (--na {others.iloc[0]!r}).",
-            TableWarning,
-            stacklevel=4,
+            f"them as missing (--na {others.iloc[0]!r})."
         )
+
+
+def _as_float(cell: str) -> float:
+    try:
+        return math.nan if "_" in cell else float(cell)
+    except ValueError:
+        return math.nan
 
 
 def _refuse_huge(column: str, value: object, name: str) -> None:
