@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-_FROM = ("from", "cause", "source", "a")
-_TO = ("to", "effect", "target", "b")
+_FROM = ("from", "cause", "source")
+_TO = ("to", "effect", "target")
 _TYPE = ("type", "edge", "mark", "kind")
 _DIRECTED = ("->", "-->", "directed")
 _UNDIRECTED = ("-", "--", "---", "undirected")

@@ -65,12 +65,7 @@ def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with _warnings_in_one_line(state):
-            code = command.main(
-                None if arguments is None else list(arguments),
-                prog_name="dcd",
-                standalone_mode=False,
-                obj=state,
-            )
+            code = _invoke(command, arguments, state)
             sys.stdout.flush()
         return code if isinstance(code, int) else FINE
     except (KeyboardInterrupt, click.Abort):
@@ -84,6 +79,19 @@ def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
         if state.debug:
             print(plain(traceback.format_exc(), keep_lines=True), file=sys.stderr, end="")
         return _told(error)
+
+
+def _invoke(command: click.Command, arguments: Sequence[str] | None, state: State) -> Any:
+    """What the command returns; a closed pipe, which click hides, is an error again."""
+    streams = sys.stdout, sys.stderr
+    given = None if arguments is None else list(arguments)
+    try:
+        return command.main(given, prog_name="dcd", standalone_mode=False, obj=state)
+    finally:
+        hidden = sys.stdout is not streams[0]  # click puts a wrapper there when a pipe is closed
+        sys.stdout, sys.stderr = streams
+        if hidden:
+            raise BrokenPipeError
 
 
 def _told(error: Exception) -> int:
