@@ -10,6 +10,7 @@ import click
 
 from dcd.cli import options
 from dcd.cli.graphs import show_model
+from dcd.cli.interrupts import silent_children
 from dcd.cli.options import Handling, Source
 from dcd.cli.outputs import check_outputs, whole_file, write_text, wrote
 from dcd.cli.running import FINE, State, with_debug
@@ -92,20 +93,21 @@ def discover(
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
     model = estimator(**given)
     frame, weights = handling.read(source)
-    model.fit(frame, **weights)
-    stability = None
-    if bootstrap is not None:
-        if checkpoint is not None:
-            state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
-        stability = dcd.bootstrap(  # type: ignore[attr-defined, unused-ignore]
-            model,
-            frame,
-            n_resamples=bootstrap,
-            n_jobs=jobs,
-            random_state=seed,
-            checkpoint=checkpoint,
-            **weights,
-        )
+    with silent_children(really=jobs not in (None, 1) and not state.debug):
+        model.fit(frame, **weights)
+        stability = None
+        if bootstrap is not None:
+            if checkpoint is not None:
+                state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
+            stability = dcd.bootstrap(  # type: ignore[attr-defined, unused-ignore]
+                model,
+                frame,
+                n_resamples=bootstrap,
+                n_jobs=jobs,
+                random_state=seed,
+                checkpoint=checkpoint,
+                **weights,
+            )
     if json_path != "-":
         show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:

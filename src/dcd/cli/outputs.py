@@ -11,6 +11,8 @@ from pathlib import Path
 
 from dcd.cli.terminal import remark
 
+_PIECE = 16384
+
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None] = ()) -> None:
     """Raise `InputError` if a file cannot be written, or would replace an input or another output.
@@ -75,11 +77,18 @@ def _umask() -> int:
 def write_text(path: str, text: str) -> None:
     """Text to a file or, for "-", to standard output; says where it went."""
     if path == "-":
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        _write_out(text if text.endswith("\n") else text + "\n")
         return
     with whole_file(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
     wrote(path)
+
+
+def _write_out(text: str) -> None:
+    """Text to standard output, in pieces: of a large one Python, unbuffered, may lose the end in silence."""
+    for start in range(0, len(text), _PIECE):
+        sys.stdout.write(text[start : start + _PIECE])
+    sys.stdout.flush()
 
 
 def wrote(path: str) -> None:

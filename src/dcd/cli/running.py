@@ -29,7 +29,7 @@ class State:
     """
 
     debug: bool = False
-    when_interrupted: str = "no file was changed"
+    when_interrupted: str = "no file is half written"
     shown: set[str] = field(default_factory=set)
 
 
