@@ -32,7 +32,7 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 @options.reads_table
 @with_debug
 def audit(
-    *, source: Source, kinds: dict[str, str], report: str | None, json_path: str | None, title: str | None
+    *, source: Source, kinds: dict[str, Any], report: str | None, json_path: str | None, title: str | None
 ) -> int:
     """Look the table DATA over: what each column is taken for and why, and what is in the way."""
     check_outputs({"--report": report, "--json": json_path}, [source.path])
