@@ -32,7 +32,7 @@ STAGES = [
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress"]
+SHARED = ["arrays", "validation", "graph", "progress", "display"]
 
 
 def imported_by(module):
@@ -52,7 +52,14 @@ def test_stages_import_from_the_left(stage):
 
 def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
-    assert set(imported_by("graph")) <= {"arrays", "validation"}
+    assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
+
+
+def test_the_door_to_pictures_loads_nothing_until_it_is_used():
+    """Graphs and stages inherit `plot` and the like from `display`, which must not draw them into drawing."""
+    tree = ast.parse((SOURCE / "display.py").read_text(encoding="utf-8"))
+    at_import = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert {node.module for node in at_import} == {"__future__", "typing"}
 
 
 def test_public_names_are_there_once():

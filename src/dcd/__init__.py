@@ -9,54 +9,24 @@
 True
 """
 
-from dcd import baselines, datasets, graph, interop, metrics, plot, simulate
-from dcd.association import PartialAssociation, WeightedAssociation
-from dcd.balancing import ConvexWeights, convex_weights
-from dcd.construction import SearchCutWarning, construct_cpdag
-from dcd.data import RowsLostWarning, SmallSampleWarning, TableSummary
-from dcd.decoupling import decoupling_weights
-from dcd.discovery import DCD
-from dcd.graph import CPDAG, dag_to_cpdag
-from dcd.growth import GrowShrink
-from dcd.independence import IndependenceTest, ci_test
-from dcd.inspection import Audit, audit
-from dcd.knowledge import Knowledge
-from dcd.orientation import ColliderEvidence
-from dcd.robust import RobustDCD
-from dcd.selection import MarkovBoundary
-from dcd.validation import InputError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "CPDAG",
-    "DCD",
-    "Audit",
-    "ColliderEvidence",
-    "ConvexWeights",
-    "GrowShrink",
-    "IndependenceTest",
-    "InputError",
-    "Knowledge",
-    "MarkovBoundary",
-    "PartialAssociation",
-    "RobustDCD",
-    "RowsLostWarning",
-    "SearchCutWarning",
-    "SmallSampleWarning",
-    "TableSummary",
-    "WeightedAssociation",
-    "audit",
-    "baselines",
-    "ci_test",
-    "construct_cpdag",
-    "convex_weights",
-    "dag_to_cpdag",
-    "datasets",
-    "decoupling_weights",
-    "graph",
-    "interop",
-    "metrics",
-    "plot",
-    "simulate",
-]
+# NumPy, pandas and scikit-learn take a second or two to import: `dcd --help` does without. The public names,
+# listed in dcd/public.py, are imported when the first of them is asked for.
+if TYPE_CHECKING:
+    from dcd.public import *  # noqa: F403
+    from dcd.public import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> Any:
+        if not name.startswith("__") or name == "__all__":  # tools ask every module for other such names
+            public = import_module("dcd.public")
+            if hasattr(public, name):
+                return getattr(public, name)
+        raise AttributeError(f"module 'dcd' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted([*globals(), *import_module("dcd.public").__all__])

@@ -18,6 +18,7 @@ from dcd.conflicts import Conflict
 from dcd.construction import Construction, construct, warn_of_cuts
 from dcd.data import Dataset, Missing, TableSummary, read_table
 from dcd.decoupling import WeightOptions
+from dcd.display import Plotted
 from dcd.graph import CPDAG, Role
 from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
@@ -110,7 +111,7 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-class Discovery(BaseEstimator):
+class Discovery(Plotted, BaseEstimator):
     """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
 
     def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:  # noqa: ARG002

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.arrays import BoolArray, IntArray
+from dcd.display import ShownInNotebooks
 from dcd.validation import InputError, suggest
 
 Role = Literal["parent", "child", "neighbour", "spouse"]
@@ -289,7 +290,7 @@ class ChosenDAG:
 
 
 @dataclass(frozen=True, eq=False)
-class CPDAG:
+class CPDAG(ShownInNotebooks):
     """A completed partially directed acyclic graph over named variables.
 
     Attributes

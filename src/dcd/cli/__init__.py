@@ -1,0 +1,58 @@
+"""The command line: `dcd discover table.csv`, and what goes with it. One file for each command.
+
+    arguments -> command -> dcd.tables -> the library -> answer (standard output), remarks (standard error)
+
+`running` turns whatever goes wrong into one line and an exit code. The modules here import the library inside
+their functions only, so that `dcd --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from dcd import __version__
+from dcd.cli.audit import audit
+from dcd.cli.boundary import boundary
+from dcd.cli.compare import compare
+from dcd.cli.discover import discover
+from dcd.cli.methods import methods
+from dcd.cli.report import report
+from dcd.cli.running import BAD_INPUT, run, with_debug
+from dcd.cli.score import score
+from dcd.cli.simulate import simulate
+
+_EPILOG = """\b
+Examples:
+  dcd audit data.csv                  is the table fit for it?
+  dcd discover data.csv               the causal graph behind the table
+  dcd boundary data.csv --target Y    what matters for one column
+  dcd compare data.csv                several methods side by side
+
+\b
+Exit codes: 0 fine, 1 problems found (audit) or a score missed (score),
+2 bad input or usage, 3 a method failed, 130 interrupted."""
+
+
+@click.group(
+    epilog=_EPILOG, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="dcd")
+@with_debug
+@click.pass_context
+def dcd(context: click.Context) -> None:
+    """Causal discovery by decoupling: from a table to the causal graph behind it."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(BAD_INPUT)
+
+
+for command in (audit, boundary, compare, discover, methods, report, score, simulate):
+    dcd.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(dcd, arguments))

@@ -1,0 +1,86 @@
+"""`dcd audit`: whether a table is fit for discovery, and what each column is taken for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from dcd.cli import options
+from dcd.cli.audit_page import audit_page
+from dcd.cli.options import Source
+from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.running import FINE, PROBLEMS, with_debug
+from dcd.cli.terminal import count, say, show_table
+
+_EPILOG = """\b
+Examples:
+  dcd audit data.csv
+  dcd audit data.csv --report audit.html
+  dcd audit survey.csv --kinds region=nominal && dcd discover survey.csv --kinds region=nominal
+
+\b
+The exit code is 1 if there are problems that 'discover' would refuse."""
+
+
+@click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
+@options.kinds
+@click.option("--report", metavar="FILE", help="Write the audit as a page (HTML).")
+@options.json_file
+@click.option("--title", help="Title of the page; the file's name by default.")
+@options.reads_table
+@with_debug
+def audit(
+    *, source: Source, kinds: dict[str, Any], report: str | None, json_path: str | None, title: str | None
+) -> int:
+    """Look the table DATA over: what each column is taken for and why, and what is in the way."""
+    check_outputs({"--report": report, "--json": json_path}, [source.path])
+    import dcd
+
+    found = dcd.audit(source.read(), kinds=kinds or None)  # type: ignore[attr-defined, unused-ignore]
+    if json_path is not None:
+        write_text(json_path, json.dumps(_as_dict(found), indent=1))
+    if json_path != "-":
+        _show(found)
+    if report is not None:
+        write_text(report, audit_page(found, title or source.title))
+    return FINE if found.ok else PROBLEMS
+
+
+def _as_dict(found: Any) -> dict[str, Any]:
+    fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem", "remedy")
+    return {
+        "ok": bool(found.ok),
+        "n_rows": int(found.n_rows),
+        "n_complete_rows": int(found.n_complete_rows),
+        "problems": list(found.problems),
+        "columns": [
+            {field: _plain_value(getattr(column, field)) for field in fields} for column in found.columns
+        ],
+    }
+
+
+def _plain_value(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _show(found: Any) -> None:
+    rows = f"{count(found.n_rows, 'row')}, {found.n_complete_rows} without a missing value"
+    say(f"{count(len(found.columns), 'column')}, {rows}", style="bold")
+    say()
+    show_table(
+        ["column", "taken for", "why", "missing", "distinct", "problem"],
+        [
+            (column.name, column.kind, column.why, column.n_missing, column.n_distinct, column.problem or "")
+            for column in found.columns
+        ],
+        right=("missing", "distinct"),
+    )
+    say()
+    if found.ok:
+        say("Nothing is in the way.", style="green")
+        return
+    say(f"{count(len(found.problems), 'problem')}:", style="bold")
+    for problem in found.problems:
+        say(f"  {problem}")

@@ -1,0 +1,82 @@
+"""`dcd boundary`: the columns that matter for one target."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import click
+
+from dcd.cli import options
+from dcd.cli.options import Handling, Source
+from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.running import FINE, with_debug
+from dcd.cli.terminal import say, show_table
+
+_EPILOG = """\b
+Examples:
+  dcd boundary data.csv --target price
+  dcd boundary data.csv --target price --method dcd --alpha 0.01
+  dcd boundary data.csv --target price --json - | jq .boundary
+
+\b
+The boundary are the columns that together tell all that the table tells of
+the target: its causes, its effects, and the other causes of its effects."""
+
+
+@click.command(epilog=_EPILOG, short_help="What matters for one column.")
+@click.option("--target", required=True, metavar="COLUMN", help="The column whose boundary is sought.")
+@click.option(
+    "--method",
+    type=click.Choice(["robust-dcd", "robust", "dcd"]),
+    default="robust-dcd",
+    show_default=True,
+    help="How it is sought; dcd is the published way.",
+)
+@options.alpha
+@options.json_file
+@options.handles_real_columns
+@options.reads_table
+@with_debug
+def boundary(
+    *, source: Source, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
+) -> int:
+    """Find what matters for one column of the table DATA, with p-values."""
+    check_outputs({"--json": json_path}, [source.path])
+
+    import dcd
+
+    frame, weights = handling.read(source, also=[target])
+    search = None if method == "dcd" else dcd.GrowShrink()
+    model = dcd.MarkovBoundary(target=target, alpha=alpha, search=search, **handling.parameters)
+    found = model.fit(frame, **weights)
+    columns = [
+        {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}
+        for name, member, pvalue, correlation in zip(
+            frame.columns, found.support_, found.pvalues_, found.statistics_, strict=True
+        )
+        if not math.isnan(pvalue)
+    ]
+    columns.sort(key=lambda column: (not column["member"], column["pvalue"]))
+    ess = float(found.effective_sample_size_)
+    if json_path is not None:
+        answer = {
+            "target": target,
+            "method": "dcd" if method == "dcd" else "robust-dcd",
+            "alpha": alpha,
+            "boundary": found.boundary_,
+            "effective_sample_size": ess,
+            "columns": columns,
+        }
+        write_text(json_path, json.dumps(answer, indent=1))
+    if json_path != "-":
+        members = ", ".join(found.boundary_) or "nothing in the table"
+        say(f"Boundary of {target}: {members}", style="bold")
+        say(f"{len(frame)} rows, effective sample size {ess:.0f} under the weights")
+        say()
+        rows = [
+            (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", f"{c['correlation']:+.2f}")
+            for c in columns
+        ]
+        show_table(["column", "member", "p-value", "correlation"], rows, right=("p-value", "correlation"))
+    return FINE

@@ -1,0 +1,160 @@
+"""`dcd compare`: several methods on one table, side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dcd.cli import options
+from dcd.cli.agreement import Answers, marks, pair_counts, shd_matrix
+from dcd.cli.options import Source
+from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.running import FINE, METHOD_FAILED, with_debug
+from dcd.cli.terminal import remarks, say, show_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
+_DEFAULT = "robust-dcd,dcd,pc,ges"
+_EPILOG = """\b
+Examples:
+  dcd compare data.csv
+  dcd compare data.csv --methods robust-dcd,dcd,pc-kcit,ges --time-limit 600
+  dcd compare data.csv --json - | jq .shd
+
+\b
+'dcd methods' lists what there is. A method that is not installed, fails or
+takes too long says so; the others still run, and the exit code is 3."""
+
+
+@click.command(epilog=_EPILOG, short_help="Several methods side by side.")
+@options.several("--methods", text=f"Methods to run.  [default: {_DEFAULT}]")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop a method that runs longer.")
+@options.seed
+@options.json_file
+@options.reads_table
+@with_debug
+def compare(
+    *, source: Source, methods: tuple[str, ...], time_limit: float | None, seed: int, json_path: str | None
+) -> int:
+    """Run several methods on the table DATA and show where their graphs agree."""
+    check_outputs({"--json": json_path}, [source.path])
+    chosen = _known_methods(methods or tuple(_DEFAULT.split(",")))
+    if time_limit is not None and not time_limit > 0:
+        raise click.BadParameter("must be above 0.", param_hint="'--time-limit'")
+    frame = source.read()
+    answers = _run_all(chosen, frame, seed, time_limit)
+    if json_path is not None:
+        write_text(json_path, json.dumps(_as_dict(answers), indent=1))
+    if json_path != "-":
+        _show(answers, len(frame))
+    return METHOD_FAILED if answers.reasons else FINE
+
+
+def _known_methods(given: Sequence[str]) -> list[str]:
+    from dcd.baselines import METHODS
+    from dcd.validation import check_choice
+
+    chosen = list(dict.fromkeys(SHORT.get(name, name) for name in given))
+    for name in chosen:
+        check_choice("methods", name, tuple(METHODS))
+    if len(chosen) < 2:
+        raise click.BadParameter("name two methods or more to compare.", param_hint="'--methods'")
+    return chosen
+
+
+def _run_all(methods: Sequence[str], frame: pd.DataFrame, seed: int, time_limit: float | None) -> Answers:
+    from dcd.baselines import MissingLibraryError, Worker
+    from dcd.validation import InputError
+
+    graphs, reasons, seconds = {}, {}, {}
+    with Worker() as worker:
+        for method in _watched(methods):
+            try:
+                outcome = worker.solve(method, frame, seed=seed, time_limit=time_limit)
+            except (InputError, MissingLibraryError) as error:
+                reasons[method] = str(error)
+                continue
+            if outcome.cpdag is None:
+                reasons[method] = outcome.reason
+            else:
+                graphs[method], seconds[method] = outcome.cpdag, outcome.seconds
+    return Answers(tuple(methods), tuple(map(str, frame.columns)), graphs, reasons, seconds)
+
+
+def _watched(methods: Sequence[str]) -> Iterator[str]:
+    """The methods with a progress bar, if somebody watches."""
+    console = remarks()
+    if not console.is_terminal:
+        yield from methods
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress, contextlib.suppress(GeneratorExit):
+        task = progress.add_task("", total=len(methods))
+        for method in methods:
+            progress.update(task, description=method)
+            yield method
+            progress.advance(task)
+
+
+def _as_dict(answers: Answers) -> dict[str, Any]:
+    return {
+        "methods": {
+            method: {
+                "directed": [list(edge) for edge in answers.graphs[method].directed_edges],
+                "undirected": [list(edge) for edge in answers.graphs[method].undirected_edges],
+                "seconds": answers.seconds[method],
+            }
+            if method in answers.graphs
+            else {"failed": answers.reasons[method]}
+            for method in answers.methods
+        },
+        "edges": [{"a": a, "b": b, "marks": found, "agree": agree} for a, b, found, agree in marks(answers)],
+        "pairs": pair_counts(answers),
+        "shd": shd_matrix(answers),
+    }
+
+
+def _show(answers: Answers, n_rows: int) -> None:
+    say(f"{len(answers.names)} variables, {n_rows} rows, {len(answers.methods)} methods", style="bold")
+    for method, reason in answers.reasons.items():
+        say(f"{method} gave no graph: {reason}")
+    ran = [method for method in answers.methods if method in answers.graphs]
+    if not ran:
+        return
+    say()
+    rows = [
+        [a, b, *(_cell(found.get(method)) for method in answers.methods), f"{agree} of {len(ran)}"]
+        for a, b, found, agree in marks(answers)
+    ]
+    if rows:
+        show_table(["a", "b", *answers.methods, "agree"], rows)
+    else:
+        say("No method found an edge.")
+    if len(ran) > 1:
+        _show_distances(answers, ran)
+
+
+def _cell(mark: str | None) -> str:
+    return "failed" if mark is None else mark or "."
+
+
+def _show_distances(answers: Answers, ran: Sequence[str]) -> None:
+    say()
+    say("Edges of two methods", style="bold")
+    header = ["first", "second", "same", "drawn otherwise", "first only", "second only"]
+    fields = ("first", "second", "same", "otherwise", "first_only", "second_only")
+    rows = [[pair[field] for field in fields] for pair in pair_counts(answers)]
+    show_table(header, rows, right=header[2:])
+    say()
+    say("Pairs of variables on which they differ (SHD)", style="bold")
+    distances = shd_matrix(answers)
+    rows = [[method, *(str(distances[method][other]) for other in ran)] for method in ran]
+    show_table(["", *ran], rows, right=ran)

@@ -1,0 +1,148 @@
+"""`dcd discover`: from a table to its causal graph, with what speaks for and against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dcd.cli import options
+from dcd.cli.graphs import show_model
+from dcd.cli.interrupts import silent_children
+from dcd.cli.options import Handling, Source
+from dcd.cli.outputs import check_outputs, whole_file, write_text, wrote
+from dcd.cli.running import FINE, State, with_debug
+
+if TYPE_CHECKING:
+    from dcd.graph import CPDAG
+
+_EPILOG = """\b
+Examples:
+  dcd discover data.csv
+  dcd discover data.csv --report graph.html --bootstrap 100
+  dcd discover survey.xlsx --kinds region=nominal --missing complete-rows
+  dcd discover data.parquet --exclude 'id_*' --json - | jq .
+  zcat big.csv.gz | dcd discover - --method dcd --alpha 0.01
+
+\b
+In the answer, a -> b is an arrow from cause to effect; in a - b the
+direction cannot be told from such data."""
+
+
+@click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
+@click.option(
+    "--method",
+    type=click.Choice(["robust-dcd", "robust", "dcd"]),
+    default="robust-dcd",
+    show_default=True,
+    help="The method; dcd is the published one.",
+)
+@options.alpha
+@click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
+@click.option(
+    "--bootstrap", type=click.IntRange(min=2), metavar="N", help="Tell how stable edges are in N resamples."
+)
+@click.option("--checkpoint", metavar="FILE", help="Keep resamples there, and go on from there.")
+@click.option("--report", metavar="FILE", help="Write a page (HTML) with the graph and all that was found.")
+@options.json_file
+@click.option("--plot", metavar="FILE", help="Draw the graph (.png, .svg or .pdf).")
+@click.option(
+    "--rows/--no-rows", default=True, help="Keep some rows of the table in page and JSON, for pictures."
+)
+@click.option("--title", help="Title of the page; the file's name by default.")
+@click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
+@options.seed
+@options.handles_real_columns
+@options.reads_table
+@with_debug
+@click.pass_obj
+def discover(
+    state: State,
+    *,
+    source: Source,
+    method: str,
+    alpha: float,
+    handling: Handling,
+    knowledge: str | None,
+    bootstrap: int | None,
+    checkpoint: str | None,
+    report: str | None,
+    json_path: str | None,
+    plot: str | None,
+    rows: bool,
+    title: str | None,
+    jobs: int | None,
+    seed: int,
+) -> int:
+    """Find the causal graph behind the table DATA ('-' is standard input)."""
+    if checkpoint is not None and bootstrap is None:
+        raise click.UsageError("--checkpoint keeps the resamples of --bootstrap, which is not given.")
+    outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
+    check_outputs(outputs, [source.path, knowledge])
+    if plot is not None:
+        _check_plot(plot)
+
+    import dcd
+
+    given: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
+    if knowledge is not None:
+        given["knowledge"] = dcd.Knowledge.from_toml(knowledge)  # type: ignore[attr-defined, unused-ignore]
+    given |= handling.parameters
+    estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
+    model = estimator(**given)
+    frame, weights = handling.read(source)
+    with silent_children(really=jobs not in (None, 1) and not state.debug):
+        model.fit(frame, **weights)
+        stability = None
+        if bootstrap is not None:
+            if checkpoint is not None:
+                state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
+            stability = dcd.bootstrap(  # type: ignore[attr-defined, unused-ignore]
+                model,
+                frame,
+                n_resamples=bootstrap,
+                n_jobs=jobs,
+                random_state=seed,
+                checkpoint=checkpoint,
+                **weights,
+            )
+    if json_path != "-":
+        show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
+    if report is not None or json_path is not None:
+        summarise: Any = dcd.summarise  # type: ignore[attr-defined, unused-ignore]
+        result = summarise(
+            model, frame, stability=stability, title=title or source.title, rows=rows, **weights
+        )
+        if json_path == "-":
+            write_text(json_path, json.dumps(result.to_dict(), indent=1))
+        elif json_path is not None:
+            result.save(json_path)
+            wrote(json_path)
+        if report is not None:
+            write_text(report, dcd.report.render(result))  # type: ignore[attr-defined, unused-ignore]
+    if plot is not None:
+        _draw(model.cpdag_, plot)
+    return FINE
+
+
+def _check_plot(path: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise click.UsageError("--plot needs matplotlib: pip install 'dcd[plot]'.")
+    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise click.UsageError(f"--plot draws .png, .svg or .pdf, not {path!r}.")
+
+
+def _draw(cpdag: CPDAG, path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from dcd.plot import plot_cpdag
+
+    figure: Any = plot_cpdag(cpdag).figure
+    with whole_file(Path(path)) as temporary:
+        figure.savefig(temporary)
+    wrote(path)

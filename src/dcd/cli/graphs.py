@@ -1,0 +1,84 @@
+"""A graph and what was found with it, in words for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dcd.cli.terminal import count, say, show_table
+
+if TYPE_CHECKING:
+    from dcd.graph import CPDAG
+
+_SHOWN = 20  # conflicts and the like listed in full
+
+
+def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> None:
+    """The graph of a fitted estimator with its conflicts and, if there is any, its stability."""
+    cpdag = model.cpdag_
+    say(f"{method}, alpha {model.alpha:g}: {count(len(cpdag.names), 'variable')}, {count(n_rows, 'row')}")
+    _show_table_summary(getattr(model, "table_", None), n_rows)
+    _show_knowledge(getattr(model, "knowledge", None))
+    say()
+    _show_edges(cpdag, stability)
+    _show_list("Colliders, with their evidence", getattr(model, "colliders_", ()))
+    _show_list("Conflicts in the data, and what was done", model.conflicts_)
+
+
+def _show_table_summary(table: Any, n_rows: int) -> None:
+    """What the table lost on the way in, if the estimator tells."""
+    if table is None:
+        return
+    if table.n_rows_used != n_rows:
+        say(f"{table.n_rows_used} of the rows were used.")
+    for column, why in table.dropped.items():
+        say(f"Left out: {column} ({why})")
+
+
+def _show_knowledge(knowledge: Any) -> None:
+    if knowledge is not None:
+        _show_list("Known beforehand", knowledge.statements())
+
+
+def _show_edges(cpdag: CPDAG, stability: Any) -> None:
+    known = set(getattr(cpdag, "background", ()))
+    edges = [(a, "->", b) for a, b in cpdag.directed_edges] + [(a, "-", b) for a, b in cpdag.undirected_edges]
+    if not edges:
+        say("No edges.", style="bold")
+    else:
+        parts = f"{len(cpdag.directed_edges)} directed, {len(cpdag.undirected_edges)} undirected"
+        say(f"{count(len(edges), 'edge')} ({parts})", style="bold")
+        header, rows = ["", "", ""], [list(edge) for edge in edges]
+        if known:
+            header.append("")
+            rows = [[*row, "known" if (row[0], row[2]) in known else ""] for row in rows]
+        if stability is not None:
+            header += ["so", "turned", "otherwise", "no edge"]
+            rows = [row + _shares(stability, *row[:3]) for row in rows]
+        show_table(header, rows, right=("so", "turned", "otherwise", "no edge"))
+        if stability is not None:
+            say(f"Shares of {stability.n_resamples} resamples.")
+    linked = {name for a, _, b in edges for name in (a, b)}
+    alone = [name for name in cpdag.names if name not in linked]
+    if alone and edges:
+        say(f"Without an edge: {', '.join(alone)}")
+
+
+def _shares(stability: Any, a: str, mark: str, b: str) -> list[str]:
+    """How often the edge was found so, the other way, with another mark and not at all."""
+    found = stability.frequencies(a, b)
+    if mark == "->":
+        shares = [found["->"], found["<-"], found["-"], found["none"]]
+        return [f"{share:.0%}" for share in shares]
+    return [f"{found['-']:.0%}", "", f"{found['->'] + found['<-']:.0%}", f"{found['none']:.0%}"]
+
+
+def _show_list(heading: str, items: Any) -> None:
+    items = list(items)
+    if not items:
+        return
+    say()
+    say(f"{heading} ({len(items)})", style="bold")
+    for item in items[:_SHOWN]:
+        say(f"  {item}")
+    if len(items) > _SHOWN:
+        say(f"  and {len(items) - _SHOWN} more")

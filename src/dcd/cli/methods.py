@@ -1,0 +1,57 @@
+"""`dcd methods`: what can run here."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from dcd.cli import options
+from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.running import FINE, with_debug
+from dcd.cli.terminal import show_table
+
+_COSTS = {"low": "seconds", "kernel": "kernel matrices: slow", "network": "neural network: slow"}
+_EPILOG = """\b
+Examples:
+  dcd methods
+  dcd compare data.csv --methods robust-dcd,ges"""
+
+
+@click.command(epilog=_EPILOG, short_help="The methods that can run here.")
+@options.json_file
+@with_debug
+def methods(*, json_path: str | None) -> int:
+    """List the methods that 'compare' knows, and which of them can run here."""
+    check_outputs({"--json": json_path})
+    from dcd.baselines import METHODS, installed
+
+    rows = [
+        {
+            "name": name,
+            "label": method.label,
+            "installed": installed(name),
+            "extra": method.extra,
+            "cost": method.cost,
+            "discrete": method.discrete,
+        }
+        for name, method in METHODS.items()
+    ]
+    if json_path is not None:
+        write_text(json_path, json.dumps(rows, indent=1))
+    if json_path != "-":
+        show_table(
+            ["name", "method", "can run", "cost", "made for"],
+            [
+                (
+                    row["name"],
+                    row["label"],
+                    "yes" if row["installed"] else f"no: pip install 'dcd[{row['extra']}]'",
+                    _COSTS[str(row["cost"])],
+                    "categories" if row["discrete"] else "measurements",
+                )
+                for row in rows
+            ],
+            indent=0,
+        )
+    return FINE

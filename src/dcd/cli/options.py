@@ -1,0 +1,210 @@
+"""Options that several commands share, and the table that they name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Command = Callable[..., Any]
+KINDS = ("continuous", "ordinal", "nominal")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that is still a file: its path, and how to read it (the parameters of `tables.read_file`)."""
+
+    path: str
+    format: str | None
+    columns: tuple[str, ...]
+    exclude: tuple[str, ...]
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    missing: tuple[str, ...]
+    sheet: str | None
+
+    def read(self, *, also: Sequence[str] = ()) -> pd.DataFrame:
+        """The table, with the columns `also` in any case."""
+        from dcd.tables import read_file
+
+        source = replace(self, columns=(*self.columns, *also)) if self.columns else self
+        options = {name: getattr(source, name) for name in self.__dataclass_fields__ if name != "path"}
+        return read_file(self.path, **options)
+
+    @property
+    def title(self) -> str:
+        """The file's name, for headings."""
+        return "standard input" if self.path == "-" else self.path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def names(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
+    """Names after one another with commas between, from an option that can be repeated."""
+    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+
+
+def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Command], Command]:
+    """An option that takes names with commas between, and can be repeated."""
+    return click.option(*declaration, multiple=True, callback=names, metavar=metavar, help=text)
+
+
+_TABLE_OPTIONS = (
+    click.argument("data", metavar="DATA"),
+    several("--columns", text="Columns to keep, names or patterns such as 'gene_*'; all by default."),
+    several("--exclude", text="Columns to leave out, names or patterns."),
+    click.option(
+        "--format",
+        type=click.Choice(["csv", "tsv", "parquet", "arrow", "excel"]),
+        help="Format of the table, whatever its extension.",
+    ),
+    click.option("--delimiter", metavar="CHAR", help="What stands between two cells of a CSV line."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a CSV file."),
+    click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1."),
+    several(
+        "--na", "missing_words", text="Cells that stand for missing values, such as '?'.", metavar="WORD"
+    ),
+    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
+)
+
+
+def reads_table(command: Command) -> Command:
+    """Give a command the argument DATA and the options that say how to read it, as one `Source`."""
+
+    @functools.wraps(command)
+    def with_source(
+        *positional: Any,
+        data: str,
+        columns: tuple[str, ...],
+        exclude: tuple[str, ...],
+        format: str | None,  # noqa: A002
+        delimiter: str | None,
+        decimal: str | None,
+        encoding: str | None,
+        missing_words: tuple[str, ...],
+        sheet: str | None,
+        **others: Any,
+    ) -> Any:
+        source = Source(data, format, columns, exclude, delimiter, decimal, encoding, missing_words, sheet)
+        return command(*positional, source=source, **others)
+
+    return _all(with_source, _TABLE_OPTIONS)
+
+
+def _all(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def alpha(command: Command) -> Command:
+    """`--alpha`."""
+    return click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="Level of the tests.",
+    )(command)
+
+
+def seed(command: Command) -> Command:
+    """`--seed`."""
+    return click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
+    )(command)
+
+
+def json_file(command: Command) -> Command:
+    """`--json`."""
+    return click.option(
+        "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
+    )(command)
+
+
+def kinds(command: Command) -> Command:
+    """`--kinds`."""
+    return click.option(
+        "--kinds",
+        multiple=True,
+        callback=_read_kinds,
+        metavar="COL=KIND,...",
+        help="What columns hold, where the guess is wrong: continuous, ordinal or nominal.",
+    )(command)
+
+
+def _read_kinds(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
+    read: dict[str, str] = {}
+    for entry in (entry.strip() for text in given for entry in text.split(",")):
+        column, equals, kind = entry.rpartition("=")
+        if not equals or not column or kind not in KINDS:
+            raise click.BadParameter(f"{entry!r} is no COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
+        read[column] = kind
+    return read
+
+
+@dataclass(frozen=True)
+class Handling:
+    """How real columns are taken, and which of them has the weights of the rows."""
+
+    kinds: dict[str, str]
+    missing: str
+    drop_useless: bool
+    sample_weight: str | None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator, those that differ from its defaults."""
+        given: dict[str, Any] = {"kinds": self.kinds, "drop_useless": self.drop_useless}
+        given["missing"] = "" if self.missing == "refuse" else self.missing
+        return {name: value for name, value in given.items() if value}
+
+    def read(self, source: Source, *, also: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The table without its column of weights, and the weights as a parameter of `fit`."""
+        if self.sample_weight is None:
+            return source.read(also=also), {}
+        from dcd.validation import InputError, suggest
+
+        frame = source.read(also=[*also, self.sample_weight])
+        if self.sample_weight not in frame.columns:
+            subject = f"column {self.sample_weight!r} (--sample-weight)"
+            raise InputError(subject, "is not in the table", suggest(self.sample_weight, list(frame.columns)))
+        weights = frame[self.sample_weight].to_numpy()
+        return frame.drop(columns=self.sample_weight), {"sample_weight": weights}
+
+
+_HANDLING_OPTIONS = (
+    kinds,
+    click.option(
+        "--missing",
+        type=click.Choice(["refuse", "complete-rows", "each-set"]),
+        default="refuse",
+        show_default=True,
+        help="Missing values: refuse, drop their rows, or drop for each test those it needs.",
+    ),
+    click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out."),
+    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
+)
+
+
+def handles_real_columns(command: Command) -> Command:
+    """Give a command `--kinds`, `--missing`, `--drop-useless` and `--sample-weight`, as one `Handling`."""
+
+    @functools.wraps(command)
+    def with_handling(
+        *positional: Any,
+        kinds: dict[str, str],
+        missing: str,
+        drop_useless: bool,
+        sample_weight: str | None,
+        **others: Any,
+    ) -> Any:
+        handling = Handling(kinds, missing, drop_useless, sample_weight)
+        return command(*positional, handling=handling, **others)
+
+    return _all(with_handling, _HANDLING_OPTIONS)

@@ -1,0 +1,29 @@
+"""`dcd report`: the page of a result that was saved."""
+
+from __future__ import annotations
+
+import click
+
+from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.running import FINE, with_debug
+
+_EPILOG = """\b
+Examples:
+  dcd discover data.csv --json result.json
+  dcd report result.json --out result.html"""
+
+
+@click.command(epilog=_EPILOG, short_help="The page of a saved result.")
+@click.argument("result", metavar="RESULT")
+@click.option(
+    "--out", required=True, metavar="FILE", help="Where the page goes (HTML); '-' is standard output."
+)
+@with_debug
+def report(*, result: str, out: str) -> int:
+    """Write the page of a result that 'discover --json' saved as RESULT."""
+    check_outputs({"--out": out}, [result])
+    import dcd
+
+    saved = dcd.load_result(result)  # type: ignore[attr-defined, unused-ignore]
+    write_text(out, dcd.report.render(saved))  # type: ignore[attr-defined, unused-ignore]
+    return FINE

@@ -1,0 +1,138 @@
+"""Around every command: exit codes, errors and warnings in one line each, a clean end when interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from dcd.cli.terminal import plain, remark
+
+FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 3, 130, 141
+
+
+@dataclass
+class State:
+    """What a run has to know when it ends early.
+
+    Attributes
+    ----------
+    debug : show the traceback of an error.
+    when_interrupted : what to tell somebody who interrupts.
+    """
+
+    debug: bool = False
+    when_interrupted: str = "no file is half written"
+    shown: set[str] = field(default_factory=set)
+
+
+class MethodFailedError(click.ClickException):
+    """A method gave no graph, for a reason other than its input."""
+
+    exit_code = METHOD_FAILED
+
+
+def with_debug(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option `--debug`, which any command takes."""
+
+    def note(context: click.Context, parameter: click.Parameter, given: bool) -> None:  # noqa: ARG001
+        state = context.find_object(State)
+        if given and state is not None:
+            state.debug = True
+
+    return click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=note,
+        help="Show where an error comes from.",
+    )(command)
+
+
+def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code."""
+    state = State()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name that the terminal's encoding lacks is no reason to stop
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with _warnings_in_one_line(state):
+            code = _invoke(command, arguments, state)
+            sys.stdout.flush()
+        return code if isinstance(code, int) else FINE
+    except (KeyboardInterrupt, click.Abort):
+        remark("interrupted", state.when_interrupted)
+        return INTERRUPTED
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):  # or the interpreter complains when it flushes at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO_READER
+    except Exception as error:
+        if state.debug:
+            print(plain(traceback.format_exc(), keep_lines=True), file=sys.stderr, end="")
+        return _told(error)
+
+
+def _invoke(command: click.Command, arguments: Sequence[str] | None, state: State) -> Any:
+    """What the command returns; a closed pipe, which click hides, is an error again."""
+    streams = sys.stdout, sys.stderr
+    given = None if arguments is None else list(arguments)
+    try:
+        return command.main(given, prog_name="dcd", standalone_mode=False, obj=state)
+    finally:
+        hidden = sys.stdout is not streams[0]  # click puts a wrapper there when a pipe is closed
+        sys.stdout, sys.stderr = streams
+        if hidden:
+            raise BrokenPipeError
+
+
+def _told(error: Exception) -> int:
+    """One line for an error, and the exit code that it leads to."""
+    from dcd.validation import InputError
+
+    if isinstance(error, click.UsageError):
+        help_of = f" See '{error.ctx.command_path} --help'." if error.ctx is not None else ""
+        remark("error", f"{error.format_message()}{help_of}")
+        return BAD_INPUT
+    if isinstance(error, click.ClickException):
+        remark("error", error.format_message())
+        return error.exit_code
+    if isinstance(error, InputError):
+        remark("error", error)
+        return BAD_INPUT
+    if isinstance(error, OSError):
+        remark("error", f"{error.filename}: {error.strerror}" if error.filename else error)
+        return BAD_INPUT
+    if isinstance(error, ImportError):
+        remark("error", error)
+        return BAD_INPUT
+    remark("error", f"{type(error).__name__}: {error} (--debug shows where)")
+    return METHOD_FAILED
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line(state: State) -> Iterator[None]:
+    """Warnings for the user as `warning: ...`, each once; those for programmers only with `--debug`."""
+
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        text = str(message)
+        if text not in state.shown and (state.debug or _for_users(category)):
+            state.shown.add(text)
+            remark("warning", text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def _for_users(category: type[Warning]) -> bool:
+    return issubclass(category, UserWarning) and category.__module__.split(".")[0] in ("dcd", "builtins")

@@ -1,0 +1,90 @@
+"""`dcd simulate`: a table from a random causal graph, with the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dcd.cli import options
+from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.running import FINE, with_debug
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EPILOG = """\b
+Examples:
+  dcd simulate --variables 10 --rows 800 --out data.csv --truth truth.csv
+  dcd simulate --graph erdos-renyi --degree 4 --mechanism mlp --noise-std 0.5 --out data.csv
+  dcd simulate --seed 3 --truth truth.csv | dcd discover -
+
+\b
+The truth is the matrix of the graph: 1 in the row of the cause and the
+column of the effect. 'dcd score' reads it."""
+
+
+@click.command(epilog=_EPILOG, short_help="A table from a random causal graph.")
+@click.option("--variables", type=click.IntRange(min=3), default=10, show_default=True, help="Columns.")
+@click.option("--rows", type=click.IntRange(min=2), default=800, show_default=True, help="Rows.")
+@click.option(
+    "--graph",
+    type=click.Choice(["scale-free", "erdos-renyi"]),
+    default="scale-free",
+    show_default=True,
+    help="How the graph is drawn.",
+)
+@click.option(
+    "--degree", type=int, default=2, show_default=True, help="Neighbours of a variable, on average."
+)
+@click.option(
+    "--mechanism",
+    type=click.Choice(["func", "mlp", "product"]),
+    default="func",
+    show_default=True,
+    help="How causes make effects: a function of their sum, a network, or products.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["gaussian", "laplace", "student-t", "uniform"]),
+    help="Distribution of the noise; each variable draws one by default.",
+)
+@click.option(
+    "--noise-std", type=float, default=2.0, show_default=True, help="Its deviation; the signal's is 1."
+)
+@options.seed
+@click.option("--out", default="-", show_default=True, metavar="FILE", help="Where the table goes, as CSV.")
+@click.option("--truth", metavar="FILE", help="Where the graph goes, as CSV.")
+@with_debug
+def simulate(
+    *,
+    variables: int,
+    rows: int,
+    graph: str,
+    degree: int,
+    mechanism: str,
+    noise: str | None,
+    noise_std: float,
+    seed: int,
+    out: str,
+    truth: str | None,
+) -> int:
+    """Draw a random causal graph and a table from it."""
+    check_outputs({"--out": out, "--truth": truth})
+    import numpy as np
+    import pandas as pd
+
+    from dcd.simulate import random_dag, sample
+
+    rng = np.random.default_rng(seed)
+    dag = random_dag(variables, graph=graph, degree=degree, random_state=rng)
+    values = sample(dag, rows, mechanism=mechanism, noise=noise, noise_std=noise_std, random_state=rng)
+    names = [f"x{index}" for index in range(1, variables + 1)]
+    write_text(out, _csv(pd.DataFrame(values, columns=names), index=False))
+    if truth is not None:
+        write_text(truth, _csv(pd.DataFrame(dag, index=names, columns=names), index=True))
+    return FINE
+
+
+def _csv(frame: pd.DataFrame, *, index: bool) -> str:
+    return frame.to_csv(index=index, float_format="%.9g", lineterminator="\n")

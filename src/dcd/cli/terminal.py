@@ -1,0 +1,100 @@
+"""What a person sees: answers on standard output, everything else on standard error, names only as text."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_TURNS_TEXT_AROUND = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_WIDE = 10_000  # a file or pipe has no width: nothing is folded or cut there
+
+
+def plain(text: object, *, keep_lines: bool = False) -> str:
+    r"""Text without anything that a terminal would obey; such characters are shown as escapes.
+
+    >>> plain("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return "".join(
+        character if character == "\n" and keep_lines else _shown(character) for character in str(text)
+    )
+
+
+def _shown(character: str) -> str:
+    obeyed = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _TURNS_TEXT_AROUND
+    return character.encode("unicode_escape").decode("ascii") if obeyed else character
+
+
+def answers() -> Console:
+    """The console of the answer, on standard output."""
+    return _console(sys.stdout)
+
+
+def remarks() -> Console:
+    """The console of warnings, errors and progress, on standard error."""
+    return _console(sys.stderr)
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(
+        file=stream,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        width=None if stream.isatty() else _WIDE,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
+
+
+def say(text: object = "", *, style: str = "") -> None:
+    """A line of the answer."""
+    answers().print(plain(text), style=style or None, soft_wrap=True)
+
+
+def remark(kind: str, text: object) -> None:
+    """One line on standard error: `warning: ...` or `error: ...`."""
+    from rich.text import Text
+
+    colour = {"error": "bold red", "warning": "yellow"}.get(kind, "")
+    line = " ".join(str(text).split("\n"))
+    remarks().print(Text.assemble((f"{kind}:", colour), f" {plain(line)}"), soft_wrap=True)
+
+
+def show_table(
+    header: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = (), indent: int = 2
+) -> None:
+    """A table of text in columns; those named in `right` stand at the right."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    table = Table(
+        box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=any(header)
+    )
+    for name in header:
+        table.add_column(_text(name), justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_text(cell) for cell in row))
+    console = answers()
+    with console.capture() as captured:
+        console.print(Padding(table, (0, 0, 0, indent), expand=False))
+    sys.stdout.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
+
+
+def _text(cell: object) -> Text:
+    from rich.text import Text
+
+    return Text(plain(cell))
+
+
+def count(number: int, what: str, several: str | None = None) -> str:
+    """A number with its noun: `1 edge`, `2 edges`."""
+    return f"{number} {what if number == 1 else several or what + 's'}"

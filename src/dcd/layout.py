@@ -1,0 +1,335 @@
+"""Where to draw the nodes of a graph: in layers, causes above effects, with few crossings.
+
+After Sugiyama, Tagawa and Toda (1981). Each connected part of the graph is laid out by itself: its nodes are
+put in layers, edges that pass a layer get a bend point in it, the order within each layer is improved until
+no exchange removes a crossing, and the places are the least-squares ones with room between neighbours. Then
+the parts are set side by side in rows. Nothing here draws: plots, the report and notebooks do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
+from sklearn.isotonic import isotonic_regression
+
+from dcd.arrays import BoolArray, FloatArray
+from dcd.graph import CPDAG, check_adjacency, skeleton_of, topological_order
+
+Route = tuple[tuple[float, float], ...]
+
+_SWEEPS = 12  # down and up; on graphs one can read, the last improvement comes well before
+_STALE = 6  # sweeps without an improvement after which to stop
+_STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs have one start
+_MOST_FOR_EXCHANGES = 600  # likewise; beyond, barycentres alone, since nobody can tell
+_PLACEMENTS = 16
+_BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # room beside a bend point; two nodes are 1 apart
+_STRAIGHT = 8.0  # how much more a long edge wants to be straight than a short one
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places for a graph, in units of the room that one node takes.
+
+    Attributes
+    ----------
+    positions : (d, 2) array of x and y of the nodes; neighbours in a layer are at least 1 apart, layers
+        exactly 1, and y falls from causes to effects.
+    routes : for each pair `(upper, lower)` of positions with an edge, the points that the edge passes
+        between its ends, from the upper to the lower end; none for an edge to the next layer.
+    """
+
+    positions: FloatArray
+    routes: Mapping[tuple[int, int], Route] = field(repr=False)
+
+
+def layered_positions(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> FloatArray:
+    """(d, 2) coordinates of the nodes; see `layered_layout`."""
+    return layered_layout(cpdag, also).positions
+
+
+def layered_layout(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> Layout:
+    """Places for the nodes of a graph and ways for its edges.
+
+    Parameters
+    ----------
+    cpdag : the graph. Its arrows point down; an undirected edge has one end or the other above.
+    also : adjacency matrix of a second graph over the same variables in the same order, whose edges are drawn
+        too, such as the truth. Its arrows point down where that contradicts none of `cpdag`.
+    """
+    dag = cpdag.to_dag().adjacency.to_numpy(dtype=bool)
+    if also is not None:
+        dag = _united(dag, check_adjacency(also, "also").astype(bool))
+    n_parts, part_of = connected_components(dag, directed=False)
+    parts = [np.flatnonzero(part_of == part) for part in range(n_parts)]
+    layouts = [_lay_out(dag[np.ix_(nodes, nodes)]) for nodes in parts]
+    positions = np.zeros((len(dag), 2))
+    routes: dict[tuple[int, int], Route] = {}
+    for nodes, layout, corner in zip(parts, layouts, _packed(layouts), strict=True):
+        positions[nodes] = layout.positions + corner
+        for (upper, lower), points in layout.routes.items():
+            moved = tuple((x + float(corner[0]), y + float(corner[1])) for x, y in points)
+            routes[int(nodes[upper]), int(nodes[lower])] = moved
+    return Layout(positions, routes)
+
+
+def _united(dag: BoolArray, also: BoolArray) -> BoolArray:
+    """The DAG with the edges of another graph added, turned around where they would close a cycle."""
+    united = dag.copy()
+    reaches = _reachability(united)
+    for i, j in np.argwhere(also & ~skeleton_of(dag)):
+        if united[i, j] or united[j, i]:
+            continue
+        cause, effect = (j, i) if reaches[j, i] else (i, j)
+        united[cause, effect] = True
+        reaches |= np.outer(reaches[:, cause], reaches[effect])
+    return united
+
+
+def _reachability(dag: BoolArray) -> BoolArray:
+    """`[i, j]` is true where j is i or a descendant of i."""
+    reaches = np.eye(len(dag), dtype=bool)
+    for node in reversed(topological_order(dag)):
+        reaches[node] |= reaches[dag[node]].any(axis=0)
+    return reaches
+
+
+# --- one connected part ----------------------------------------------------------------------------------
+
+
+def _lay_out(dag: BoolArray) -> Layout:
+    """Places for a connected DAG, with the upper left node of its frame at (0, 0)."""
+    layer = _layers(dag, widest=max(5, int(np.ceil(1.3 * np.sqrt(len(dag))))))
+    proper = _Proper(dag, layer)
+    proper.order()
+    x = proper.place()
+    x -= x.min()
+    routes = {
+        edge: tuple((float(x[bend]), -float(proper.layer[bend])) for bend in bends)
+        for edge, bends in proper.bends.items()
+    }
+    return Layout(np.column_stack([x[: len(dag)], -layer.astype(float)]), routes)
+
+
+def _layers(dag: BoolArray, widest: int) -> npt.NDArray[np.intp]:
+    """A layer for each node, below all its parents, with at most `widest` nodes in one."""
+    order = topological_order(dag)
+    height = np.zeros(len(dag), dtype=int)  # edges on the longest way down
+    for node in reversed(order):
+        height[node] = (height[dag[node]] + 1).max(initial=0)
+    layer = np.zeros(len(dag), dtype=np.intp)
+    taken = np.zeros(len(dag) + 1, dtype=int)
+    pending = set(order)
+    while pending:
+        ready = [node for node in pending if not pending & set(np.flatnonzero(dag[:, node]).tolist())]
+        node = max(ready, key=lambda node: (height[node], -node))
+        layer[node] = (layer[dag[:, node]] + 1).max(initial=0)
+        while taken[layer[node]] >= widest:
+            layer[node] += 1
+        taken[layer[node]] += 1
+        pending.remove(node)
+    for node in reversed(order):  # a node with more children than parents moves down to the children
+        lowest = layer[dag[node]].min(initial=len(dag)) - 1
+        if dag[node].sum() > dag[:, node].sum() and layer[node] < lowest and taken[lowest] < widest:
+            taken[layer[node]] -= 1
+            taken[lowest] += 1
+            layer[node] = lowest
+    return np.unique(layer, return_inverse=True)[1]
+
+
+class _Proper:
+    """A layered DAG with a bend point in every layer that an edge passes, so that all edges are short."""
+
+    def __init__(self, dag: BoolArray, layer: Sequence[int] | npt.NDArray[np.intp]) -> None:
+        self.n_nodes = len(dag)
+        self.layer = [int(level) for level in layer]
+        self.above: list[list[int]] = [[] for _ in self.layer]
+        self.below: list[list[int]] = [[] for _ in self.layer]
+        self.bends: dict[tuple[int, int], list[int]] = {}
+        for upper, lower in np.argwhere(dag).tolist():
+            bends = [self._new_bend(level) for level in range(self.layer[upper] + 1, self.layer[lower])]
+            self.bends[upper, lower] = bends
+            for one, next_one in pairwise([upper, *bends, lower]):
+                self.below[one].append(next_one)
+                self.above[next_one].append(one)
+        self.rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
+        for node in self._depth_first():
+            self.rows[self.layer[node]].append(node)
+
+    def _new_bend(self, level: int) -> int:
+        self.layer.append(level)
+        self.above.append([])
+        self.below.append([])
+        return len(self.layer) - 1
+
+    def _depth_first(self) -> list[int]:
+        """All nodes, relatives near each other: a start with few crossings."""
+        seen: dict[int, None] = {}
+        pending = list(range(len(self.layer) - 1, -1, -1))
+        while pending:
+            node = pending.pop()
+            if node not in seen:
+                seen[node] = None
+                pending += [*self.above[node], *self.below[node]]
+        return list(seen)
+
+    def order(self) -> None:
+        """Put every row in the order with the fewest crossings found, from a few starts."""
+        rng = np.random.default_rng(0)  # any fixed starts: the same graph is drawn the same way each time
+        best, fewest = self._copy_of_rows(), self.crossings()
+        for start in range(_STARTS if len(self.layer) <= _MOST_FOR_STARTS else 1):
+            if start > 0:
+                self.rows = [rng.permutation(row).tolist() for row in best]
+            stale = 0
+            for sweep in range(2 * _SWEEPS):
+                if fewest == 0 or stale == _STALE:
+                    break
+                self._sort_by_barycentre(downwards=sweep % 2 == 0)
+                if len(self.layer) <= _MOST_FOR_EXCHANGES:
+                    self._exchange_neighbours()
+                stale += 1
+                if (crossings := self.crossings()) < fewest:
+                    best, fewest, stale = self._copy_of_rows(), crossings, 0
+        self.rows = best
+
+    def _copy_of_rows(self) -> list[list[int]]:
+        return [list(row) for row in self.rows]
+
+    def _ranks(self) -> FloatArray:
+        rank = np.zeros(len(self.layer))
+        for row in self.rows:
+            rank[row] = np.arange(len(row))
+        return rank
+
+    def _sort_by_barycentre(self, downwards: bool) -> None:
+        rank = self._ranks()
+        related = self.above if downwards else self.below
+        for row in self.rows if downwards else reversed(self.rows):
+            centre = {node: rank[related[node]].mean() if related[node] else rank[node] for node in row}
+            row.sort(key=lambda node: centre[node])
+            rank[row] = np.arange(len(row))
+
+    def _exchange_neighbours(self) -> None:
+        """Exchange neighbours in a row as long as that removes crossings."""
+        rank = self._ranks().tolist()
+        improved = True
+        while improved:
+            improved = False
+            for row in self.rows:
+                for place in range(len(row) - 1):
+                    left, right = row[place], row[place + 1]
+                    if self._crossings_of(left, right, rank) > self._crossings_of(right, left, rank):
+                        row[place], row[place + 1] = right, left
+                        rank[left], rank[right] = place + 1, place
+                        improved = True
+
+    def _crossings_of(self, left: int, right: int, rank: Sequence[float]) -> int:
+        return sum(
+            rank[a] > rank[b]
+            for related in (self.above, self.below)
+            for a in related[left]
+            for b in related[right]
+        )
+
+    def crossings(self) -> int:
+        """How many pairs of edges cross."""
+        rank = self._ranks()
+        count = 0
+        for row in self.rows:
+            ends = np.array([(rank[upper], rank[node]) for node in row for upper in self.above[node]])
+            if len(ends):
+                crossed = (ends[:, None] - ends[None]).prod(axis=2) < 0
+                count += int(crossed.sum()) // 2
+        return count
+
+    def place(self) -> FloatArray:
+        """An x for every node and bend point: near those above and below, with room in the row."""
+        x = np.zeros(len(self.layer))
+        for row in self.rows:
+            x[row] = self._room(row) - self._room(row)[-1] / 2
+        for sweep in range(_PLACEMENTS):
+            rows = self.rows if sweep % 2 == 0 else self.rows[::-1]
+            for row in rows:
+                wanted = np.array([self._wanted(node, x) for node in row])
+                room = self._room(row)
+                weight = [_STRAIGHT if node >= self.n_nodes else 1.0 for node in row]
+                x[row] = isotonic_regression(wanted - room, sample_weight=weight) + room
+        return x
+
+    def _room(self, row: Sequence[int]) -> FloatArray:
+        """The least distance of each in a row from the first."""
+        gaps = {0: 1.0, 1: _BEND_TO_NODE, 2: _BEND_TO_BEND}
+        is_bend = [node >= self.n_nodes for node in row]
+        return np.cumsum([0.0, *(gaps[int(a) + int(b)] for a, b in pairwise(is_bend))])
+
+    def _wanted(self, node: int, x: FloatArray) -> float:
+        related = [*self.above[node], *self.below[node]]
+        if not related:
+            return float(x[node])
+        both_bends = [node >= self.n_nodes and other >= self.n_nodes for other in related]
+        return float(np.average(x[related], weights=np.where(both_bends, _STRAIGHT, 1.0)))
+
+
+# --- all parts together ----------------------------------------------------------------------------------
+
+
+def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
+    """Where the upper left corner of each part goes: in rows, tall parts first."""
+    sizes = [np.array(_extent(layout)) + 1.0 for layout in layouts]
+    widest = max(size[0] for size in sizes)
+    area = sum(float(size.prod()) for size in sizes)
+    row_width = max(widest, 6.0, 1.2 * np.sqrt(area))
+    corners: list[FloatArray] = [np.zeros(2) for _ in layouts]
+    x = y = height = 0.0
+    for index in sorted(range(len(sizes)), key=lambda index: (-sizes[index][1], -sizes[index][0], index)):
+        if x > 0 and x + sizes[index][0] > row_width + 1e-9:
+            x, y, height = 0.0, y - height, 0.0
+        corners[index] = np.array([x, y])
+        x += sizes[index][0]
+        height = max(height, sizes[index][1])
+    return corners
+
+
+def _extent(layout: Layout) -> tuple[float, float]:
+    points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
+    width, height = np.ptp(np.array(points), axis=0)
+    return float(width), float(height)
+
+
+# --- ways ------------------------------------------------------------------------------------------------
+
+
+def way_of_edge(layout: Layout, start: int, end: int) -> FloatArray:
+    """(k, 2) points that an edge passes, from node `start` to node `end`, both included."""
+    points = layout.routes.get((start, end))
+    if points is None:
+        points = layout.routes[end, start][::-1]
+    return np.array([layout.positions[start], *points, layout.positions[end]])
+
+
+def smooth(points: FloatArray) -> FloatArray:
+    """(3k + 1, 2) control points of cubic Bézier curves through k + 1 points of a way.
+
+    x is a function of y that is monotone between the points (Fritsch and Carlson 1980), so that a curve never
+    swings out beyond them. The last piece is straight, for an arrowhead to sit on.
+    """
+    steps = np.diff(points, axis=0)
+    slopes = steps[:, 0] / steps[:, 1]
+    at_points = [slopes[0], *(_between(left, right) for left, right in pairwise(slopes)), slopes[-1]]
+    if len(points) > 2:
+        at_points[-2] = slopes[-1]
+    curve = [points[0]]
+    for piece, (_, dy) in enumerate(steps):
+        curve.append(points[piece] + np.array([at_points[piece], 1.0]) * dy / 3)
+        curve.append(points[piece + 1] - np.array([at_points[piece + 1], 1.0]) * dy / 3)
+        curve.append(points[piece + 1])
+    return np.array(curve)
+
+
+def _between(left: float, right: float) -> float:
+    """The harmonic mean of two slopes; 0 where they turn."""
+    return 2 * left * right / (left + right) if left * right > 0 else 0.0

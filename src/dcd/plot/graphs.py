@@ -1,0 +1,244 @@
+"""Pictures of graphs, in layers, causes above effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcd.arrays import FloatArray, IntArray
+from dcd.graph import CPDAG, directed_part, skeleton_of
+from dcd.layout import Layout, layered_layout, smooth, way_of_edge
+from dcd.plot.style import import_pyplot
+from dcd.stability import Stability
+from dcd.svg import short
+from dcd.validation import InputError, suggest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart with any kind of colour vision; style and label carry the meaning too.
+_RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999"
+_PLAIN = "#333333"
+_TARGET, _MEMBER, _OUTSIDE = "#F0E442", "#CFE8F7", "#999999"
+_SHOWN_SHARES = (1.0, 0.5, 0.1)
+_LEGEND_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class _Style:
+    label: str
+    colour: str
+    line: str
+
+
+_UNCOMPARED = _Style("edge", _PLAIN, "solid")
+_KNOWN = _Style("by knowledge", _PLAIN, "dashdot")
+
+
+def plot_cpdag(
+    cpdag: CPDAG,
+    *,
+    truth: CPDAG | None = None,
+    stability: Stability | None = None,
+    target: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a CPDAG in layers, causes above effects; undirected edges have no arrowhead.
+
+    Parameters
+    ----------
+    cpdag : the graph. Arrows that it has by knowledge alone are dash-dotted.
+    truth : draw the edges in comparison with this graph: same, other direction or type, extra, missing.
+    stability : draw an edge the wider and darker the more of these resamples have an edge there.
+    target : mark this variable and its Markov boundary; the others are grey.
+    ax : axes to draw on; a new figure without it.
+
+    Returns
+    -------
+    The axes.
+    """
+    _check_graphs(cpdag, truth)
+    marks = _marks(cpdag, target)
+    shares = None if stability is None else _shares(cpdag, stability)
+    plt = import_pyplot()
+    other = None if truth is None else truth.reorder(cpdag.names).adjacency
+    layout = layered_layout(cpdag, other)
+    if ax is None:
+        longest = max(len(short(name)) for name in cpdag.names)
+        least = 5.0 if truth is None and stability is None else 6.6  # a row of the legend fits
+        ax = _new_axes(plt, layout, longest, least)
+    boxes = [
+        _draw_node(ax, place, name, *mark)
+        for name, place, mark in zip(cpdag.names, layout.positions, marks, strict=True)
+    ]
+    styles = _edges(cpdag, other)
+    if target is not None and truth is None:
+        outside = {index for index, (_, colour) in enumerate(marks) if colour == _OUTSIDE}
+        styles = {
+            edge: replace(style, colour=_OUTSIDE) if outside & set(edge) else style
+            for edge, style in styles.items()
+        }
+    for (i, j), style in styles.items():
+        graph = other if style.label == "missing" and other is not None else cpdag.adjacency
+        start, end = (i, j) if graph[i, j] else (j, i)
+        share = None if shares is None else float(shares[i, j])
+        way = way_of_edge(layout, start, end)
+        _draw_edge(ax, way, (boxes[start], boxes[end]), style, directed=not graph[end, start], share=share)
+    entries = _legend_entries(list(styles.values()), compared=truth is not None, weighted=shares is not None)
+    if entries:
+        ax.legend(handles=entries, loc="lower center", ncols=_LEGEND_COLUMNS, frameon=False, fontsize="small")
+    _set_limits(ax, layout, legend_rows=-(-len(entries) // _LEGEND_COLUMNS))
+    return ax
+
+
+def _check_graphs(cpdag: object, truth: object) -> None:
+    for parameter, given in {"cpdag": cpdag, "truth": cpdag if truth is None else truth}.items():
+        if not isinstance(given, CPDAG):
+            found = type(given).__name__
+            raise InputError(f"parameter '{parameter}'", f"must be a CPDAG, got {found}", "Pass .cpdag_.")
+
+
+def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
+    """How often resamples have an edge between two variables, in the order of the graph."""
+    if not isinstance(stability, Stability):
+        found = type(stability).__name__
+        raise InputError(
+            "parameter 'stability'", f"must be a Stability, got {found}", "Pass what dcd.bootstrap returns."
+        )
+    missing = [name for name in cpdag.names if name not in stability.names]
+    if missing:
+        raise InputError(
+            "parameter 'stability'", f"knows no variable {missing[0]!r}", suggest(missing[0], stability.names)
+        )
+    order = [stability.names.index(name) for name in cpdag.names]
+    return stability.edge[np.ix_(order, order)]
+
+
+def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
+    """Fill and line colour of each node."""
+    if target is None:
+        return [("white", _PLAIN)] * len(cpdag.names)
+    own = cpdag.index(target)
+    children = directed_part(cpdag.adjacency)[own]
+    spouses = directed_part(cpdag.adjacency)[:, children].any(axis=1)
+    boundary = skeleton_of(cpdag.adjacency)[own] | spouses
+    marks = [(_MEMBER, _PLAIN) if is_in else ("white", _OUTSIDE) for is_in in boundary]
+    marks[own] = (_TARGET, _PLAIN)
+    return marks
+
+
+def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style]:
+    """Each edge of either graph once, with its style."""
+    estimated = cpdag.adjacency
+    known = {frozenset((cpdag.index(cause), cpdag.index(effect))) for cause, effect in cpdag.background}
+    union = skeleton_of(estimated) if truth is None else skeleton_of(estimated) | skeleton_of(truth)
+    styles = {}
+    for i, j in np.argwhere(np.triu(union)).tolist():
+        here = (estimated[i, j], estimated[j, i])
+        there = here if truth is None else (truth[i, j], truth[j, i])
+        if truth is None:
+            styles[i, j] = _KNOWN if frozenset((i, j)) in known else _UNCOMPARED
+        elif here == there:
+            styles[i, j] = _Style("right", _RIGHT, "solid")
+        elif not any(here):
+            styles[i, j] = _Style("missing", _MISSING, "dotted")
+        elif not any(there):
+            styles[i, j] = _Style("extra", _EXTRA, "dashed")
+        else:
+            styles[i, j] = _Style("other direction or type", _WRONG_WAY, "solid")
+    return styles
+
+
+# --- drawing ---------------------------------------------------------------------------------------------
+
+
+def _new_axes(plt: Any, layout: Layout, longest: int, least_width: float) -> Axes:
+    """Axes as large as the boxes need; a wide graph gets more room between its layers."""
+    across, down = np.ptp(_all_points(layout), axis=0) + np.array([1.3, 1.4])
+    width = max(across * (0.55 + 0.09 * longest), least_width)
+    height = max(down * np.clip(0.45 * width / down, 0.8, 1.4), 1.8)
+    figure: Figure = plt.figure(figsize=(width, height))
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def _all_points(layout: Layout) -> FloatArray:
+    bends = [np.array(route) for route in layout.routes.values() if route]
+    return np.vstack([layout.positions, *bends])
+
+
+def _draw_node(ax: Axes, place: FloatArray, name: str, fill: str, colour: str) -> Any:
+    box = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": colour}
+    # parse_math=False: a column name is text, never markup.
+    x, y = place
+    text = ax.text(
+        x, y, short(name), ha="center", va="center", color=colour, bbox=box, parse_math=False, zorder=3
+    )
+    return text.get_bbox_patch()
+
+
+def _draw_edge(
+    ax: Axes, way: FloatArray, boxes: tuple[Any, Any], style: _Style, *, directed: bool, share: float | None
+) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    width, alpha = (1.6, 1.0) if share is None else _weight_of_line(share)
+    start_box: Any = boxes[0]
+    if len(way) > 2:  # all but the last piece, which is straight, goes under the boxes
+        curve, start_box = smooth(way)[:-3], None
+        codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
+        line = {"ec": style.colour, "lw": width, "ls": style.line, "alpha": alpha, "capstyle": "butt"}
+        ax.add_patch(PathPatch(Path(curve, codes), fill=False, zorder=1, **line))
+    ax.annotate(
+        "",
+        xy=way[-1],
+        xytext=way[-2],
+        arrowprops={
+            "arrowstyle": "-|>" if directed else "-",
+            "color": style.colour,
+            "alpha": alpha,
+            "linestyle": style.line,
+            "linewidth": width,
+            "capstyle": "butt",
+            "mutation_scale": 11 + 2 * width,
+            "patchA": start_box,
+            "patchB": boxes[1],
+            "shrinkA": 0,
+            "shrinkB": 1 if directed else 0,
+        },
+        zorder=4,  # after the boxes, whose size is known only once they are drawn, and which clip it
+    )
+
+
+def _weight_of_line(share: float) -> tuple[float, float]:
+    """Width and opacity of an edge that this share of resamples has."""
+    return 0.8 + 2.7 * share, 0.35 + 0.65 * share
+
+
+def _legend_entries(styles: list[_Style], *, compared: bool, weighted: bool) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    entries = []
+    if compared or any(style.label == _KNOWN.label for style in styles):
+        by_label = {style.label: style for style in reversed(styles)}
+        entries += [
+            Line2D([], [], color=style.colour, ls=style.line, lw=1.6, label=label)
+            for label, style in sorted(by_label.items())
+        ]
+    if weighted:
+        for share in _SHOWN_SHARES:
+            width, alpha = _weight_of_line(share)
+            label = f"in {share:.0%} of resamples"
+            entries.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
+    return entries
+
+
+def _set_limits(ax: Axes, layout: Layout, legend_rows: int) -> None:
+    points = _all_points(layout)
+    (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    below = 0.5 + 0.33 * legend_rows
+    ax.set(xlim=(left - 0.65, right + 0.65), ylim=(bottom - below, top + 0.5))
+    ax.set_axis_off()

@@ -1,0 +1,244 @@
+"""Pictures of decoupling: the weights, the dependence before and after, and a boundary member by member."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dcd.arrays import FloatArray
+from dcd.balancing import Balance
+from dcd.boundary import table_options
+from dcd.data import Dataset, read_columns
+from dcd.decoupling import DecouplingResult, one_blas_thread, pairwise_hsic
+from dcd.dependence import weighted_correlation
+from dcd.kernels import kernel_features
+from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
+from dcd.selection import MarkovBoundary
+from dcd.svg import short
+from dcd.validation import InputError, check_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LARGEST_DOT, _NAMED_AT_MOST = 60.0, 24
+
+
+def plot_weights(weights: MarkovBoundary | DecouplingResult | Balance, X: Any = None) -> Figure:
+    """Draw how decoupling weights are distributed, and the dependence before and after.
+
+    Parameters
+    ----------
+    weights : what `dcd.decoupling_weights` or `dcd.convex_weights` returns, or a fitted `MarkovBoundary`.
+    X : the table that was decoupled (for a model, the one it was fitted to). It names the variables, and the
+        matrices of convex weights cannot be drawn without it.
+
+    Returns
+    -------
+    The figure: a histogram of the weights with the effective sample size, and, for each pair of variables,
+    the weighted HSIC under equal and under these weights, on one scale.
+    """
+    result, table = _result_and_table(weights, X)
+    matrices = _dependence_matrices(result, table)
+    plt = import_pyplot()
+    if matrices is None:
+        figure, axes = plt.subplots(figsize=(4.2, 3.6), layout="constrained", squeeze=False)
+    else:
+        figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.6), layout="constrained", squeeze=False)
+        names = list(table.names) if table is not None else [str(index) for index in range(len(matrices[0]))]
+        _draw_matrices(figure, axes[0, 1:], matrices, names, (result.dependence_before, result.dependence))
+    _draw_histogram(axes[0, 0], result)
+    return figure
+
+
+def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6) -> Figure:
+    """Draw each member of a Markov boundary against the target, as measured and under the weights.
+
+    Parameters
+    ----------
+    model : a fitted `MarkovBoundary`.
+    X, y : what it was fitted to.
+    most : most members to draw, those with the smallest p-values.
+
+    Returns
+    -------
+    The figure: a row for each member. On the left every row of the table counts the same; on the right dots
+    are the larger and darker the greater their weight. Lines are the least-squares ones and r the
+    correlations; categories have neither. p is the p-value of the model: of the weighted correlation, or, if
+    the model has the strategies of `RobustDCD`, of the association given the rest of the boundary.
+    """
+    check_number("most", most, at_least=1, whole=True, suggestion=6)
+    table, target = _table_of_model(model, X, y)
+    if not model.boundary_:
+        raise InputError("the boundary", f"of {target!r} is empty", "There is nothing to draw.")
+    pvalues = dict(zip(table.summary.columns, model.pvalues_, strict=True))
+    members = sorted(model.boundary_, key=lambda name: pvalues[name])[:most]
+    plt = import_pyplot()
+    figure, axes = plt.subplots(
+        len(members),
+        2,
+        figsize=(7.6, 2.7 * len(members) + 0.4),
+        layout="constrained",
+        squeeze=False,
+        sharex="row",
+        sharey=True,
+    )
+    for row, member in zip(axes, members, strict=True):
+        pair = table.complete_in([table.names.index(member), table.names.index(target)])
+        weights = model.weights_[pair.rows]
+        given = " given the rest" if isinstance(model.decoupling_, Balance) else ""
+        _draw_pair(row[0], pair, np.ones(len(weights)), "as measured")
+        _draw_pair(row[1], pair, weights, "decoupled", f"{_pvalue(pvalues[member])}{given}")
+        row[0].set_ylabel(short(target), parse_math=False)
+    if len(model.boundary_) > most:
+        figure.suptitle(f"{most} of {len(model.boundary_)} members", fontsize="medium")
+    return figure
+
+
+# --- what there is to draw -------------------------------------------------------------------------------
+
+
+def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance, Dataset | None]:
+    """The weights with their account, and the columns that they decouple if those are known."""
+    if not isinstance(weights, MarkovBoundary):
+        if not isinstance(weights, (DecouplingResult, Balance)):
+            raise InputError(
+                "parameter 'weights'",
+                f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
+                "Pass what dcd.convex_weights or dcd.decoupling_weights returns.",
+            )
+        table = None if X is None else read_columns(X)
+        _check_rows(weights.weights, table)
+        return weights, table
+    check_is_fitted(weights)
+    result = weights.decoupling_
+    if X is None:
+        return result, None
+    table = read_columns(X, options=table_options(weights))
+    _check_rows(weights.weights_, table)
+    if isinstance(result, Balance):
+        return result, _columns_of(table, weights.boundary_)
+    if weights.target is None:
+        return result, table
+    target = table.names[table.position(weights.target)]
+    return result, _columns_of(table, [name for name in table.names if name != target])
+
+
+def _columns_of(table: Dataset, names: Sequence[str]) -> Dataset:
+    places = [table.names.index(name) for name in names]
+    return table.select(places)
+
+
+def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
+    """The table that a model was fitted to, and its target."""
+    if not isinstance(model, MarkovBoundary):
+        raise InputError(
+            "parameter 'model'",
+            f"must be a fitted MarkovBoundary, got {type(model).__name__}",
+            "Fit one: dcd.MarkovBoundary(target=...).fit(X).",
+        )
+    check_is_fitted(model)
+    table = read_columns(X, y if model.target is None else None, options=table_options(model))
+    _check_rows(model.weights_, table)
+    return table, table.names[-1 if model.target is None else table.position(model.target)]
+
+
+def _check_rows(weights: FloatArray, table: Dataset | None) -> None:
+    if table is not None and table.summary.n_rows != len(weights):
+        raise InputError(
+            "parameter 'X'",
+            f"has {table.summary.n_rows} rows, the weights are of {len(weights)}",
+            "Pass the table that was decoupled.",
+        )
+
+
+def _dependence_matrices(
+    result: DecouplingResult | Balance, table: Dataset | None
+) -> tuple[FloatArray, FloatArray] | None:
+    """Pairwise HSIC before and after, if it is known or can be had."""
+    if isinstance(result, DecouplingResult):
+        matrices = result.hsic_before, result.hsic_after
+    elif table is not None:
+        complete = table.complete_in(range(len(table.names)))
+        weights = result.weights[complete.rows]
+        with one_blas_thread():
+            features = [
+                kernel_features(column, kind)
+                for column, kind in zip(complete.values.T, complete.kinds, strict=True)
+            ]
+            before = pairwise_hsic(features, np.full(len(weights), 1 / len(weights)))
+            matrices = before, pairwise_hsic(features, weights / weights.sum())
+    else:
+        return None
+    return matrices if len(matrices[0]) > 1 else None
+
+
+# --- drawing ---------------------------------------------------------------------------------------------
+
+
+def _draw_histogram(ax: Axes, result: DecouplingResult | Balance) -> None:
+    weights = result.weights
+    ax.hist(weights, bins=30, color=BLUE)
+    ax.axvline(1.0, color=GREY, lw=1, ls="dotted")
+    share = result.ess / len(weights)
+    ax.set_title(f"effective sample size {result.ess:.0f} of {len(weights)} ({share:.0%})", fontsize="medium")
+    ax.set(xlabel="weight (1 is as measured)", ylabel="rows")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_matrices(
+    figure: Figure,
+    axes: Sequence[Axes],
+    matrices: tuple[FloatArray, FloatArray],
+    names: Sequence[str],
+    dependence: tuple[float, float],
+) -> None:
+    hidden = [np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix) for matrix in matrices]
+    most = max(float(np.nanmax(matrix)) for matrix in hidden)
+    for ax, matrix, label, units in zip(axes, hidden, ("before", "after"), dependence, strict=True):
+        image = ax.imshow(matrix, vmin=0, vmax=most, cmap="Blues")
+        ax.set_title(f"{label}: dependence {units:.1f} times chance", fontsize="medium")
+        ax.spines[:].set_visible(False)
+        if len(names) <= _NAMED_AT_MOST:
+            labels = [short(name, 14) for name in names]
+            ax.set_xticks(range(len(names)), labels, rotation=90, parse_math=False, fontsize="small")
+            ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize="small")
+        else:
+            ax.set_xticks([])
+            ax.set_yticks([])
+    figure.colorbar(image, ax=list(axes), label="HSIC", shrink=0.8)
+
+
+def _draw_pair(ax: Axes, pair: Dataset, weights: FloatArray, label: str, remark: str = "") -> None:
+    """Dots by weight; between numbers, with their line and correlation."""
+    x, y = pair.values.T
+    equal = np.ptp(weights) == 0
+    size = 12.0 if equal else np.minimum(10 * weights / weights.mean(), _LARGEST_DOT)
+    alpha = 0.45 if equal else 0.1 + 0.7 * weights / weights.max()
+    ax.scatter(x, y, s=size, alpha=alpha, color=BLUE, linewidths=0)
+    said = [remark] if remark else []
+    if "nominal" not in pair.kinds:
+        said.insert(0, f"r = {weighted_correlation(x[:, None], y[:, None], weights)[0, 0]:.2f}")
+        ax.plot(*_line(x, y, weights), color=ORANGE, lw=2)
+    ax.set_title(f"{label}: {', '.join(said)}" if said else label, fontsize="medium")
+    ax.set_xlabel(short(pair.names[0]), parse_math=False)
+    for axis, name in zip((ax.xaxis, ax.yaxis), pair.names, strict=True):
+        levels = pair.summary.levels.get(name, ())
+        if 0 < len(levels) <= _NAMED_AT_MOST:
+            axis.set_ticks(range(len(levels)), [short(level, 14) for level in levels], parse_math=False)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The weighted least-squares line, over the range of x."""
+    covariance = np.cov(x, y, aweights=weights)
+    slope = covariance[0, 1] / max(covariance[0, 0], np.finfo(float).tiny)
+    ends = np.array([x.min(), x.max()])
+    return ends, np.average(y, weights=weights) + slope * (ends - np.average(x, weights=weights))
+
+
+def _pvalue(p: float) -> str:
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}"

@@ -1,0 +1,62 @@
+"""The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
+
+from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
+from dcd.association import PartialAssociation, WeightedAssociation
+from dcd.balancing import ConvexWeights, convex_weights
+from dcd.construction import SearchCutWarning, construct_cpdag
+from dcd.data import RowsLostWarning, SmallSampleWarning, TableSummary
+from dcd.decoupling import decoupling_weights
+from dcd.discovery import DCD
+from dcd.graph import CPDAG, dag_to_cpdag
+from dcd.growth import GrowShrink
+from dcd.independence import IndependenceTest, ci_test
+from dcd.inspection import Audit, audit
+from dcd.knowledge import Knowledge
+from dcd.orientation import ColliderEvidence
+from dcd.resampling import FailedResamplesWarning, bootstrap
+from dcd.results import Result, load_result, summarise
+from dcd.robust import RobustDCD
+from dcd.selection import MarkovBoundary
+from dcd.stability import Stability
+from dcd.validation import InputError
+
+__all__ = [
+    "CPDAG",
+    "DCD",
+    "Audit",
+    "ColliderEvidence",
+    "ConvexWeights",
+    "FailedResamplesWarning",
+    "GrowShrink",
+    "IndependenceTest",
+    "InputError",
+    "Knowledge",
+    "MarkovBoundary",
+    "PartialAssociation",
+    "Result",
+    "RobustDCD",
+    "RowsLostWarning",
+    "SearchCutWarning",
+    "SmallSampleWarning",
+    "Stability",
+    "TableSummary",
+    "WeightedAssociation",
+    "audit",
+    "baselines",
+    "bootstrap",
+    "ci_test",
+    "construct_cpdag",
+    "convex_weights",
+    "dag_to_cpdag",
+    "datasets",
+    "decoupling_weights",
+    "graph",
+    "interop",
+    "load_result",
+    "metrics",
+    "plot",
+    "report",
+    "results",
+    "simulate",
+    "summarise",
+]

@@ -1,0 +1,38 @@
+"""A result as one self-contained HTML page, for people who were not there.
+
+Result -> words, confidence, graph, scatter -> sections -> page -> one HTML file
+"""
+
+from __future__ import annotations
+
+import os
+
+from dcd.report.page import page
+from dcd.results.files import write_text
+from dcd.results.model import Result
+from dcd.validation import InputError
+
+__all__ = ["render", "write"]
+
+
+def render(result: Result) -> str:
+    """The page as text. It loads nothing from anywhere and can be read without JavaScript.
+
+    Examples
+    --------
+    >>> import dcd
+    >>> frame = dcd.datasets.load_sachs().frame
+    >>> html = dcd.report.render(dcd.summarise(dcd.RobustDCD().fit(frame), frame, title="Proteins"))
+    >>> "<h1><bdi>Proteins</bdi></h1>" in html
+    True
+    """
+    if not isinstance(result, Result):
+        raise InputError(
+            "parameter 'result'", f"must be a Result, got {type(result).__name__}", "Use dcd.summarise first."
+        )
+    return page(result)
+
+
+def write(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write the page to a file, in full or not at all."""
+    write_text(path, render(result))

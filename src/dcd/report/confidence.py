@@ -1,0 +1,70 @@
+"""How sure an edge is: one number for each, in three classes, and the steps of the slider.
+
+With resamples the number is how often the pair had an edge; without, it is -log10 of the p-value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log10
+from typing import Literal, get_args
+
+from dcd.report.words import percent, power_of_ten
+from dcd.results.model import Edge, Result
+
+Grade = Literal["firm", "fair", "weak"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
+_EXPONENTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, 60, 80, 100, 150, 200, 300)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How confidence is measured in a result; `firm` and `fair` are the limits of the classes."""
+
+    by_frequency: bool
+    firm: float
+    fair: float
+
+    def strength(self, edge: Edge) -> float | None:
+        """The number of an edge; None if nothing is known of it."""
+        if self.by_frequency:
+            return None if edge.frequencies is None else edge.frequencies.edge
+        if edge.pvalue is None:
+            return None
+        return -log10(max(edge.pvalue, 1e-300))
+
+    def grade(self, edge: Edge) -> Grade:
+        """The class of an edge."""
+        strength = self.strength(edge)
+        if strength is None or strength >= self.firm:
+            return "firm"
+        return "fair" if strength >= self.fair else "weak"
+
+    def words(self, grade: Grade) -> str:
+        """What a class means."""
+        if self.by_frequency:
+            firm, fair = percent(self.firm), percent(self.fair)
+            return {
+                "firm": f"in at least {firm} of resamples",
+                "fair": f"in {fair} to {firm}",
+                "weak": f"in less than {fair}",
+            }[grade]
+        firm, fair = power_of_ten(-int(self.firm)), power_of_ten(-int(self.fair))
+        return {"firm": f"p up to {firm}", "fair": f"p up to {fair}", "weak": f"p above {fair}"}[grade]
+
+    def steps(self, result: Result) -> list[tuple[float, str]]:
+        """`(least strength, words)` for each stop of the slider, from all edges to the strongest."""
+        strengths = [s for edge in result.edges if (s := self.strength(edge)) is not None]
+        top = max(strengths, default=0.0)
+        if self.by_frequency:
+            stops = [
+                (share / 20, f"in at least {percent(share / 20)} of resamples") for share in range(1, 21)
+            ]
+        else:
+            stops = [(float(e), f"p-value up to {power_of_ten(-e)}") for e in _EXPONENTS]
+        return [(0.0, "all edges"), *(stop for stop in stops if stop[0] <= top + 1e-9)]
+
+
+def scale_of(result: Result) -> Scale:
+    """The scale for a result."""
+    return Scale(True, 0.8, 0.5) if result.resampling is not None else Scale(False, 8.0, 4.0)

@@ -1,0 +1,197 @@
+"""The graph as SVG: layers from `dcd.layout`, edges as smooth curves, nodes as links to their sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dcd.layout import Layout, layered_layout
+from dcd.report.confidence import Scale
+from dcd.report.markup import Markup, shortened, tag, text_width
+from dcd.report.words import arrow, percent, pvalue
+from dcd.results.model import Edge, Result
+
+_CELL = 7.4  # width of a character at the size of the labels
+_HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0
+_HEAD = 9.0
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node as drawn: centre and width."""
+
+    x: float
+    y: float
+    width: float
+
+
+def draw_graph(result: Result, scale: Scale) -> Markup:
+    """The whole picture."""
+    layout = layered_layout(result.cpdag)
+    labels = [
+        shortened(name.strip() or "(no name)", 18 if len(result.names) <= 20 else 13) for name in result.names
+    ]
+    boxes, (width, height) = _boxes(layout, labels)
+    ways = _ways(result, layout, boxes)
+    marked = _edges_in_conflict(result)
+    middles = {collider.middle for collider in result.colliders}
+    edges = [
+        _draw_edge(index, edge, ways[index], scale, edge_mark=frozenset((edge.first, edge.second)) in marked)
+        for index, edge in enumerate(result.edges)
+    ]
+    nodes = [
+        _draw_node(index, name, label, box, name in middles)
+        for index, (name, label, box) in enumerate(zip(result.names, labels, boxes, strict=True))
+    ]
+    return tag(
+        "svg",
+        tag("g", edges, class_="edges", aria_hidden="true"),
+        tag("g", nodes, class_="nodes"),
+        class_="graph",
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=f"{width:.0f}",
+        height=f"{height:.0f}",
+        role="group",
+        aria_label="Graph of links to the variables; the table of edges says the same in text",
+    )
+
+
+def _boxes(layout: Layout, labels: Sequence[str]) -> tuple[list[Box], Point]:
+    widths = [max(54.0, _CELL * text_width(label) + 26.0) for label in labels]
+    unit = max(widths) + _GAP
+    points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
+    left, top = min(x for x, _ in points), max(y for _, y in points)
+    right, bottom = max(x for x, _ in points), min(y for _, y in points)
+    margin = max(widths) / 2 + _MARGIN
+    boxes = [
+        Box(margin + unit * (x - left), _MARGIN + _HEIGHT / 2 + _LAYER * (top - y), width)
+        for (x, y), width in zip(layout.positions.tolist(), widths, strict=True)
+    ]
+    return boxes, (2 * margin + unit * (right - left), 2 * _MARGIN + _HEIGHT + _LAYER * (top - bottom))
+
+
+# --- edges -----------------------------------------------------------------------------------------------
+
+
+def _ways(result: Result, layout: Layout, boxes: Sequence[Box]) -> list[list[Point]]:
+    """For each edge the points it passes, from the lower side of one box to the upper side of another."""
+    place = {name: index for index, name in enumerate(result.names)}
+    inner = _to_page(layout, boxes)
+    ends = []
+    for edge in result.edges:
+        first, second = place[edge.first], place[edge.second]
+        ends.append((first, second) if (first, second) in inner else (second, first))
+    ways = [[(boxes[u].x, boxes[u].y), *inner[u, v], (boxes[v].x, boxes[v].y)] for u, v in ends]
+    for side in (0, 1):
+        for node, box in enumerate(boxes):
+            here = [index for index, pair in enumerate(ends) if pair[side] == node]
+            here.sort(key=lambda index: (_towards(ways[index], side), index))
+            for rank, index in enumerate(here):
+                room = min(16.0, 0.7 * box.width / max(len(here) - 1, 1))
+                x = box.x + room * (rank - (len(here) - 1) / 2)
+                ways[index][-side] = (x, box.y + (_HEIGHT / 2) * (1 - 2 * side))
+    return ways
+
+
+def _towards(way: list[Point], side: int) -> float:
+    """How far to the right an edge leaves its end."""
+    (x, y), (other_x, other_y) = way[-side], way[1 - 3 * side]
+    return (other_x - x) / max(abs(other_y - y), 1.0)
+
+
+def _to_page(layout: Layout, boxes: Sequence[Box]) -> dict[tuple[int, int], list[Point]]:
+    """Routes in the coordinates of the page."""
+    points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
+    left, top = min(x for x, _ in points), max(y for _, y in points)
+    widest = max(box.width for box in boxes)
+    unit, margin = widest + _GAP, widest / 2 + _MARGIN
+    return {
+        edge: [(margin + unit * (x - left), _MARGIN + _HEIGHT / 2 + _LAYER * (top - y)) for x, y in route]
+        for edge, route in layout.routes.items()
+    }
+
+
+def _draw_edge(index: int, edge: Edge, way: list[Point], scale: Scale, *, edge_mark: bool) -> Markup:
+    directed = edge.type == "->"
+    middle = len(way) // 2
+    mark = ((way[middle - 1][0] + way[middle][0]) / 2, (way[middle - 1][1] + way[middle][1]) / 2)
+    tip = way[-1]
+    if directed:
+        way = [*way[:-1], (tip[0], tip[1] - _HEAD + 1)]
+    kind = "given" if edge.background else "arrow" if directed else "line"
+    return tag(
+        "g",
+        tag("title", _told(edge)),
+        tag("path", d=_curve(way), class_="hit"),
+        tag("path", d=_curve(way), class_="way"),
+        tag("path", d=_head(tip), class_="head") if directed else None,
+        _badge(mark, "!", "clash") if edge_mark else None,
+        _badge((mark[0], mark[1] - (18 if edge_mark else 0)), "K", "known") if edge.background else None,
+        class_=f"edge {kind} {scale.grade(edge)}",
+        data_edge=index,
+        data_strength=scale.strength(edge),
+    )
+
+
+def _curve(way: Sequence[Point]) -> str:
+    """Upright at every point, so that edges leave and enter boxes and pass layers straight."""
+    parts = [f"M{way[0][0]:.1f} {way[0][1]:.1f}"]
+    for (x0, y0), (x1, y1) in pairwise(way):
+        middle = (y0 + y1) / 2
+        parts.append(f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}")
+    return "".join(parts)
+
+
+def _head(tip: Point) -> str:
+    x, y = tip
+    return f"M{x:.1f} {y:.1f}l-4.5 -{_HEAD:g}h9z"
+
+
+def _badge(at: Point, letter: str, kind: str) -> Markup:
+    x, y = at
+    return tag(
+        "g",
+        tag("circle", cx=round(x, 1), cy=round(y, 1), r=7.5),
+        tag("text", letter, x=round(x, 1), y=round(y + 3.8, 1)),
+        class_=f"badge {kind}",
+    )
+
+
+def _told(edge: Edge) -> str:
+    parts = [arrow(edge), f"p-value {pvalue(edge.pvalue)}"]
+    if edge.frequencies is not None:
+        parts.append(f"in {percent(edge.frequencies.edge)} of resamples")
+    if edge.evidence is not None:
+        parts.append(f"evidence of the direction {edge.evidence:.1f}")
+    if edge.background:
+        parts.append("direction given as knowledge")
+    return ", ".join(parts)
+
+
+def _edges_in_conflict(result: Result) -> set[frozenset[str]]:
+    return {frozenset(found.variables) for found in result.conflicts if len(found.variables) == 2}
+
+
+# --- nodes -----------------------------------------------------------------------------------------------
+
+
+def _draw_node(index: int, name: str, label: str, box: Box, is_collider: bool) -> Markup:
+    return tag(
+        "a",
+        tag("title", name),
+        tag(
+            "rect",
+            x=round(box.x - box.width / 2, 1),
+            y=round(box.y - _HEIGHT / 2, 1),
+            width=round(box.width, 1),
+            height=_HEIGHT,
+            rx=8,
+        ),
+        tag("text", label, x=round(box.x, 1), y=round(box.y + 4.6, 1)),
+        class_="node collider" if is_collider else "node",
+        href=f"#v{index}",
+        data_variable=index,
+        aria_label=f"{name}{', a collider' if is_collider else ''}",
+    )

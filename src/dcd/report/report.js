@@ -1,0 +1,132 @@
+// Adds choosing and filtering to a page that is complete without it.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const byId = (id) => document.getElementById(id);
+
+  const panel = byId("variables");
+  const articles = all(".variable");
+  const nodes = all(".node");
+  const drawn = all("svg.graph .edge");
+  const chooser = byId("variable");
+
+  // --- choosing a variable ---------------------------------------------------------------------------
+
+  const edgesOf = new Map(articles.map((_, index) => [index, new Set()]));
+  const nearOf = new Map(articles.map((_, index) => [index, new Set()]));
+  all("#edges tr[data-edge]").forEach((row) => {
+    const [first, second] = all("th a", row).map((link) => Number(link.hash.slice(2)));
+    for (const [one, other] of [[first, second], [second, first]]) {
+      edgesOf.get(one).add(row.dataset.edge);
+      nearOf.get(one).add(other);
+    }
+  });
+
+  function select(index) {
+    articles.forEach((article, at) => article.classList.toggle("selected", at === index));
+    nodes.forEach((node, at) => {
+      node.classList.toggle("selected", at === index);
+      node.classList.toggle("near", nearOf.get(index).has(at));
+      if (at === index) node.setAttribute("aria-current", "true");
+      else node.removeAttribute("aria-current");
+    });
+    drawn.forEach((edge) => edge.classList.toggle("faint", !edgesOf.get(index).has(edge.dataset.edge)));
+    chooser.value = String(index);
+    show(nodes[index]);
+  }
+
+  function show(node) { // scrolls the picture, not the page
+    const canvas = node.closest(".canvas");
+    const [frame, box] = [canvas.getBoundingClientRect(), node.getBoundingClientRect()];
+    if (box.left < frame.left || box.right > frame.right)
+      canvas.scrollLeft += (box.left + box.right - frame.left - frame.right) / 2;
+    if (box.top < frame.top || box.bottom > frame.bottom)
+      canvas.scrollTop += (box.top + box.bottom - frame.top - frame.bottom) / 2;
+  }
+
+  function go(index) {
+    select(index);
+    history.replaceState(null, "", `#v${index}`);
+    byId(`v${index}-name`).focus({ preventScroll: true });
+    const top = panel.classList.contains("everything") ? articles[index] : panel;
+    const box = top.getBoundingClientRect();
+    if (box.top < 0 || box.top > window.innerHeight * 0.6) top.scrollIntoView();
+  }
+
+  const variableIn = (hash) => {
+    const found = /^#v(\d+)$/.exec(hash);
+    return found && Number(found[1]) < articles.length ? Number(found[1]) : null;
+  };
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    const href = link && link.getAttribute("href");
+    const index = href ? variableIn(href) : null;
+    if (index === null || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(index);
+  });
+  window.addEventListener("hashchange", () => {
+    const index = variableIn(location.hash);
+    if (index !== null) go(index);
+  });
+  chooser.addEventListener("change", () => select(Number(chooser.value)));
+
+  const everything = byId("all");
+  everything.addEventListener("click", () => {
+    const on = panel.classList.toggle("everything");
+    everything.setAttribute("aria-pressed", String(on));
+  });
+
+  // --- confidence ------------------------------------------------------------------------------------
+
+  const slider = byId("confidence");
+  if (slider) {
+    const steps = JSON.parse(slider.dataset.steps);
+    const words = JSON.parse(slider.dataset.words);
+    const shown = byId("shown");
+    const holders = all("[data-edge]");
+    const total = drawn.length;
+    const isBelow = (element, least) => "strength" in element.dataset && Number(element.dataset.strength) < least - 1e-9;
+    const filter = () => {
+      const at = Number(slider.value);
+      holders.forEach((element) => element.classList.toggle("gone", isBelow(element, steps[at])));
+      const left = drawn.filter((edge) => !edge.classList.contains("gone")).length;
+      const text = words[at][0].toUpperCase() + words[at].slice(1);
+      shown.textContent = `${text}: ${left} of ${total} shown`;
+      slider.setAttribute("aria-valuetext", `${words[at]}, ${left} of ${total} edges shown`);
+    };
+    slider.addEventListener("input", filter);
+    filter(); // a reloaded page keeps the place of the slider
+  }
+
+  // --- size of the picture ---------------------------------------------------------------------------
+
+  const canvas = document.querySelector(".canvas");
+  const fit = byId("fit");
+  if (fit) {
+    fit.addEventListener("click", () => setFitted(!canvas.classList.contains("fit")));
+    window.addEventListener("resize", () => { fit.hidden = room() >= 1; });
+  }
+  function room() { // how much of the picture's width there is
+    return canvas.clientWidth / Number(document.querySelector("svg.graph").getAttribute("width"));
+  }
+  function setFitted(on) {
+    canvas.classList.toggle("fit", on);
+    fit.setAttribute("aria-pressed", String(on));
+  }
+  function startFitted() { // a picture that is a little too wide is made smaller, a much wider one scrolls
+    fit.hidden = room() >= 1;
+    setFitted(room() < 1 && room() > 0.7);
+  }
+
+  // --- start -----------------------------------------------------------------------------------------
+
+  root.classList.add("js");
+  all(".controls").forEach((controls) => { controls.hidden = false; });
+  if (fit) startFitted();
+  const wanted = variableIn(location.hash);
+  const busiest = articles.map((_, index) => index).sort((a, b) => edgesOf.get(b).size - edgesOf.get(a).size || a - b)[0];
+  select(wanted === null ? busiest : wanted);
+})();

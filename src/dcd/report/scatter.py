@@ -1,0 +1,197 @@
+"""Small pictures of rows: two variables under equal weights and under decoupling weights, and the weights.
+
+A dot is a stroke of no length with a round end, and all dots of one size are one path: some ten characters
+for each row, so that hundreds of pictures fit into a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dcd.arrays import FloatArray
+from dcd.report.markup import Markup, shortened, tag
+from dcd.results.model import Column, View
+
+_WIDTH, _HEIGHT = 440, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 10, 10, 42
+_SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
+_DOT = 8.0  # width of a dot of weight 1
+_LEVELS_SHOWN = 7
+_TREND_AT = 25
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column of the sample, on its way to the page."""
+
+    column: Column
+    values: FloatArray
+
+    @property
+    def nominal(self) -> bool:
+        """Whether positions along the axis have no order."""
+        return self.column.kind == "nominal"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Values at the two ends of the axis."""
+        if self.column.levels is not None:
+            return -0.5, len(self.column.levels) - 0.5
+        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
+        spare = 0.04 * (high - low) or 0.5
+        return low - spare, high + spare
+
+    def at(self, values: FloatArray) -> FloatArray:
+        """Share of the way along the axis."""
+        low, high = self.ends
+        return (values - low) / (high - low)
+
+    def spread(self) -> FloatArray:
+        """Values, those of levels moved a little so that dots do not cover each other."""
+        if self.column.levels is None:
+            return self.values
+        golden = np.arange(len(self.values)) * 0.6180339887 % 1.0
+        return self.values + 0.5 * (golden - 0.5)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """`(share, label)`."""
+        levels = self.column.levels
+        if levels is not None:
+            step = -(-len(levels) // _LEVELS_SHOWN)
+            codes = range(0, len(levels), step)
+            cells = 9 if len(codes) <= 3 else 5
+            return [(float(self.at(np.array(float(c)))), shortened(levels[c], cells)) for c in codes]
+        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
+        return [(float(self.at(np.array(v))), _short(v)) for v in dict.fromkeys((low, high))]
+
+
+def _short(value: float) -> str:
+    """A number in five characters, where that can be."""
+    text = f"{value:.3g}"
+    return text if len(text) <= 5 else f"{value:.2g}"
+
+
+def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Markup:
+    """Rows as dots, with area by weight, and the (weighted) mean of y along x as a line."""
+    together = ~np.isnan(x.values) & ~np.isnan(y.values)
+    shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
+    shares = np.where(together, shares, 0.0)
+    with np.errstate(invalid="ignore"):
+        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.at(x.spread())
+        down = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.at(y.spread())
+    return tag(
+        "svg",
+        _frame(x, y),
+        _dots(across, down, shares),
+        _trend(x, y, shares),
+        class_="scatter",
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        role="img",
+        aria_label=label,
+    )
+
+
+def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[Markup]:
+    """One path for each size; rows of next to no weight are left out."""
+    limits = np.array([np.sqrt(a * b) for a, b in pairwise(_SIZES)])
+    size_of = np.digitize(shares, limits)
+    paths = []
+    for size, weight in enumerate(_SIZES):
+        chosen = np.flatnonzero((size_of == size) & (shares > 0.03))
+        if len(chosen):
+            strokes = "".join(f"M{across[row]:.0f} {down[row]:.0f}h0" for row in chosen)
+            paths.append(tag("path", d=strokes, class_="dots", stroke_width=round(_DOT * weight**0.5, 1)))
+    return paths
+
+
+def _frame(x: Axis, y: Axis) -> list[Markup]:
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    parts = [tag("path", d=f"M{_LEFT} {_TOP}V{bottom}H{right}", class_="axis")]
+    for share, label in x.ticks():
+        at = _LEFT + share * (right - _LEFT)
+        anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
+        parts.append(tag("text", label, x=round(at), y=bottom + 30, text_anchor=anchor, class_="tick"))
+    for share, label in y.ticks():
+        at = bottom - share * (bottom - _TOP)
+        parts.append(tag("text", label, x=_LEFT - 8, y=round(at + 8), text_anchor="end", class_="tick"))
+    return parts
+
+
+def _trend(x: Axis, y: Axis, shares: FloatArray) -> Markup | None:
+    """The mean of y along x: a line, or a bar at each level."""
+    if y.nominal and len(y.column.levels or ()) > 2:
+        return None
+    known = shares > 0
+    if known.sum() < 10:
+        return None
+    xs, ys, ws = x.at(x.values)[known], y.at(y.values)[known], shares[known]
+    points = _level_means(x, xs, ys, ws) if x.column.levels is not None else _smooth(xs, ys, ws)
+    return tag("path", d=points, class_="trend") if points else None
+
+
+def _smooth(xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
+    """A kernel regression; drawn where the kernel holds five rows' worth of weight or more."""
+    grid = np.linspace(xs.min(), xs.max(), _TREND_AT)
+    kernel = ws[None, :] * np.exp(-0.5 * np.square((grid[:, None] - xs[None, :]) / 0.09))
+    mass = kernel.sum(axis=1)
+    means = kernel @ ys / np.maximum(mass, 1e-12)
+    points = [_at(float(g), float(m)) for g, m, held in zip(grid, means, mass, strict=True) if held >= 5]
+    return "M" + "L".join(points) if len(points) > 1 else ""
+
+
+def _level_means(x: Axis, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
+    half = 0.3 / len(x.column.levels or ("",))
+    parts = []
+    for place in np.unique(xs):
+        here = xs == place
+        mean = float(ws[here] @ ys[here] / ws[here].sum())
+        parts.append(f"M{_at(float(place) - half, mean)}L{_at(float(place) + half, mean)}")
+    return "".join(parts)
+
+
+def _at(share_x: float, share_y: float) -> str:
+    across = _LEFT + share_x * (_WIDTH - _LEFT - _RIGHT)
+    return f"{across:.0f} {_HEIGHT - _BOTTOM - share_y * (_HEIGHT - _TOP - _BOTTOM):.0f}"
+
+
+def draw_weights(view: View) -> Markup:
+    """Histogram of the weights; equal weights would all be at 1."""
+    width, height, bottom = 440, 122, 92
+    tallest = max(view.counts, default=0) or 1
+    low, high = view.bins[0], view.bins[-1]
+    step = width / max(len(view.counts), 1)
+    bars = [
+        tag(
+            "rect",
+            x=round(index * step + 1, 1),
+            y=round(bottom - max(84 * count / tallest, 1.5), 1),
+            width=round(step - 2, 1),
+            height=round(max(84 * count / tallest, 1.5), 1),
+        )
+        for index, count in enumerate(view.counts)
+        if count
+    ]
+    one = width * (1 - low) / (high - low)
+    return tag(
+        "svg",
+        bars,
+        tag("path", d=f"M0 {bottom}H{width}", class_="axis"),
+        tag("path", d=f"M{one:.0f} 4V{bottom}", class_="one"),
+        [
+            tag("text", label, x=round(at), y=116, text_anchor=anchor, class_="tick")
+            for at, label, anchor in _weight_ticks(width, one, high)
+        ],
+        class_="weights",
+        viewBox=f"0 0 {width} {height}",
+        role="img",
+        aria_label=f"Histogram of the weights of {view.n_rows} rows, from {low:.2g} to {high:.2g}",
+    )
+
+
+def _weight_ticks(width: float, one: float, high: float) -> Sequence[tuple[float, str, str]]:
+    ticks = [(0.0, "0", "start"), (width, f"{high:.2g}", "end")]
+    return [*ticks, (one, "1", "middle")] if 25 < one < width - 40 else ticks

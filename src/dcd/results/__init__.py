@@ -1,0 +1,10 @@
+"""The saved result: an account of a fitted model in plain values, as JSON with a versioned schema.
+
+model, table -> views -> summary -> Result -> JSON -> Result -> report
+"""
+
+from dcd.results.fingerprints import fingerprint
+from dcd.results.model import SCHEMA_VERSION, Result, load_result
+from dcd.results.summary import summarise
+
+__all__ = ["SCHEMA_VERSION", "Result", "fingerprint", "load_result", "summarise"]

@@ -1,0 +1,149 @@
+"""Reasons to be careful with a result, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dcd.data import FEW_ROWS
+from dcd.results.model import Boundary, Caution, Collider, Data, Edge, Resampling
+
+LOW_EVIDENCE = 1.0
+_LOW_ESS = 0.3
+_SHOWN = 6
+
+
+def cautions_of(
+    model: Any,
+    data: Data,
+    edges: Sequence[Edge],
+    colliders: Sequence[Collider],
+    boundaries: Sequence[Boundary],
+    resampling: Resampling | None,
+    level: float,
+) -> tuple[Caution, ...]:
+    """All of them, the gravest kinds first."""
+    return (
+        *_of_rows(data),
+        *_of_decoupling(model, boundaries),
+        *_of_search(model),
+        *_of_colliders(colliders),
+        *_of_edges(edges, level),
+        *_of_resampling(edges, resampling),
+        *_of_columns(data),
+    )
+
+
+def _of_rows(data: Data) -> Iterator[Caution]:
+    if data.n_rows_used < FEW_ROWS:
+        yield Caution(
+            "few-rows",
+            (),
+            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations show: that "
+            "there is no edge says little.",
+        )
+    if data.n_rows_used < 0.8 * data.n_rows:
+        yield Caution(
+            "rows-left-out",
+            (),
+            f"{data.n_rows - data.n_rows_used} of {data.n_rows} rows were left out: values are missing. "
+            "If they are missing for a reason that has to do with the variables, the graph can be wrong.",
+        )
+
+
+def _of_decoupling(model: Any, boundaries: Sequence[Boundary]) -> Iterator[Caution]:
+    failed = tuple(getattr(model.diagnostics_, "failed", ()))
+    if failed:
+        yield Caution(
+            "failed-decoupling",
+            failed,
+            f"Decoupling failed around {listed(failed)}: the weights left more dependence than chance does. "
+            "Edges there may be false. RobustDCD stands this better.",
+        )
+    views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
+    low = tuple(
+        name for name, view in views.items() if view.ess < _LOW_ESS * view.n_rows and name not in failed
+    )
+    if low:
+        yield Caution(
+            "low-effective-sample-size",
+            low,
+            f"Around {listed(low)}, the weights leave less than {_LOW_ESS:.0%} of the sample: what is "
+            "seen there rests on few rows.",
+        )
+
+
+def _of_search(model: Any) -> Iterator[Caution]:
+    cut = tuple(getattr(model.diagnostics_, "cut_boundaries", ()))
+    if cut:
+        yield Caution(
+            "cut-boundary",
+            cut,
+            f"The boundary of {listed(cut)} reached the largest size that the search allows; members may be "
+            "missing. A larger max_size looks further.",
+        )
+    cuts = tuple(cut.target for cut in getattr(model.diagnostics_, "cuts", ()))
+    if cuts:
+        yield Caution(
+            "cut-search",
+            cuts,
+            f"The boundary of {listed(cuts)} was too large to search in full; some of its edges may "
+            "be those of a spouse. A larger max_subsets looks further.",
+        )
+
+
+def _of_colliders(colliders: Sequence[Collider]) -> Iterator[Caution]:
+    for collider in colliders:
+        if collider.evidence is not None and collider.evidence < LOW_EVIDENCE:
+            yield Caution(
+                "weak-collider",
+                (collider.first, collider.middle, collider.second),
+                f"The directions {collider.first} → {collider.middle} ← {collider.second} rest on "
+                f"little evidence ({collider.evidence:.1f}; from 4 on it is firm): a graph without them fits "
+                "nearly as well.",
+            )
+
+
+def _of_edges(edges: Sequence[Edge], level: float) -> Iterator[Caution]:
+    for edge in edges:
+        if edge.pvalue is not None and edge.pvalue >= level:
+            yield Caution(
+                "restored-edge",
+                (edge.first, edge.second),
+                f"{edge.first} and {edge.second} can be separated by other variables, but without this edge "
+                "two associated parts of the graph would fall apart. Another edge nearby may be the true "
+                "one.",
+            )
+
+
+def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iterator[Caution]:
+    for edge in edges:
+        if edge.frequencies is not None and edge.frequencies.edge < 0.5:
+            yield Caution(
+                "unstable-edge",
+                (edge.first, edge.second),
+                f"An edge between {edge.first} and {edge.second} is in only {edge.frequencies.edge:.0%} of "
+                "the graphs of resampled data.",
+            )
+    drawn = {frozenset((edge.first, edge.second)) for edge in edges}
+    for pair in resampling.pairs if resampling else ():
+        if pair.frequencies.edge >= 0.5 and frozenset((pair.first, pair.second)) not in drawn:
+            yield Caution(
+                "missed-edge",
+                (pair.first, pair.second),
+                f"{pair.first} and {pair.second} have no edge here, but one in {pair.frequencies.edge:.0%} "
+                "of the graphs of resampled data.",
+            )
+
+
+def _of_columns(data: Data) -> Iterator[Caution]:
+    if data.dropped:
+        names = listed(tuple(data.dropped))
+        yield Caution("dropped-columns", (), f"Left out of the graph: {names}. The data section says why.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, the first few of many."""
+    if len(names) > _SHOWN:
+        return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,112 @@
+"""What it takes to run a fit again: versions, parameters as plain data, and the lines of Python."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from dcd.association import PartialAssociation
+from dcd.growth import GrowShrink
+from dcd.orientation import ColliderEvidence
+from dcd.results.model import Reproduction
+
+_WITHOUT_EFFECT = ("n_jobs", "progress")
+_DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}
+
+
+def reproduction_of(model: Any, fingerprint: str, weighted: bool) -> Reproduction:
+    """The account of a fitted model."""
+    given = {
+        name: value for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
+    }
+    parameters = {
+        name: plain(_DEFAULTS[name]() if _is_default(name, value) else value) for name, value in given.items()
+    }
+    seed = given.get("random_state")
+    return Reproduction(
+        versions=_versions(),
+        estimator=type(model).__name__,
+        parameters=parameters,
+        seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
+        code=_code(model, given, fingerprint, weighted),
+    )
+
+
+def _is_default(name: str, value: Any) -> bool:
+    return value is None and name in _DEFAULTS
+
+
+def _versions() -> dict[str, str]:
+    import dcd
+
+    return {
+        "dcd": dcd.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON holds it; a strategy as a dict with its class."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else repr(float(value))
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_dict"):
+        return {"class": type(value).__name__, **plain(value.to_dict())}
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {"class": type(value).__name__, **shown}
+    return f"{type(value).__name__} (not kept)"
+
+
+def _code(model: Any, given: dict[str, Any], fingerprint: str, weighted: bool) -> str:
+    signature = inspect.signature(type(model)).parameters
+    changed = {
+        name: value
+        for name, value in given.items()
+        if name in signature and not _same(value, signature[name].default)
+    }
+    arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
+    weights = ", sample_weight=weights" if weighted else ""
+    return "\n".join(
+        [
+            "import dcd",
+            "import pandas",
+            "",
+            'table = pandas.read_csv("table.csv")  # or however the table was read',
+            *(["weights = ...  # one number for each row"] if weighted else []),
+            f"dcd.results.fingerprint(table)  # {fingerprint}",
+            f"model = dcd.{type(model).__name__}({arguments}).fit(table{weights})",
+            f"result = dcd.summarise(model, table{weights})",
+            'dcd.report.write(result, "report.html")',
+        ]
+    )
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def _python(value: Any) -> str:
+    """The expression that makes a parameter."""
+    if is_dataclass(value) and hasattr(value, "from_dict") and hasattr(value, "to_dict"):
+        return f"dcd.{type(value).__name__}.from_dict({plain(value.to_dict())!r})"
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = (f"{field.name}={_python(getattr(value, field.name))}" for field in fields(value))
+        return f"dcd.{type(value).__name__}({', '.join(shown)})"
+    if isinstance(value, np.random.Generator):
+        return "...  # a generator, whose state was not kept"
+    return repr(plain(value))

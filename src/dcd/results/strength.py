@@ -1,0 +1,64 @@
+"""How strongly two columns go along under weights: one number from a measure that fits their kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+from dcd.arrays import FloatArray
+
+RANKS, RATIO, CRAMER = "rank correlation", "correlation ratio", "Cramér's V"
+
+_TINY = 1e-12  # ranks are far apart; less is rounding
+
+
+def measure_for(nominal: tuple[bool, bool]) -> str:
+    """The name of the measure, by whether either column is nominal."""
+    return (RANKS, RATIO, CRAMER)[sum(nominal)]
+
+
+def strength(x: FloatArray, y: FloatArray, weights: FloatArray, nominal: tuple[bool, bool]) -> float:
+    """The measure of two columns without missing values; 0 where a column does not vary.
+
+    Two columns of ordered values: the correlation of their ranks, from -1 to 1. A nominal column and another:
+    the correlation ratio, the root of the share of the variance of ranks that is between the categories. Two
+    nominal columns: Cramér's V.
+    """
+    shares = weights / weights.sum()
+    if not any(nominal):
+        value = _correlation(rankdata(x), rankdata(y), shares)
+    elif all(nominal):
+        value = _cramer(x, y, shares)
+    else:
+        groups, other = (x, y) if nominal[0] else (y, x)
+        value = _correlation_ratio(groups, rankdata(other), shares)
+    return float(np.clip(value, -1.0, 1.0))
+
+
+def _correlation(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:
+    x, y = x - shares @ x, y - shares @ y
+    spread = np.sqrt((shares @ x**2) * (shares @ y**2))
+    return float(shares @ (x * y) / spread) if spread > _TINY else 0.0
+
+
+def _correlation_ratio(groups: FloatArray, values: FloatArray, shares: FloatArray) -> float:
+    members = _indicators(groups)
+    centred = values - shares @ values
+    total = shares @ centred**2
+    sizes = shares @ members
+    sums = (shares * centred) @ members
+    between = np.square(sums[sizes > 0]) @ (1.0 / sizes[sizes > 0])
+    return float(np.sqrt(between / total)) if total > _TINY else 0.0
+
+
+def _cramer(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:
+    joint = _indicators(x).T @ (shares[:, None] * _indicators(y))
+    joint = joint[joint.sum(axis=1) > 0][:, joint.sum(axis=0) > 0]
+    expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    smaller = min(joint.shape) - 1
+    return float(np.sqrt((np.square(joint - expected) / expected).sum() / smaller)) if smaller > 0 else 0.0
+
+
+def _indicators(groups: FloatArray) -> FloatArray:
+    indicators: FloatArray = (groups[:, None] == np.unique(groups)[None, :]).astype(np.float64)
+    return indicators

@@ -1,0 +1,212 @@
+"""`Stability`: how often each edge was found in resamples of a table, and the graph that most share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from dcd.arrays import FloatArray, IntArray
+from dcd.baselines.conversion import to_cpdag
+from dcd.graph import CPDAG, contradictory_core, directed_part, is_acyclic
+from dcd.validation import InputError, check_number, suggest
+
+Scheme = Literal["subsample", "bootstrap"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+
+_SHOWN = 20
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Frequencies of edges over resamples, as `dcd.bootstrap` returns them.
+
+    Attributes
+    ----------
+    names : the d variables, in the order of rows and columns below.
+    directed : (d, d) array, `[i, j]` the share of resamples whose graph has `i -> j`.
+    undirected : (d, d) array, symmetric, the share of resamples whose graph has `i - j`.
+    n_resamples : how many resamples the shares are of; failed ones do not count.
+    scheme : "subsample" or "bootstrap".
+    fraction : share of the rows in a subsample; None for "bootstrap".
+    failures : `{reason: count}` of the resamples that the method refused.
+    """
+
+    names: tuple[str, ...]
+    directed: FloatArray = field(repr=False)
+    undirected: FloatArray = field(repr=False)
+    n_resamples: int
+    scheme: Scheme
+    fraction: float | None = None
+    failures: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def n_failed(self) -> int:
+        """How many resamples the method refused."""
+        return sum(self.failures.values())
+
+    @property
+    def edge(self) -> FloatArray:
+        """(d, d) array, symmetric: the share of resamples whose graph has any edge between two variables."""
+        either: FloatArray = self.directed + self.directed.T + self.undirected
+        return either
+
+    def frequencies(self, a: str, b: str) -> dict[str, float]:
+        """Shares of `a -> b`, `a <- b`, `a - b` and no edge, as {"->", "<-", "-", "none"}; they sum to 1."""
+        i, j = self._index(a), self._index(b)
+        if i == j:
+            raise InputError(f"variable {a!r}", "is given twice", "Name two variables.")
+        shares = (self.directed[i, j], self.directed[j, i], self.undirected[i, j])
+        counts = [round(share * self.n_resamples) for share in shares]
+        counts.append(self.n_resamples - sum(counts))
+        return {
+            kind: count / self.n_resamples
+            for kind, count in zip(("->", "<-", "-", "none"), counts, strict=True)
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each pair that ever had an edge, the most frequent first.
+
+        Columns: `a`, `b`, the shares `->`, `<-` and `-`, and `edge`, their sum. `a` and `b` are turned so
+        that `->` is at least `<-`.
+        """
+        rows = []
+        for i, j in combinations(range(len(self.names)), 2):
+            a, b = (i, j) if self.directed[i, j] >= self.directed[j, i] else (j, i)
+            shares = self.frequencies(self.names[a], self.names[b])
+            if shares["none"] < 1:
+                edge = 1 - shares["none"]
+                rows.append((self.names[a], self.names[b], *list(shares.values())[:3], edge))
+        frame = pd.DataFrame(rows, columns=["a", "b", "->", "<-", "-", "edge"])
+        return frame.sort_values("edge", ascending=False, kind="stable", ignore_index=True)
+
+    # --- the consensus -----------------------------------------------------------------------------------
+
+    def consensus(self, threshold: float = 0.5) -> CPDAG:
+        """The graph of the edges that more than a share `threshold` of the resamples have.
+
+        The skeleton is those pairs, exactly. An arrow `i -> j` is proposed where more than half of the
+        resamples with an edge there have it. If some DAG has this skeleton, all proposed arrows and no
+        unshielded collider besides those that they make, the answer is its CPDAG. Otherwise the proposals are
+        taken one by one, the most frequent first, and one that closes a directed cycle or contradicts the
+        ones before is left undirected.
+
+        Two things follow from the answer being a CPDAG. A proposed arrow that no collider of this skeleton
+        compels is undirected in it: resamples can have had it because of edges that are too rare to be here,
+        or by knowledge.
+        And a skeleton can be impossible without more colliders than were proposed (four variables in a ring);
+        then those of a DAG that agrees with the accepted arrows are in the answer.
+        """
+        check_number("threshold", threshold, at_least=0, below=1, suggestion=0.5)
+        skeleton = (self.edge > threshold + 1e-12).astype(np.int8)
+        return CPDAG(self.names, to_cpdag(self._with_arrows(skeleton)))
+
+    def _with_arrows(self, skeleton: IntArray) -> IntArray:
+        """The skeleton with the proposed arrows that fit."""
+        proposed = (skeleton == 1) & (self.directed > self.edge / 2 + 1e-12)
+        graph: IntArray = np.where(proposed.T, 0, skeleton).astype(np.int8)
+        if not contradictory_core(graph):
+            return graph
+        graph = skeleton.copy()
+        core = set(contradictory_core(graph))
+        for i, j in sorted(np.argwhere(proposed).tolist(), key=self._most_frequent_first):
+            trial = graph.copy()
+            trial[j, i] = 0
+            trial_core = set(contradictory_core(trial))
+            if is_acyclic(directed_part(trial)) and not trial_core - core:
+                graph, core = trial, trial_core
+        return graph
+
+    def _most_frequent_first(self, arrow: list[int]) -> tuple[float, str, str]:
+        i, j = arrow  # ties by name, so that the order of the columns decides nothing
+        return -round(float(self.directed[i, j]), 9), self.names[i], self.names[j]
+
+    # --- as data and as text -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values from which `from_dict` makes an equal object."""
+        return {
+            "format": _FORMAT,
+            "names": list(self.names),
+            "n_resamples": self.n_resamples,
+            "scheme": self.scheme,
+            "fraction": self.fraction,
+            "failures": dict(self.failures),
+            "directed": self.directed.tolist(),
+            "undirected": self.undirected.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Stability:
+        """The inverse of `to_dict`."""
+        if saved.get("format") != _FORMAT:
+            raise InputError(
+                "the saved stability",
+                f"has format {saved.get('format')!r}, known is {_FORMAT}",
+                "Read it with the version of dcd that wrote it.",
+            )
+        names = tuple(saved["names"])
+        shape = (len(names), len(names))
+        directed, undirected = np.asarray(saved["directed"], float), np.asarray(saved["undirected"], float)
+        if directed.shape != shape or undirected.shape != shape:
+            raise InputError(
+                "the saved stability",
+                f"has matrices of shapes {directed.shape} and {undirected.shape} for {len(names)} names",
+                "Write it anew with to_dict.",
+            )
+        return cls(
+            names=names,
+            directed=directed,
+            undirected=undirected,
+            n_resamples=int(saved["n_resamples"]),
+            scheme=saved["scheme"],
+            fraction=saved["fraction"],
+            failures={str(reason): int(count) for reason, count in saved["failures"].items()},
+        )
+
+    def failure_sentence(self) -> str:
+        """How many resamples failed, and why."""
+        reasons = sorted(self.failures.items(), key=lambda item: (-item[1], item[0]))
+        shown = "; ".join(f"{count} times: {reason}" for reason, count in reasons[:3])
+        more = f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else ""
+        return f"{self.n_failed} of {self.n_resamples + self.n_failed} resamples failed. {shown}{more}"
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        drawn = (
+            "bootstrap samples" if self.fraction is None else f"subsamples of {self.fraction:.0%} of the rows"
+        )
+        yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
+        if self.failures:
+            yield self.failure_sentence()
+        frame = self.to_frame()
+        for row in frame.head(_SHOWN).itertuples(index=False):
+            a, b, right, left, undirected, edge = row
+            yield f"{edge:4.0%}  {a}, {b}  (-> {right:.0%}, <- {left:.0%}, - {undirected:.0%})"
+        if len(frame) > _SHOWN:
+            yield f"and {len(frame) - _SHOWN} rarer ones"
+        if frame.empty:
+            yield "(no edges)"
+
+    def __repr__(self) -> str:
+        return f"Stability({len(self.names)} variables, {self.n_resamples} resamples, {self.scheme})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stability):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.n_resamples, self.scheme, self.directed.tobytes()))
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise InputError(f"variable {name!r}", "is not among the variables", suggest(name, self.names))
+        return self.names.index(name)

@@ -1,0 +1,69 @@
+"""Excel, Parquet and Arrow, by libraries that are loaded here only."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import pandas as pd
+
+from dcd.tables.cells import warn
+from dcd.validation import InputError, suggest
+
+
+def read_excel(
+    content: bytes, name: str, sheet: str | None, missing: Sequence[str]
+) -> tuple[list[str], pd.DataFrame]:
+    """The header and the table of one sheet; formulas are not evaluated, their saved values are read."""
+    _require("openpyxl", name, "Excel", "excel")
+    try:
+        book = pd.ExcelFile(io.BytesIO(content), engine="openpyxl")
+    except Exception as error:  # openpyxl raises whatever the broken part of the file leads to
+        raise InputError(name, f"is no Excel file ({error})", "Save it as .xlsx again.") from error
+    with book:
+        sheets = [str(found) for found in book.sheet_names]
+        if sheet is not None and sheet not in sheets:
+            raise InputError(f"{name}, sheet {sheet!r}", "does not exist", suggest(sheet, sheets))
+        if sheet is None and len(sheets) > 1:
+            warn(f"{name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read (--sheet).")
+        chosen = sheets[0] if sheet is None else sheet
+        first = book.parse(chosen, header=None, nrows=1)
+        if first.empty:
+            raise InputError(f"{name}, sheet {chosen!r}", "is empty", "Choose another sheet (--sheet).")
+        header = ["" if pd.isna(cell) else str(cell).strip() for cell in first.iloc[0]]
+        frame = book.parse(chosen, header=0, na_values=list(missing))
+    if len(frame.columns) != len(header):
+        raise InputError(name, "has cells to the right of its header", "Name every column in the first row.")
+    return header, frame
+
+
+def read_arrow(content: bytes, name: str, kind: str) -> pd.DataFrame:
+    """The table of a Parquet file, or of an Arrow file or stream."""
+    _require("pyarrow", name, "Parquet and Arrow", "parquet")
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    readers: list[Callable[[Any], Any]] = (
+        [parquet.read_table]
+        if kind == "parquet"
+        else [
+            lambda source: ipc.open_file(source).read_all(),
+            lambda source: ipc.open_stream(source).read_all(),
+        ]
+    )
+    for reader in readers:
+        try:
+            return reader(pa.BufferReader(content)).to_pandas(ignore_metadata=False)
+        except (pa.ArrowException, OSError) as error:
+            broken = error
+    problem = str(broken).splitlines()[0]
+    raise InputError(name, f"is no {kind} file ({problem})", "It may be cut short: copy it again.")
+
+
+def _require(module: str, name: str, what: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise InputError(
+            name, f"{what} files need {module}", f"pip install 'dcd[{extra}]', or save it as CSV."
+        )

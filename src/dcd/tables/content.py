@@ -1,0 +1,110 @@
+"""Files to bytes: where they come from, whether they are packed, and which format they hold."""
+
+from __future__ import annotations
+
+import bz2
+import difflib
+import gzip
+import lzma
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from dcd.validation import InputError, check_choice
+
+FORMATS = ("csv", "tsv", "parquet", "arrow", "excel")
+_BY_SUFFIX = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+}
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+}
+_FIRST_BYTES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"PK\x03\x04": "excel"}
+
+
+def format_and_content(path: str | Path, name: str, chosen: str | None) -> tuple[str, bytes]:
+    """The format of a file, one of `FORMATS`, and what is in it, unpacked."""
+    if chosen is not None:
+        check_choice("format", chosen, FORMATS)
+    if str(path) == "-":
+        content = sys.stdin.buffer.read()
+        suffixes = [".csv"]
+    else:
+        content = _bytes_of(Path(path), name)
+        suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in _UNPACK:
+        content = _unpacked(content, suffixes.pop(), name)
+    kind = chosen or _BY_SUFFIX.get(suffixes[-1] if suffixes else "")
+    if kind is None:
+        raise InputError(
+            name,
+            f"has an extension that names no format ({''.join(suffixes) or 'none'})",
+            f"Use one of {', '.join(_BY_SUFFIX)}, or set format to one of {', '.join(FORMATS)} (--format).",
+        )
+    if not content.strip():
+        raise InputError(name, "is empty", "Check that it was written completely.")
+    found = next((other for start, other in _FIRST_BYTES.items() if content.startswith(start)), kind)
+    is_text = b"\0" not in content  # a column of a CSV file may be called PAR1
+    if found != kind and not is_text:
+        raise InputError(name, f"is read as {kind} but holds {found}", f"Set format to {found} (--format).")
+    return kind, content
+
+
+def _bytes_of(path: Path, name: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        folder = path.parent
+        beside = [found.name for found in folder.iterdir()] if folder.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.75)
+        remedy = f"Did you mean '{folder / near[0]}'?" if near else "Check the name and the folder."
+        raise InputError(name, "does not exist", remedy) from None
+    except IsADirectoryError:
+        raise InputError(name, "is a folder", "Name a file in it.") from None
+    except OSError as error:
+        raise InputError(name, f"cannot be read ({error.strerror})", "Check its permissions.") from error
+
+
+def _unpacked(content: bytes, suffix: str, name: str) -> bytes:
+    try:
+        return _UNPACK[suffix](content)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise InputError(
+            name, f"cannot be unpacked ({error})", "It may be cut short: copy it again."
+        ) from error
+
+
+def decoded(content: bytes, name: str, encoding: str | None) -> str:
+    """Bytes as text; an `InputError` with the line of the first byte that is none."""
+    marked = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = content.decode(encoding or marked)
+    except LookupError:
+        raise InputError("parameter 'encoding'", f"there is no {encoding!r}", "Try 'latin-1'.") from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        byte = content[error.start]
+        raise InputError(
+            f"{name}, line {line}",
+            f"byte 0x{byte:02x} is not {encoding or 'UTF-8'}",
+            "Save it as UTF-8, or set the encoding, to latin-1 say (--encoding latin-1).",
+        ) from error
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise InputError(
+            f"{name}, line {line}", "has a zero byte, so it is no text", "Set its format (--format)."
+        )
+    return text

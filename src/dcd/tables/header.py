@@ -1,0 +1,47 @@
+"""Names of columns: each has one, and no two the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dcd.tables.cells import warn
+from dcd.validation import InputError
+
+
+def without_row_numbers(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The table without a nameless first column that counts the rows, as pandas and R write it."""
+    if str(frame.columns[0]) != "" or len(frame.columns) == 1:
+        return frame
+    first = frame.iloc[:, 0]
+    counts = [list(range(start, start + len(frame))) for start in (0, 1)]
+    if first.tolist() not in counts:
+        return frame
+    warn(f"{name}: the first column has no name and counts the rows; it is left out.")
+    return frame.iloc[:, 1:]
+
+
+def check_header(header: Sequence[str], name: str) -> None:
+    """Refuse a table with a name twice or none; warn if all names are numbers."""
+    for position, column in enumerate(header, start=1):
+        if not column:
+            raise InputError(f"{name}, column {position}", "has no name", "Name it in the first line.")
+    repeated = [column for column in dict.fromkeys(header) if list(header).count(column) > 1]
+    if repeated:
+        places = [str(place) for place, column in enumerate(header, start=1) if column == repeated[0]]
+        raise InputError(
+            f"{name}, column {repeated[0]!r}",
+            f"occurs {len(places)} times (columns {', '.join(places)})",
+            "Rename or drop all but one.",
+        )
+    if len(header) > 1 and all(_is_number(column) for column in header):
+        warn(f"{name}: all names in the first line are numbers. If it is a row of data, add a line of names.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

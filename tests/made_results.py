@@ -1,0 +1,148 @@
+"""Results made by hand, without a fit: any graph, any names, any size."""
+
+import numpy as np
+
+from dcd import CPDAG, Result
+from dcd.graph import unshielded_colliders
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "\"quotes\" & 'more' `ticks`",
+    "n" * 200,
+    "مرحبا بالعالم",
+    "👩‍👩‍👧 emoji 🧬",
+    "a\u202eb\u0000c",
+    " ",
+    "javascript:alert(3)",
+    "--><!--",
+    "]]>",
+    "{{7*7}}",
+)
+
+
+def random_cpdag(names, n_edges, seed=0):
+    rng = np.random.default_rng(seed)
+    pairs = np.argwhere(np.triu(np.ones((len(names), len(names))), 1))
+    dag = np.zeros((len(names), len(names)), dtype=int)
+    for i, j in pairs[rng.permutation(len(pairs))[:n_edges]]:
+        dag[i, j] = 1
+    return CPDAG.from_dag(names, dag)
+
+
+def boundary_of(cpdag, target, rng, n_bins=4):
+    index = cpdag.names.index(target)
+    roles = {name: cpdag.role(name, target) for name in cpdag.names if name != target}
+    members = {name: role for name, role in roles.items() if role is not None}
+    for x, _, y in unshielded_colliders(cpdag.adjacency):
+        if index in (x, y):
+            members.setdefault(cpdag.names[y if index == x else x], "spouse")
+    view = {
+        "decoupled": list(members),
+        "n_rows": 400,
+        "ess": 260.5,
+        "status": "balanced",
+        "dependence_before": 7.5,
+        "dependence": 0.9,
+        "bins": [0.5 * step for step in range(n_bins + 1)],
+        "counts": [int(count) for count in rng.integers(0, 200, n_bins)],
+    }
+    described = [
+        {
+            "name": name,
+            "role": role,
+            "pvalue": float(10.0 ** -rng.uniform(2, 30)),
+            "measure": "rank correlation",
+            "before": float(np.round(rng.uniform(-1, 1), 3)),
+            "after": float(np.round(rng.uniform(-1, 1), 3)),
+        }
+        for name, role in members.items()
+    ]
+    return {"target": target, "members": described, "view": view if members else None}
+
+
+def edges_of(cpdag, rng, resampled):
+    frequencies = {"forward": 0.5, "backward": 0.125, "undirected": 0.25}
+    typed = [("->", edge) for edge in cpdag.directed_edges] + [("-", edge) for edge in cpdag.undirected_edges]
+    return [
+        {
+            "first": first,
+            "second": second,
+            "type": kind,
+            "pvalue": float(10.0 ** -rng.uniform(2, 30)),
+            "evidence": 2.5 if kind == "->" else None,
+            "background": False,
+            "frequencies": frequencies if resampled else None,
+        }
+        for kind, (first, second) in typed
+    ]
+
+
+def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
+    """The plain form of a result; `levels` maps some names to the labels of their levels."""
+    rng = np.random.default_rng(seed)
+    levels = levels or {}
+    names = list(cpdag.names)
+    edges = edges_of(cpdag, rng, resampled)
+    pairs = [{"first": e["first"], "second": e["second"], "frequencies": e["frequencies"]} for e in edges]
+    return {
+        "schema": 1,
+        "title": "A made result",
+        "names": names,
+        "level": 0.01,
+        "data": {
+            "n_rows": 400,
+            "n_rows_used": 400,
+            "columns": [
+                {
+                    "name": name,
+                    "kind": "nominal" if name in levels else "continuous",
+                    "why": "",
+                    "n_missing": 0,
+                    "levels": list(levels[name]) if name in levels else None,
+                }
+                for name in names
+            ],
+            "dropped": {},
+            "weighted": False,
+            "fingerprint": "ab" * 32,
+        },
+        "edges": edges,
+        "colliders": [
+            {"first": names[x], "middle": names[z], "second": names[y], "evidence": 2.5}
+            for x, z, y in unshielded_colliders(cpdag.adjacency)
+        ],
+        "boundaries": [boundary_of(cpdag, name, rng) for name in names],
+        "conflicts": [
+            {
+                "kind": "asymmetric_boundary",
+                "variables": [edges[0]["first"], edges[0]["second"]],
+                "problem": f"{edges[0]['first']} and {edges[0]['second']} contradict each other.",
+                "action": "One side suffices for an edge.",
+            }
+        ],
+        "cautions": [{"kind": "few-rows", "variables": [names[0]], "text": f"Be careful with {names[0]}."}],
+        "resampling": {"n_resamples": 8, "scheme": "bootstrap", "pairs": pairs} if resampled else None,
+        "knowledge": [],
+        "sample": {
+            "rows": sorted(int(row) for row in rng.permutation(400)[:n_sample]),
+            "values": {
+                name: rng.integers(0, len(levels[name]), n_sample).astype(float).tolist()
+                if name in levels
+                else rng.standard_normal(n_sample).round(4).tolist()
+                for name in names
+            },
+            "weights": {name: rng.exponential(size=n_sample).round(4).tolist() for name in names},
+        },
+        "reproduction": {
+            "versions": {"dcd": "0.1.0"},
+            "estimator": "RobustDCD",
+            "parameters": {"alpha": 0.05, "test": {"class": "PartialAssociation"}},
+            "seed": 0,
+            "code": 'import dcd\nmodel = dcd.RobustDCD().fit(table)  # "quoted" </code>',
+        },
+    }
+
+
+def make_result(*args, **options):
+    return Result.from_dict(make_document(*args, **options))

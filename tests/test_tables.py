@@ -1,0 +1,254 @@
+"""Files of every format come back as written; what pandas would bend in silence is refused by name."""
+
+import csv
+import gzip
+import io
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dcd
+from dcd.tables import TableWarning, binary, choose_columns, read_file
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def random_table(seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "small": rng.standard_normal(20) * 10.0 ** rng.integers(-300, 300, 20),
+            "count": rng.integers(-(2**53), 2**53, 20),
+            "flag": rng.random(20) < 0.5,
+            'städte, und "mehr"': rng.choice(
+                ["Köln", "São Paulo", "=1+1", "a,b", 'say "x"', "two\nlines"], 20
+            ),
+        }
+    )
+    frame.loc[3, "small"] = np.nan
+    return frame
+
+
+# --- formats ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "name",
+    [
+        "t.csv",
+        "t.tsv",
+        "t.csv.gz",
+        "t.csv.bz2",
+        "t.tsv.xz",
+        "t.CSV",
+        "t.parquet",
+        "t.feather",
+        "t.arrow",
+        "t.xlsx",
+    ],
+)
+def test_tables_come_back_as_they_were_written(name, seed, tmp_path):
+    frame = random_table(seed)
+    path = tmp_path / name
+    lower = name.lower()
+    if lower.endswith(".parquet"):
+        frame.to_parquet(path)
+    elif lower.endswith((".feather", ".arrow")):
+        frame.to_feather(path)
+    elif lower.endswith(".xlsx"):
+        frame.loc[:, "small"] = frame["small"].clip(-1e100, 1e100)
+        frame = frame.replace("=1+1", "1+1")  # pandas writes it as a formula
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in lower else ",")
+    pd.testing.assert_frame_equal(read_file(path), frame, check_exact=not lower.endswith(".xlsx"))
+
+
+def test_arrow_streams_are_read_too(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    frame = random_table(0)
+    table = pa.Table.from_pandas(frame)
+    with pa.ipc.new_stream(str(tmp_path / "t.arrow"), table.schema) as stream:
+        stream.write_table(table)
+    pd.testing.assert_frame_equal(read_file(tmp_path / "t.arrow"), frame)
+
+
+def test_standard_input_is_csv_unless_said(monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(b"a,b\n1,2\n")
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    assert read_file("-").to_dict("list") == {"a": [1], "b": [2]}
+    Stdin.buffer = io.BytesIO(b"a\tb\n1\t2\n")
+    assert read_file("-", format="tsv").to_dict("list") == {"a": [1], "b": [2]}
+
+
+def test_the_format_can_be_said(write):
+    assert list(read_file(write("a\tb\n1\t2\n", "table.dat"), format="tsv").columns) == ["a", "b"]
+    with pytest.raises(dcd.InputError, match=r"names no format \(\.dat\).*\.parquet"):
+        read_file(write("a,b\n1,2\n", "table.dat"))
+    with pytest.raises(dcd.InputError, match="'format'"):
+        read_file(write("a,b\n1,2\n"), format="csvv")
+
+
+def test_utf_16_and_byte_order_marks(write):
+    for encoding in ("utf-16", "utf-8-sig"):
+        assert list(read_file(write("ä,b\n1,2\n".encode(encoding))).columns) == ["ä", "b"]
+
+
+def test_a_column_may_be_called_like_the_mark_of_a_format(write):
+    assert list(read_file(write("PAR1,ARROW1\n1,2\n")).columns) == ["PAR1", "ARROW1"]
+
+
+def test_sheets_of_excel(tmp_path):
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"a": [1], "b": [2]}).to_excel(book, sheet_name="one", index=False)
+        pd.DataFrame({"c": [3], "d": [4]}).to_excel(book, sheet_name="two", index=False)
+    assert list(read_file(path, sheet="two").columns) == ["c", "d"]
+    with pytest.warns(TableWarning, match="2 sheets.*'one'"):
+        assert list(read_file(path).columns) == ["a", "b"]
+    with pytest.raises(dcd.InputError, match=r"sheet 'tow'.*'two'"):
+        read_file(path, sheet="tow")
+
+
+# --- what is refused -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        ("", "t.csv", "is empty"),
+        ("\n\n", "t.csv", "is empty"),
+        ("a,b\n", "t.csv", "header but no rows"),
+        ("a;b\n1;2\n", "t.csv", "only one column.*semicolon.*';'"),
+        ("a\tb\n1\t2\n", "t.csv", "only one column.*a tab"),
+        ("a,b\n1,2\n", "t.tsv", "only one column.*comma"),
+        ("a\n1\n", "t.csv", "only one column"),
+        ("a,b,a\n1,2,3\n", "t.csv", r"column 'a'.*2 times \(columns 1, 3\)"),
+        ("a, a\n1,2\n", "t.csv", "column 'a'"),
+        ("a,b\n1,2\n3\n", "t.csv", "line 3: has 1 cells where the header has 2"),
+        ('a,b\n"1\n1",2\n3,4,5\n', "t.csv", "line 4: has 3 cells"),
+        ('a,b\n1,2\n3,"4\n', "t.csv", "line 3: unexpected end of data"),
+        (b"a,b\n1,x\n2,caf\xe9\n", "t.csv", "line 3: byte 0xe9 is not UTF-8.*latin-1"),
+        (b"a,b\n1,2\n3,\x00\n", "t.csv", "line 3: has a zero byte"),
+        ("a,b\n1,12345678901234567890123\n", "t.csv", "column 'b'.*12345678901234567890123"),
+        ("a,b\n1,9007199254740993\n", "t.csv", "column 'b'.*9007199254740993"),
+        ("a,b\n1,1e400\n", "t.csv", "column 'b'.*1e400"),
+        ("a,,c\n1,2,3\n", "t.csv", "column 2: has no name"),
+        (b"PAR1\x00\x00", "t.csv", "holds parquet"),
+        (b"PK\x03\x04\x00\x00", "t.parquet", "holds excel"),
+        (b"PK\x03\x04\x00\x00", "t.xlsx", "is no Excel file"),
+        (b"nothing", "t.parquet", "is no parquet file"),
+        (b"nothing", "t.arrow", "is no arrow file"),
+        (b"a,b\n1,2\n", "t.csv.gz", "cannot be unpacked"),
+        (gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-20], "t.csv.gz", "cannot be unpacked"),
+    ],
+)
+def test_what_cannot_be_read_right_is_refused(content, name, message, write):
+    with pytest.raises(dcd.InputError, match=rf"(?s)file '.*{name}.*{message}"):
+        read_file(write(content, name))
+
+
+def test_files_that_are_not_there(write, tmp_path):
+    write("a,b\n1,2\n", "measured.csv")
+    with pytest.raises(dcd.InputError, match=r"does not exist.*Did you mean '.*measured\.csv'"):
+        read_file(tmp_path / "measure.csv")
+    with pytest.raises(dcd.InputError, match="is a folder"):
+        read_file(tmp_path)
+    with pytest.raises(dcd.InputError, match="does not exist"):
+        read_file(tmp_path / "no" / "such" / "folder.csv")
+
+
+def test_no_file_is_fetched_from_elsewhere():
+    with pytest.raises(dcd.InputError, match="does not exist"):
+        read_file("https://example.org/table.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"), [("t.parquet", "parquet"), ("t.feather", "parquet"), ("t.xlsx", "excel")]
+)
+def test_a_missing_reader_names_the_extra(name, extra, write, monkeypatch):
+    monkeypatch.setattr(binary, "find_spec", lambda module: None)
+    with pytest.raises(dcd.InputError, match=rf"pip install 'dcd\[{extra}\]'"):
+        read_file(write(b"something", name))
+
+
+# --- numbers and words -----------------------------------------------------------------------------------
+
+
+def test_decimal_commas_are_pointed_out_and_can_be_read(write):
+    path = write("a;b\n1,5;x\n-2;y\n3,25e1;z\n")
+    with pytest.raises(dcd.InputError, match=r"column 'a'.*'1,5' on line 2.*--decimal ,"):
+        read_file(path, delimiter=";")
+    assert read_file(path, delimiter=";", decimal=",")["a"].tolist() == [1.5, -2.0, 32.5]
+    assert read_file(path, delimiter=";", decimal=".")["a"].tolist() == ["1,5", "-2", "3,25e1"]
+    with pytest.raises(dcd.InputError, match="'decimal'"):
+        read_file(write("a,b\n1,2\n"), decimal=",")
+
+
+def test_words_among_numbers_are_pointed_out(write):
+    path = write("a,b\n" + "1,2\n" * 9 + "?,3\n")
+    with pytest.warns(TableWarning, match=r"column 'a': 1 of 10 .*'\?' on line 11.*--na"):
+        assert read_file(path)["a"].iloc[0] == "1"
+    assert np.isnan(read_file(path, missing=["?"])["a"].iloc[-1])
+
+
+def test_cells_are_never_evaluated(write):
+    cells = ["=1+1", "__import__('os').system('x')", "{{7*7}}", "@SUM(A1)", "1+1"]
+    text = io.StringIO()
+    csv.writer(text).writerows([["a", "b"], *([cell, "1"] for cell in cells)])
+    assert read_file(write(text.getvalue()))["a"].tolist() == cells
+
+
+def test_row_numbers_that_pandas_wrote_are_left_out_aloud(tmp_path):
+    frame = pd.DataFrame({"a": [1.5, 2.5], "b": [3, 4]})
+    frame.to_csv(tmp_path / "t.csv")
+    with pytest.warns(TableWarning, match="counts the rows"):
+        pd.testing.assert_frame_equal(read_file(tmp_path / "t.csv"), frame)
+    frame.rename(index={1: 7}).to_csv(tmp_path / "t.csv")
+    with pytest.raises(dcd.InputError, match="column 1: has no name"):
+        read_file(tmp_path / "t.csv")
+
+
+def test_a_table_without_a_header_is_pointed_out(write):
+    with pytest.warns(TableWarning, match="all names in the first line are numbers"):
+        read_file(write("1.5,2\n3,4\n"))
+
+
+# --- choosing columns ------------------------------------------------------------------------------------
+
+
+def test_columns_by_name_and_pattern():
+    frame = pd.DataFrame(columns=["gene_1", "gene_2", "age", "a[1]", "Gene_3"])
+    assert list(choose_columns(frame, ["gene_*"])) == ["gene_1", "gene_2"]
+    assert list(choose_columns(frame, ["age", "gene_?"], ["gene_2"])) == ["gene_1", "age"]
+    assert list(choose_columns(frame, exclude=["*ene*"])) == ["age", "a[1]"]
+    assert list(choose_columns(frame, ["a[1]"])) == ["a[1]"]
+    with pytest.raises(dcd.InputError, match=r"'agee'.*'age'"):
+        choose_columns(frame, ["agee"])
+    with pytest.raises(dcd.InputError, match="all left out"):
+        choose_columns(frame, exclude=["*"])
+
+
+def test_columns_left_out_are_not_judged(write):
+    path = write("id,a,b\n12345678901234567890123,1,2\n")
+    assert list(read_file(path, exclude=["id"])) == ["a", "b"]
+
+
+def test_good_tables_bring_no_warning(write):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_file(write("a,b,c\n1,2.5,x\n,3,y\n"))
