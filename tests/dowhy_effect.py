@@ -4,15 +4,12 @@ DoWhy 0.14 holds SciPy at 1.15, which would hold back the other packages of the 
 these checks where DoWhy is there, and says why it skips them where it is not.
 """
 
-import io
-import re
 import warnings
-from contextlib import redirect_stdout
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from pages import ROOT, run_page
 
 from dcd import CPDAG, InputError, interop
 from dcd.simulate import random_dag
@@ -20,8 +17,6 @@ from dcd.simulate import random_dag
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     dowhy = pytest.importorskip("dowhy", reason="DoWhy holds back SciPy: make test-dowhy")
-
-GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "hand-over.md"
 
 
 def simulated(dag, seed, n=4000):
@@ -70,11 +65,12 @@ def test_odd_names_reach_dowhy():
     assert estimate(table, graph, names[1], names[3]) == pytest.approx(total[1, 3], abs=0.1)
 
 
-def test_the_guide_runs_in_full():
-    namespace, printed = {}, io.StringIO()
-    with warnings.catch_warnings(), redirect_stdout(printed):
+@pytest.mark.parametrize("page", ["guides/hand-over", "tutorial"])
+def test_the_page_runs_in_full(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # DoWhy's own
-        for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL):
-            exec(compile(block, str(GUIDE), "exec"), namespace)
-    assert namespace["estimate"].value == pytest.approx(0.7, abs=0.08)
-    assert "can go either way" in printed.getvalue()
+        namespace, printed = run_page(ROOT / "docs" / f"{page}.md")
+    low, high = {"guides/hand-over": (0.62, 0.78), "tutorial": (0.58, 0.70)}[page]
+    assert low < namespace["estimate"].value < high
+    assert "can go either way" in printed

@@ -32,7 +32,6 @@ except ImportError:  # Windows
     termios = None
 
 ROOT = Path(__file__).parent.parent
-GUIDE = ROOT / "docs" / "guides" / "command-line.md"
 EVIL = "\x1b[31mred\x1b]0;title\x07"
 MARKUP = "[red]x[/red]"
 ESCAPES = re.compile(r"\x1b|\x07|\x9b")
@@ -865,7 +864,7 @@ def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
     assert sorted(os.listdir(tmp_path)) == before
 
 
-# --- start-up and the guide ------------------------------------------------------------------------------
+# --- start-up ---------------------------------------------------------------------------------------------
 
 
 def test_help_does_not_wait_for_numpy():
@@ -876,34 +875,3 @@ def test_help_does_not_wait_for_numpy():
     modules = set(answer.stdout.split())
     assert "dcd.cli" in modules
     assert not modules & {"numpy", "pandas", "scipy", "sklearn", "matplotlib", "rich.console"}
-
-
-def guide_blocks():
-    text = GUIDE.read_text(encoding="utf-8")
-    return re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
-
-
-def test_the_guide_runs_as_printed(tmp_path):
-    """Every `$ command` of the guide gives the output below it, in one folder from top to bottom."""
-    wanted = {"--report": "summarise", "--json": "summarise", "--knowledge": "Knowledge", "audit": "audit"}
-    wanted |= {"--bootstrap": "bootstrap", "report": "summarise", "result.json": "summarise"}
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "dcd"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dcd "$@"\n')
-    program.chmod(0o755)
-    variables = environment(PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    (tmp_path / "work").mkdir()
-    blocks = guide_blocks()
-    assert len(blocks) > 5
-    n_run = 0
-    for block in blocks:
-        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
-            if any(part in command and not hasattr(dcd, name) for part, name in wanted.items()):
-                continue
-            answer = subprocess.run(
-                command, shell=True, cwd=tmp_path / "work", env=variables, text=True, check=False,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            assert answer.stdout.rstrip() == expected.rstrip(), command
-            n_run += 1
-    assert n_run > 5

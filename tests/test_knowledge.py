@@ -1,9 +1,7 @@
 """Background knowledge: statements, contradictions, and answers that are what brute force says."""
 
 import json
-import re
 from itertools import combinations, permutations, product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -559,21 +557,6 @@ def test_a_search_without_any_allowed_orientation_is_refused():
     scores = make_scores(np.random.default_rng(0).standard_normal((100, 4)))
     with pytest.raises(InputError, match="'forbidden': leaves no DAG of the skeleton"):
         ColliderEvidence().colliders(scores, skeleton, 0, forbidden=forbidden)
-
-
-# --- the guide --------------------------------------------------------------------------------------------
-
-
-def test_the_guide_runs(capsys, monkeypatch, tmp_path):
-    """Its code runs as it stands and prints what the page shows."""
-    page = (Path(__file__).parent.parent / "docs" / "guides" / "knowledge.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    namespace = {}
-    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
-        exec(compile(block, "knowledge.md", "exec"), namespace)
-    printed = " ".join(capsys.readouterr().out.split())
-    for shown in re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL):
-        assert " ".join(shown.split()) in printed
 
 
 # --- on data ----------------------------------------------------------------------------------------------

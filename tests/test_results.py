@@ -6,7 +6,6 @@ import os
 import stat
 import subprocess
 import sys
-import textwrap
 import warnings
 from types import SimpleNamespace
 
@@ -473,13 +472,3 @@ def test_damage_is_never_anything_but_an_input_error(document):
 
 def test_the_schema_is_valid_itself():
     jsonschema.Draft202012Validator.check_schema(schema(1))
-
-
-def test_the_guide_runs(tmp_path, monkeypatch):
-    from test_docs import ROOT, python_blocks
-
-    monkeypatch.chdir(tmp_path)
-    blocks, namespace = python_blocks(ROOT / "docs" / "guides" / "results.md"), {}
-    assert blocks
-    for block in blocks:
-        exec(compile(textwrap.dedent(block), "results.md", "exec"), namespace)
