@@ -212,10 +212,17 @@ def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing
     dcd.report.render(result)
 
 
-def test_knowledge_is_told_in_words(robust, table):
-    model = copy.copy(robust)
-    model.knowledge = SimpleNamespace(statements=lambda: ["first is a root"], to_dict=dict)
-    assert summarise(model, table).knowledge == ("first is a root",)
+def test_knowledge_is_told_in_words_and_marked(table):
+    knowledge = dcd.Knowledge(required=[("fourth", "third")], forbidden=[("alone", "*")])
+    model = RobustDCD(knowledge=knowledge).fit(table[["third", "fourth", "alone"]])
+    result = summarise(model, table[["third", "fourth", "alone"]])
+    assert result.knowledge == knowledge.statements()
+    assert [(e.first, e.second) for e in result.edges if e.background] == [("fourth", "third")]
+    back = Result.from_dict(result.to_dict())
+    assert back.cpdag.background == model.cpdag_.background == (("fourth", "third"),)
+    assert result.reproduction.parameters["knowledge"]["required"] == [["fourth", "third"]]
+    assert "knowledge=dcd.Knowledge.from_dict(" in result.reproduction.code
+    assert "direction by knowledge that was given" in dcd.report.render(result)
 
 
 @pytest.mark.parametrize(

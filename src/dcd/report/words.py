@@ -195,4 +195,5 @@ def _doubts(result: Result) -> list[str]:
     if n_conflicts:
         found.append(count(n_conflicts, "contradiction") + " in the data")
     verb = "was" if n_cautions + n_conflicts == 1 else "were"
-    return [f"{sentence(listed(found))} {verb} noted; they are below."]
+    where = "it is" if verb == "was" else "they are"
+    return [f"{sentence(listed(found))} {verb} noted; {where} below."]

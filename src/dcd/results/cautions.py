@@ -106,7 +106,7 @@ def _of_colliders(colliders: Sequence[Collider]) -> Iterator[Caution]:
 
 def _of_edges(edges: Sequence[Edge], level: float) -> Iterator[Caution]:
     for edge in edges:
-        if edge.pvalue is not None and edge.pvalue >= level:
+        if edge.pvalue is not None and edge.pvalue >= level and not edge.background:
             yield Caution(
                 "restored-edge",
                 (edge.first, edge.second),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -237,7 +237,7 @@ class Result:
             adjacency[first, second] = 1
             adjacency[second, first] = edge.type == "-"
         background = tuple((edge.first, edge.second) for edge in self.edges if edge.background)
-        return _make_cpdag(self.names, adjacency, background)
+        return CPDAG(self.names, adjacency, background)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""
@@ -297,13 +297,6 @@ def _is_utf8(text: str) -> bool:
 
 def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is no number of JSON")
-
-
-def _make_cpdag(names: tuple[str, ...], adjacency: Any, background: tuple[tuple[str, str], ...]) -> CPDAG:
-    if any(field.name == "background" for field in fields(CPDAG)):
-        make: Any = CPDAG
-        return make(names, adjacency, background=background)
-    return CPDAG(names, adjacency)
 
 
 def _plain(value: Any) -> Any:

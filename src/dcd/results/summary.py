@@ -195,7 +195,7 @@ def _edges(
     colliders: tuple[Collider, ...],
     resampling: Resampling | None,
 ) -> tuple[Edge, ...]:
-    background = set(getattr(cpdag, "background", ()))
+    background = set(cpdag.background)
     evidence: dict[tuple[str, str], float] = {}
     for collider in reversed(colliders):  # the most evidence last, so that it stays
         if collider.evidence is not None:
@@ -256,8 +256,7 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
 
 
 def _statements(model: Any) -> tuple[str, ...]:
-    knowledge = getattr(model, "knowledge", None)
-    return () if knowledge is None else tuple(str(sentence) for sentence in knowledge.statements())
+    return () if model.knowledge is None else tuple(model.knowledge.statements())
 
 
 def _sample(columns: Mapping[str, TableColumn], weights: Mapping[str, FloatArray]) -> Sample:
