@@ -16,7 +16,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, InclusionLevel
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FRONT_DOOR = "README.md"  # on the site, its place is taken by docs/index.md
 CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()([^)#?\s]+)(?=[)#\s])")
