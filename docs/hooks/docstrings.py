@@ -1,10 +1,10 @@
 """An extension of Griffe, which reads the docstrings for the reference: words after a name are not a type.
 
 Docstrings here have two forms of entries, both NumPy style. `alpha : float, default=0.05`, with the meaning
-below, is what Griffe knows. `rows : keep some rows of the table` has the meaning at once, since the type is in
-the signature; Griffe would take the words for the type. They are moved below the name, and the result of a
-function that is described in words likewise. Parameters that share an entry get one each, for Griffe would give
-all of them the type of the first.
+below, is what Griffe knows. `rows : keep some rows of the table` has the meaning at once, since the type is
+in the signature; Griffe would take the words for the type. They are moved below the name, and the result of a
+function that is described in words likewise. Parameters that share an entry get one each, for Griffe would
+give all of them the type of the first.
 """
 
 from __future__ import annotations
