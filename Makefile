@@ -32,9 +32,9 @@ format: .venv/check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The site, as files in site/: open site/index.html. A warning is an error.
+# The site, as files in site/: open site/index.html. A warning is an error (not with --quiet, which hides it).
 docs: .venv/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 docs-serve: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve

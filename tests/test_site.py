@@ -101,5 +101,5 @@ def keep(rows: bool = True, a: int = 0, b: str = "", level: float = 0.05) -> lis
     assert entries["b"].description.split() == ["As", "of", "`other`.", "How", "to", "count."]
     assert entries["level"].description == "How sure."
     assert str(sections[2].value[0].annotation) == "list[int]"
-    assert sections[2].value[0].description == "The rows that were kept."
+    assert sections[2].value[0].description.strip() == "The rows that were kept."
     assert sections[3].kind is griffe.DocstringSectionKind.examples
