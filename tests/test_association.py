@@ -6,14 +6,10 @@ from scipy import stats
 
 import dcd
 from dcd.association import PartialAssociation
-from dcd.partial import (
-    adjusted_log_pvalues,
-    interaction_log_pvalues,
-    partial_correlation,
-    shifted_gamma_log_sf,
-    weighted_log_pvalue,
-)
+from dcd.interactions import interaction_log_pvalues
+from dcd.partial import adjusted_log_pvalues, partial_correlation, weighted_log_pvalue
 from dcd.scores import make_scores
+from dcd.statistic import shifted_gamma_log_sf
 
 
 def rejected(log_pvalues, level):

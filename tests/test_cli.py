@@ -441,6 +441,15 @@ def test_simulate_and_score(graph, call, tmp_path):
     assert "SHD 0" in call("score", truth, truth).out
 
 
+def test_simulate_a_table_with_categories(call, tmp_path):
+    table = tmp_path / "data.csv"
+    assert call("simulate", "--mechanism", "mixed", "--rows", 60, "--out", table).code == 0
+    kinds = pd.read_csv(table).dtypes.map(pd.api.types.is_numeric_dtype)
+    assert kinds.any()
+    assert not kinds.all()
+    assert call("simulate", "--mechanism", "mixed", "--noise", "uniform").code == 2
+
+
 def write_graph(path, matrix, kind):
     """A labelled matrix as a file of some kind."""
     if kind == "matrix":

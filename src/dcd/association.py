@@ -20,12 +20,8 @@ import numpy as np
 
 from dcd.arrays import BoolArray, FloatArray
 from dcd.balancing import Balance, ConvexWeights
-from dcd.partial import (
-    adjusted_log_pvalues,
-    interaction_adjusters,
-    interaction_log_pvalues,
-    weighted_log_pvalue,
-)
+from dcd.interactions import interaction_adjusters, interaction_log_pvalues
+from dcd.partial import adjusted_log_pvalues, weighted_log_pvalue
 from dcd.scores import Scores
 from dcd.validation import check_choice, check_number, check_strategy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
-from dcd.scores import scores_of
+from dcd.scores import Scores, scores_of
 from dcd.validation import InputError, check_number, check_strategy, make_generator
 
 
@@ -177,12 +177,12 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         with one_blas_thread():
             bound = bind(test, dataset, level)
             members = search.boundary(bound, own, len(names), level)
+            whole = None if dataset.has_gaps else scores_of(dataset)
             for index in (index for index in range(len(names)) if index != own):
                 others = [member for member in members if member != index]
                 place = given.summary.columns.index(names[index])
-                complete = scores_of(dataset.complete_in([index, own, *others]))
                 self.pvalues_[place] = np.exp(bound.log_pvalue(index, own, others))
-                self.statistics_[place] = partial_correlation(complete, 0, 1, range(2, len(others) + 2))
+                self.statistics_[place] = _strength(dataset, whole, index, own, others)
                 self.support_[place] = index in members
             decoupled = dataset.complete_in(members)
             learned = test.weights.learn(scores_of(decoupled), range(len(members)))
@@ -218,3 +218,11 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         return self.support_
+
+
+def _strength(dataset: Dataset, whole: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
+    """Partial correlation, on the rows that are complete in its variables if `whole` is not known."""
+    if whole is not None:
+        return partial_correlation(whole, x, y, given)
+    complete = scores_of(dataset.complete_in([x, y, *given]))
+    return partial_correlation(complete, 0, 1, range(2, len(given) + 2))

@@ -38,7 +38,7 @@ def audit(
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     import dcd
 
-    found = dcd.audit(source.read(), kinds=kinds or None)  # type: ignore[attr-defined, unused-ignore]
+    found = dcd.audit(source.read(), kinds=kinds or None)
     if json_path is not None:
         write_text(json_path, json.dumps(_as_dict(found), indent=1))
     if json_path != "-":

@@ -88,7 +88,7 @@ def discover(
 
     given: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
     if knowledge is not None:
-        given["knowledge"] = dcd.Knowledge.from_toml(knowledge)  # type: ignore[attr-defined, unused-ignore]
+        given["knowledge"] = dcd.Knowledge.from_toml(knowledge)
     given |= handling.parameters
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
     model = estimator(**given)
@@ -99,7 +99,7 @@ def discover(
         if bootstrap is not None:
             if checkpoint is not None:
                 state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
-            stability = dcd.bootstrap(  # type: ignore[attr-defined, unused-ignore]
+            stability = dcd.bootstrap(
                 model,
                 frame,
                 n_resamples=bootstrap,
@@ -111,7 +111,7 @@ def discover(
     if json_path != "-":
         show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
-        summarise: Any = dcd.summarise  # type: ignore[attr-defined, unused-ignore]
+        summarise: Any = dcd.summarise
         result = summarise(
             model, frame, stability=stability, title=title or source.title, rows=rows, **weights
         )
@@ -121,7 +121,7 @@ def discover(
             result.save(json_path)
             wrote(json_path)
         if report is not None:
-            write_text(report, dcd.report.render(result))  # type: ignore[attr-defined, unused-ignore]
+            write_text(report, dcd.report.render(result))
     if plot is not None:
         _draw(model.cpdag_, plot)
     return FINE

@@ -39,7 +39,7 @@ def read_graph(path: str) -> pd.DataFrame:
 def _from_result(path: str) -> pd.DataFrame:
     import dcd
 
-    result: Any = dcd.load_result(path)  # type: ignore[attr-defined, unused-ignore]
+    result: Any = dcd.load_result(path)
     matrix: pd.DataFrame = result.cpdag.to_frame()
     return matrix
 

@@ -24,6 +24,6 @@ def report(*, result: str, out: str) -> int:
     check_outputs({"--out": out}, [result])
     import dcd
 
-    saved = dcd.load_result(result)  # type: ignore[attr-defined, unused-ignore]
-    write_text(out, dcd.report.render(saved))  # type: ignore[attr-defined, unused-ignore]
+    saved = dcd.load_result(result)
+    write_text(out, dcd.report.render(saved))
     return FINE

@@ -63,10 +63,14 @@ def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name that the terminal's encoding lacks is no reason to stop
             stream.reconfigure(errors="backslashreplace")
+    with _warnings_in_one_line(state):  # around the handling of errors, too: ending workers makes joblib warn
+        return _run(command, arguments, state)
+
+
+def _run(command: click.Command, arguments: Sequence[str] | None, state: State) -> int:
     try:
-        with _warnings_in_one_line(state):
-            code = _invoke(command, arguments, state)
-            sys.stdout.flush()
+        code = _invoke(command, arguments, state)
+        sys.stdout.flush()
         return code if isinstance(code, int) else FINE
     except (KeyboardInterrupt, click.Abort):
         remark("interrupted", state.when_interrupted)
@@ -120,7 +124,7 @@ def _told(error: Exception) -> int:
 
 @contextlib.contextmanager
 def _warnings_in_one_line(state: State) -> Iterator[None]:
-    """Warnings for the user as `warning: ...`, each once; those for programmers only with `--debug`."""
+    """Our own warnings as `warning: ...`, each once; those of other packages only with `--debug`."""
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         text = str(message)
@@ -135,4 +139,4 @@ def _warnings_in_one_line(state: State) -> Iterator[None]:
 
 
 def _for_users(category: type[Warning]) -> bool:
-    return issubclass(category, UserWarning) and category.__module__.split(".")[0] in ("dcd", "builtins")
+    return category.__module__.split(".")[0] == "dcd"

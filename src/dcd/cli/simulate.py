@@ -39,10 +39,11 @@ column of the effect. 'dcd score' reads it."""
 )
 @click.option(
     "--mechanism",
-    type=click.Choice(["func", "mlp", "product"]),
+    type=click.Choice(["func", "mlp", "product", "mixed"]),
     default="func",
     show_default=True,
-    help="How causes make effects: a function of their sum, a network, or products.",
+    help="How causes make effects: a function of their sum, a network, products, or effects of "
+    "measurements and categories (half of the columns are text).",
 )
 @click.option(
     "--noise",
@@ -74,13 +75,19 @@ def simulate(
     import numpy as np
     import pandas as pd
 
-    from dcd.simulate import random_dag, sample
+    from dcd.simulate import random_dag, sample, sample_mixed
 
+    if noise is not None and mechanism == "mixed":
+        raise click.BadParameter("has no meaning for --mechanism mixed.", param_hint="'--noise'")
     rng = np.random.default_rng(seed)
     dag = random_dag(variables, graph=graph, degree=degree, random_state=rng)
-    values = sample(dag, rows, mechanism=mechanism, noise=noise, noise_std=noise_std, random_state=rng)
     names = [f"x{index}" for index in range(1, variables + 1)]
-    write_text(out, _csv(pd.DataFrame(values, columns=names), index=False))
+    if mechanism == "mixed":
+        table = sample_mixed(dag, rows, noise_std=noise_std, random_state=rng).set_axis(names, axis="columns")
+    else:
+        values = sample(dag, rows, mechanism=mechanism, noise=noise, noise_std=noise_std, random_state=rng)
+        table = pd.DataFrame(values, columns=names)
+    write_text(out, _csv(table, index=False))
     if truth is not None:
         write_text(truth, _csv(pd.DataFrame(dag, index=names, columns=names), index=True))
     return FINE
