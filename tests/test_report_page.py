@@ -273,12 +273,3 @@ def test_knowledge_and_columns_left_out_are_told():
 def test_only_results_are_rendered():
     with pytest.raises(InputError, match="parameter 'result': must be a Result, got dict"):
         report.render({})
-
-
-def test_the_guide_runs(tmp_path, monkeypatch):
-    from test_docs import ROOT, python_blocks
-
-    monkeypatch.chdir(tmp_path)
-    (block,) = python_blocks(ROOT / "docs" / "guides" / "report.md")
-    exec(compile(block, "report.md", "exec"), {})
-    assert (tmp_path / "report.html").stat().st_size > 100_000
