@@ -30,6 +30,9 @@ def test_the_page_runs(page, monkeypatch, tmp_path):
     plt.switch_backend("Agg")
     try:
         run_page(page, optional=ELSEWHERE)
+        if page.stem == "gallery":  # its pictures are made by its own code
+            shown = re.findall(r"images/gallery/([^)]+)", page.read_text(encoding="utf-8"))
+            assert sorted(shown) == sorted(path.name for path in tmp_path.iterdir())
     except MissingPackageError as missing:
         pytest.skip(f"ran up to the import of {missing}; {ELSEWHERE[str(missing)]}")
     finally:

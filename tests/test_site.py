@@ -44,6 +44,7 @@ def test_links_by_paths_of_the_repository_become_links_of_the_site(page, text, e
     ("name", "text", "fine"),
     [
         ("a.html", '<a href="https://example.org">a link</a> <img src="images/a.png">', True),
+        ("a.html", '<link rel="canonical" href="http://127.0.0.1:8000/a.html">', True),
         ("a.html", '<img alt="" src="https://example.org/a.png">', False),
         ("a.html", "<script src=//example.org/a.js></script>", False),
         ("a.html", '<link rel="stylesheet" href="https://example.org/a.css">', False),
@@ -55,7 +56,7 @@ def test_links_by_paths_of_the_repository_become_links_of_the_site(page, text, e
 )
 def test_a_page_that_loads_from_elsewhere_is_an_error(tmp_path, name, text, fine):
     (tmp_path / name).write_text(text)
-    config = SimpleNamespace(site_dir=str(tmp_path))
+    config = SimpleNamespace(site_dir=str(tmp_path), site_url="http://127.0.0.1:8000/")
     if fine:
         hook("offline").on_post_build(config)
     else:

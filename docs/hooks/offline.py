@@ -22,11 +22,13 @@ DRAWN_BY_A_CDN = 'class="mermaid"'  # the theme fetches the library that draws t
 
 def on_post_build(config: Any) -> None:
     """Look through all pages and styles as they were written."""
+    own = config.site_url  # pages name their own address where they are served
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix not in (".html", ".css"):
             continue
         text = path.read_text(encoding="utf-8")
         found = [first or second for first, second in LOADS.findall(text)]
+        found = [address for address in found if not (own and address.startswith(own))]
         found += [DRAWN_BY_A_CDN] if DRAWN_BY_A_CDN in text else []
         if found:
             raise PluginError(f"{path.relative_to(config.site_dir)} loads from elsewhere: {', '.join(found)}")
