@@ -20,6 +20,7 @@ from tqdm import tqdm
 import dcd
 from dcd.baselines import METHODS, Outcome, Worker
 from dcd.baselines.registry import find_method
+from dcd.data import TableOptions
 from experiments.forecast import Forecast
 from experiments.plan import Task
 from experiments.settings import Problem
@@ -128,8 +129,15 @@ def _rows_of(
 def run_task(task: Task, worker: Worker, time_limit: float) -> Row:
     """One row: what the method found on one data set, or why it found nothing."""
     problem = task.setting.draw(task.seed)
+    # The states of a discrete network are numbers in the table, but categories to those who can take them.
+    as_categories = task.setting.discrete and METHODS[task.method].takes_kinds
+    reading = TableOptions(
+        kinds=dict.fromkeys(map(str, problem.table.columns), "nominal") if as_categories else None
+    )
     try:
-        outcome = worker.solve(task.method, problem.table, seed=task.seed, time_limit=time_limit)
+        outcome = worker.solve(
+            task.method, problem.table, reading=reading, seed=task.seed, time_limit=time_limit
+        )
     except dcd.InputError as error:
         return _row(task, "refused", str(error))
     return {**_row(task, outcome.status, outcome.reason), **_measured(problem, outcome)}
