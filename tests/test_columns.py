@@ -148,3 +148,94 @@ def test_what_the_audit_passes_is_taken():
         except dcd.InputError:
             refused = True
         assert refused == (not dcd.audit(frame).ok)
+
+
+# --- what people really have -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Categorical([2, 0, 1, 2] * 10),
+        pd.Categorical([True, False, True, True] * 10),
+        pd.Categorical([0.5, 1.5, 2.5, 0.5] * 10),
+        pd.cut(NUMBERS, 3),
+        pd.Categorical(["a", "b", None, "a"] * 10, categories=["a", "b", "unused"]),
+    ],
+    ids=["whole numbers", "truth values", "numbers", "intervals", "unused level"],
+)
+def test_categories_need_not_be_text(column):
+    frame = pd.DataFrame({"c": column})
+    (read,), _ = columns_of(frame)
+    assert len(read.levels) == frame["c"].nunique()
+    codes = frame["c"].cat.codes.replace(-1, np.nan)
+    assert pd.Series(read.values).groupby(codes).nunique().eq(1).all()
+
+
+def test_digit_codes_are_categories_if_told_so():
+    frame = pd.DataFrame({"a": NUMBERS, "zip": [f"{1000 + i % 15}" for i in range(N)]})
+    with pytest.raises(dcd.InputError, match="call it nominal in kinds"):
+        read_table(frame)
+    assert read_table(frame, options=TableOptions(kinds={"zip": "nominal"})).kinds[1] == "nominal"
+    assert read_table(frame.astype({"zip": "category"})).kinds[1] == "nominal"
+
+
+def test_identifiers_beyond_what_floats_tell_apart_are_refused():
+    frame = pd.DataFrame({"a": NUMBERS, "id": 2**60 + np.arange(N)})
+    with pytest.raises(dcd.InputError, match="column 'id': holds whole numbers beyond"):
+        read_table(frame)
+
+
+def test_an_infinity_is_no_category():
+    frame = pd.DataFrame({"a": NUMBERS, "b": np.where(np.arange(N) < 2, np.inf, np.arange(N) % 2)})
+    with pytest.raises(dcd.InputError, match="column 'b': infinite values"):
+        read_table(frame)
+
+
+def test_copies_are_seen_across_kinds():
+    grades = np.arange(N) % 4
+    frame = pd.DataFrame({"a": NUMBERS, "grade": grades, "word": np.array(list("qrst"))[grades]})
+    with pytest.raises(dcd.InputError, match="columns 'grade', 'word': one is a copy"):
+        read_table(frame)
+    assert list(read_table(frame, options=TableOptions(drop_useless=True)).names) == ["a", "grade"]
+
+
+@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
+def test_columns_that_become_useless_with_the_rows_are_left_out_too():
+    late = np.where(np.arange(N) < 20, np.nan, 3.0)
+    late[:10] = 5.0
+    gaps = np.where(np.arange(N) < 20, np.nan, NUMBERS[::-1])
+    frame = pd.DataFrame({"a": NUMBERS, "late": late, "gaps": gaps})
+    options = TableOptions(missing="complete-rows", drop_useless=True)
+    dataset = read_table(frame, options=options)
+    assert dataset.names == ("a", "gaps")
+    assert dataset.summary.dropped["late"] == "it has the same value in every row that is used"
+
+
+def test_an_ordered_target_keeps_its_order():
+    frame = pd.DataFrame({"a": NUMBERS})
+    for y in (pd.Series(GRADES), pl.Series(list(GRADES), dtype=pl.Enum(["low", "middle", "high"]))):
+        dataset = read_table(frame, y)
+        assert dataset.kinds[-1] == "ordinal"
+        assert dataset.summary.levels["y"] == ("low", "middle", "high")
+
+
+def test_a_target_is_never_left_out():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((200, 4))
+    values[:, 3] += values[:, 2]
+    values[:, 1] = 7.0
+    model = dcd.MarkovBoundary(target=2, drop_useless=True).fit(values)
+    assert model.boundary_ == ["x3"]
+    for y in (np.ones(200), values[:, 0]):
+        with pytest.raises(dcd.InputError, match=r"the target 'y': (has the same value|is a copy)"):
+            dcd.MarkovBoundary(drop_useless=True).fit(values, y)
+    with pytest.raises(dcd.InputError, match="the target 'x1': has the same value"):
+        dcd.MarkovBoundary(target=1, drop_useless=True).fit(values)
+
+
+def test_the_audit_of_tables_with_next_to_nothing():
+    assert not dcd.audit(pd.DataFrame({"a": [], "b": []})).ok
+    found = dcd.audit(pd.DataFrame({"a": NUMBERS, "none": np.nan, "far": 1e300 * NUMBERS[::-1]}))
+    problems = {column.name: column.problem for column in found.columns}
+    assert problems == {"a": None, "none": "it has no value at all", "far": "has values beyond 1e+290"}

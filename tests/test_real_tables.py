@@ -282,3 +282,143 @@ def test_weights_of_a_table_start_from_those_given():
         assert learned.dependence < learned.dependence_before
         correlation = stats.spearmanr(learned.weights, given).statistic
         assert correlation > 0.3
+
+
+# --- found by trying -------------------------------------------------------------------------------------
+
+
+def rejected(found, level):
+    return np.mean(np.array(found) < np.log(level))
+
+
+def within(level, n_runs):
+    return level + 3 * np.sqrt(level * (1 - level) / n_runs)
+
+
+def test_a_confounder_of_many_categories_is_adjusted_for():
+    found = []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        z = rng.integers(0, 40, 1500)
+        effects = rng.standard_normal((2, 40))
+        frame = {"z": [f"level {code}" for code in z]}
+        frame |= {name: effects[i, z] + rng.standard_normal(1500) for i, name in enumerate("xy")}
+        found.append(adjusted_log_pvalues(scores(frame), (0,))[1, 2])
+    assert rejected(found, 0.05) < within(0.05, 80)
+
+
+def test_grades_in_a_small_sample_are_adjusted_for():
+    found = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        z = rng.integers(0, 9, 80)
+        effects = rng.standard_normal((2, 9))
+        frame = {"z": z, **{n: effects[i, z] + rng.standard_normal(80) for i, n in enumerate("xy")}}
+        found.append(adjusted_log_pvalues(scores(frame), (0,))[1, 2])
+    assert rejected(found, 0.05) < within(0.05, 300)
+
+
+@pytest.mark.parametrize("method", ["robust", "published"])
+def test_the_level_holds_if_weights_go_along_with_what_is_tested(method):
+    """Rows in the tails of x or y are a quarter as likely to be asked, and count four times."""
+    found = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        x, y = rng.standard_normal((2, 4000))
+        chance = np.where((np.abs(x) > 1.3) | (np.abs(y) > 1.3), 0.04, 0.16)
+        asked = rng.random(4000) < chance
+        frame, weights = pd.DataFrame({"x": x, "y": y})[asked], (1 / chance)[asked]
+        if method == "robust":
+            dataset = read_table(frame, sample_weight=weights)
+            found.append(adjusted_log_pvalues(scores_of(dataset), ())[0, 1])
+        else:
+            model = dcd.MarkovBoundary(target="x").fit(frame, sample_weight=weights)
+            found.append(np.log(model.pvalues_[1]))
+    assert rejected(found, 0.05) < within(0.05, 200)
+    assert rejected(found, 0.01) < within(0.01, 200)
+
+
+def test_no_renaming_of_categories_changes_the_graph():
+    for seed in range(6):
+        dag = dcd.simulate.random_dag(6, graph="erdos-renyi", degree=2, random_state=seed)
+        table = dcd.simulate.sample_mixed(dag, 300, share_nominal=0.7, random_state=seed)
+        expected = dcd.RobustDCD().fit(table).cpdag_
+        rng = np.random.default_rng(seed)
+        for _ in range(2):
+            names = dict(zip("abcde", rng.permutation(list("vwxyz")), strict=True))
+            renamed = table.replace({column: names for column in table if table[column].dtype == object})
+            assert dcd.RobustDCD().fit(renamed).cpdag_ == expected
+
+
+def test_the_sign_of_two_categories_is_that_of_their_values():
+    rng = np.random.default_rng(0)
+    size = rng.standard_normal(400)
+    frame = pd.DataFrame({"size": size, "passed": size + rng.standard_normal(400) > -1.2})
+    assert frame["passed"].mean() > 0.7
+    for options in ({}, {"search": dcd.GrowShrink()}):
+        assert dcd.MarkovBoundary(target="size", **options).fit(frame).statistics_[1] > 0.3
+
+
+def test_what_is_never_seen_together_is_not_taken_for_independent():
+    """b - c is an edge; a set with a in it cannot be tested, since a and b are never both there."""
+    kept = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        a, b, e, f = rng.standard_normal((4, 400))
+        d = b + e
+        c = 3 * a + b + 2 * d + f
+        frame = pd.DataFrame({"a": a, "b": b, "c": c, "d": d})
+        frame.loc[:199, "a"] = np.nan
+        frame.loc[200:, "b"] = np.nan
+        kept += dcd.RobustDCD(missing="each-set").fit(frame).cpdag_.role("b", "c") is not None
+    assert kept >= 5
+
+
+def skip_questions(seed=0, n=400):
+    """How much is asked of smokers only."""
+    rng = np.random.default_rng(seed)
+    age = rng.standard_normal(n)
+    smoker = rng.random(n) < 0.5
+    dose = np.where(smoker, age + rng.standard_normal(n), np.nan)
+    health = -age - np.where(smoker, 1.0, 0.0) + rng.standard_normal(n)
+    return pd.DataFrame({"age": age, "smoker": smoker, "dose": dose, "health": health})
+
+
+def test_questions_that_only_some_were_asked():
+    model = dcd.RobustDCD(missing="each-set").fit(skip_questions())
+    assert model.cpdag_.role("age", "health") is not None
+    assert model.cpdag_.role("smoker", "health") is not None
+    boundary = dcd.MarkovBoundary(target="health", search=dcd.GrowShrink(), missing="each-set")
+    assert {"age", "smoker"} <= set(boundary.fit(skip_questions()).boundary_)
+    assert dcd.DCD(missing="each-set", progress=False).fit(skip_questions()).cpdag_.names[0] == "age"
+
+
+def test_tables_without_a_complete_row():
+    frame = chain(300, 0)
+    frame.loc[:149, "a"] = np.nan
+    frame.loc[150:, "b"] = np.nan
+    with pytest.raises(dcd.InputError, match="only 0 rows are complete in all of them"):
+        dcd.DCD(missing="each-set", progress=False).fit(frame)
+    with pytest.raises(dcd.InputError, match="has 0 complete rows"):
+        dcd.MarkovBoundary(target="c", missing="each-set").fit(frame)
+    model = dcd.MarkovBoundary(target="c", search=dcd.GrowShrink(), missing="each-set").fit(frame)
+    assert "d" in model.boundary_
+    assert dcd.RobustDCD(missing="each-set").fit(frame).cpdag_.role("c", "d") is not None
+    assert np.isnan(dcd.ci_test("a", "b", [], frame, missing="each-set"))
+
+
+@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
+def test_a_selector_in_a_pipeline_may_see_gaps():
+    frame = with_gaps(chain(300, 0), 0.05, 0)
+    chosen = dcd.MarkovBoundary(target="b", missing="complete-rows").fit_transform(frame)
+    assert chosen.shape == (300, 2)
+
+
+def test_masked_cells_stay_missing_in_resamples():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((200, 3))
+    hidden = np.zeros_like(values, dtype=bool)
+    hidden[:60, :2] = True
+    masked = np.ma.masked_array(np.where(hidden, 50.0, values), hidden)
+    model = dcd.RobustDCD(missing="each-set", progress=False)
+    assert dcd.bootstrap(model, masked, n_resamples=5, progress=False).edge[0, 1] < 0.5

@@ -27,11 +27,12 @@ def adjustment_for(scores: Scores, given: Sequence[int]) -> Adjustment:
     cells = _cell_columns(scores, given)
     if cells is None:
         rows = _adjuster_rows(scores, given)
-        return Adjustment(scores.flat[:, rows], scores.probabilities, scores.gram[np.ix_(rows, rows)])
+        gram = scores.gram[np.ix_(rows, rows)]
+        return Adjustment(scores.flat[:, rows], scores.probabilities, gram, surveyed=scores.surveyed)
     smooth = [variable for variable in given if scores.codes[variable] is None]
     design = np.hstack([scores.flat[:, _adjuster_rows(scores, smooth)], cells])
     gram = design.T @ (scores.probabilities[:, None] * design)
-    return Adjustment(design, scores.probabilities, gram)
+    return Adjustment(design, scores.probabilities, gram, surveyed=scores.surveyed)
 
 
 def _cell_columns(scores: Scores, given: Sequence[int]) -> FloatArray | None:
@@ -73,10 +74,15 @@ def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
 
 
 class Adjustment:
-    """Regression on adjusters (n, p) under probabilities of the samples; `gram` are their mean products."""
+    """Regression on adjusters (n, p) under probabilities of the samples; `gram` are their mean products.
 
-    def __init__(self, design: FloatArray, probabilities: FloatArray, gram: FloatArray) -> None:
-        self.design, self.probabilities = design, probabilities
+    `surveyed` tells that samples have weights of their own, which may go along with anything.
+    """
+
+    def __init__(
+        self, design: FloatArray, probabilities: FloatArray, gram: FloatArray, *, surveyed: bool = False
+    ) -> None:
+        self.design, self.probabilities, self.surveyed = design, probabilities, surveyed
         self._factor = _factor(gram) if len(gram) else None
 
     @property

@@ -76,7 +76,7 @@ class BoundTest(Protocol):
         ...
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """Log p-value of independence."""
+        """Log p-value of independence; NaN where missing values leave too little to tell."""
         ...
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dcd.arrays import FloatArray
+from dcd.columns import column_list, merge_rare
 from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (
     DecouplingResult,
@@ -26,8 +27,9 @@ from dcd.decoupling import (
 )
 from dcd.dependence import weighted_association
 from dcd.kernels import indicators
+from dcd.preflight import MIN_ROWS
 from dcd.progress import watched
-from dcd.validation import make_generator
+from dcd.validation import InputError, make_generator
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,13 @@ def learn_and_test(
     that have it.
     """
     used = dataset.take(dataset.present_in(members))
+    surveyed = dataset.weights is not None
+    if len(used.values) < MIN_ROWS:
+        raise InputError(
+            column_list([dataset.names[member] for member in members]),
+            f"only {len(used.values)} rows are complete in all of them",
+            "Drop the column with most missing values, or use RobustDCD.",
+        )
     with one_blas_thread():
         features = features_of(used.select(members)) if features is None else features
         rng = np.random.default_rng([seed, *members])
@@ -176,7 +185,7 @@ def learn_and_test(
         left = [_block(used, member) for member in members]
         if not used.has_gaps:
             right = [_block(used, target) for target in targets]
-            return learned, *weighted_association(left, right, learned.weights)
+            return learned, *weighted_association(left, right, learned.weights, surveyed=surveyed)
         found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
     return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
 
@@ -185,8 +194,12 @@ def _tested_on_present(
     dataset: Dataset, left: Sequence[FloatArray], target: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     present = dataset.present_in([target])
+    if present.sum() < MIN_ROWS:
+        return np.zeros((len(left), 1)), np.ones((len(left), 1))
     right = _block(dataset.take(present), target)
-    return weighted_association([block[present] for block in left], [right], weights[present])
+    surveyed = dataset.weights is not None
+    kept = [block[present] for block in left]
+    return weighted_association(kept, [right], weights[present], surveyed=surveyed)
 
 
 def _block(dataset: Dataset, column: int) -> FloatArray:
@@ -194,7 +207,7 @@ def _block(dataset: Dataset, column: int) -> FloatArray:
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
-    found = indicators(values)
+    found = indicators(merge_rare(values).astype(np.float64))
     return found[:, 1:] if found.shape[1] > 1 else found
 
 

@@ -13,7 +13,7 @@ The kind of a variable decides how its relations are tested, by a rule that anyb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import narwhals.stable.v1 as nw
@@ -28,6 +28,8 @@ Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FEW_VALUES = 10  # whole numbers with so many different values are grades rather than measurements
 MOST_LEVELS = 50  # more different texts are names of rows rather than categories
+FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are put together, for a few samples decide nothing
+_EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
 
 Source = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
 
@@ -67,6 +69,8 @@ def infer_kind(column: Column) -> tuple[Kind, str]:
         return "ordinal", f"ordered categories ({column.n_distinct})"
     if column.source != "numbers":
         return "nominal", f"{column.source} ({column.n_distinct} different)"
+    if column.trouble is not None or column.n_missing == len(column.values):
+        return "continuous", "nothing that can be read"
     present = column.values[np.isfinite(column.values)]
     n_distinct = len(np.unique(present))
     if n_distinct == 2:
@@ -86,12 +90,28 @@ def as_kind(column: Column, kind: Kind) -> Column:
                 "Turn it into numbers or ordered categories first.",
             )
         return column
-    if column.levels:
+    if column.levels or column.trouble is not None or np.isinf(column.values).any():
         return column
     found, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
     values = np.where(np.isnan(column.values), np.nan, codes.reshape(-1).astype(np.float64))
-    levels = tuple(f"{value:g}" for value in found if not np.isnan(value))
-    return Column(column.name, values, levels, column.source, column.trouble or _too_many(levels))
+    levels = tuple(str(int(v)) if v.is_integer() else repr(v) for v in found.tolist() if not np.isnan(v))
+    return Column(column.name, values, levels, column.source, _too_many(levels))
+
+
+def is_coded(column: Column) -> bool:
+    """Whether its values are categories or grades rather than measurements."""
+    return bool(column.levels) or infer_kind(column)[0] != "continuous"
+
+
+def merge_rare(column: FloatArray) -> npt.NDArray[np.intp]:
+    """Codes 0, 1, ... of the categories of a column, those with few samples put together."""
+    _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    rare = counts < FEWEST_IN_A_LEVEL
+    merged = (
+        np.where(rare, rare.argmax(), np.arange(len(counts))) if rare.sum() > 1 else np.arange(len(counts))
+    )
+    found: npt.NDArray[np.intp] = np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
+    return found
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -114,7 +134,7 @@ def columns_of(table: Any) -> tuple[list[Column], bool]:
         named = True
     frame = nw.from_native(table, eager_only=True)
     check_names(frame.columns)
-    return [_series_column(name, frame[name]) for name in frame.columns], named
+    return [series_column(name, frame[name]) for name in frame.columns], named
 
 
 def is_frame(table: Any) -> bool:
@@ -152,7 +172,9 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> Column:
     """A column from a one-dimensional array."""
     if cells.dtype.kind == "b":
         return _truth_values(name, cells.astype(np.float64))
-    if cells.dtype.kind in "iuf":
+    if cells.dtype.kind in "iu":
+        return _whole_numbers(name, np.ascontiguousarray(cells, dtype=np.float64))
+    if cells.dtype.kind == "f":
         return Column(name, np.ascontiguousarray(cells, dtype=np.float64))
     if cells.dtype.kind in "mM":
         return _no_values(
@@ -184,11 +206,16 @@ def _array_columns(table: Any) -> list[Column]:
     return [array_column(f"x{index}", column) for index, column in enumerate(array.T)]
 
 
-def _series_column(name: str, column: nw.Series[Any]) -> Column:
+def series_column(name: str, column: nw.Series[Any]) -> Column:
+    """A column from a narwhals series."""
     if column.dtype == nw.Boolean:
         return _truth_values(name, _floats(column))
+    if column.dtype.is_integer():
+        return _whole_numbers(name, _floats(column))
     if column.dtype.is_numeric():
         return Column(name, _floats(column))
+    if len(column) and column.null_count() == len(column):
+        return Column(name, np.full(len(column), np.nan))
     if column.dtype in (nw.Categorical, nw.Enum):
         return _category_column(name, column)
     if column.dtype in (nw.String, nw.Object):
@@ -205,10 +232,10 @@ def _floats(column: nw.Series[Any]) -> FloatArray:
 def _category_column(name: str, column: nw.Series[Any]) -> Column:
     native = column.to_native()
     ordered = column.dtype == nw.Enum or bool(getattr(getattr(native, "cat", None), "ordered", False))
-    if not ordered:
-        return _text_column(name, column.to_list(), "categories")
     declared = [str(level) for level in column.cat.get_categories().to_list()]
-    return _coded(name, column.to_list(), declared, "ordered categories")
+    if ordered:
+        return _coded(name, column.to_list(), declared, "ordered categories")
+    return _coded(name, column.to_list(), sorted(declared), "categories")
 
 
 def _truth_values(name: str, values: FloatArray) -> Column:
@@ -217,17 +244,19 @@ def _truth_values(name: str, values: FloatArray) -> Column:
 
 def _object_column(name: str, cells: Sequence[Any]) -> Column:
     """Numbers stored as Python objects, text, or neither; None and pandas' NA count as missing."""
-    cells = [np.nan if cell is None or cell is pd.NA else cell for cell in cells]
+    cells = [np.nan if _is_missing(cell) else cell for cell in cells]
     present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
     if present and all(isinstance(cell, (bool, np.bool_)) for cell in present):
         return _truth_values(name, np.array(cells, dtype=np.float64))
     if all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in present):
         try:
-            return Column(name, np.array(cells, dtype=np.float64))
+            column = Column(name, np.array(cells, dtype=np.float64))
+            whole = all(isinstance(cell, (int, np.integer)) for cell in present)
+            return _whole_numbers(name, column.values) if whole else column
         except OverflowError:
             return _no_values(name, len(cells), "holds numbers too large for a float", "Rescale it.")
     if all(isinstance(cell, str) for cell in present):
-        return _text_column(name, cells, "text")
+        return _text_column(name, cells)
     strange = min(present, key=lambda cell: isinstance(cell, (int, float, np.number, np.bool_)))
     return _no_values(
         name,
@@ -237,16 +266,30 @@ def _object_column(name: str, cells: Sequence[Any]) -> Column:
     )
 
 
-def _text_column(name: str, cells: Sequence[Any], source: Source) -> Column:
+def _whole_numbers(name: str, values: FloatArray) -> Column:
+    if np.nanmax(np.abs(values), initial=0.0) <= _EXACT_INTEGERS:
+        return Column(name, values)
+    problem = "holds whole numbers beyond 2^53, which floats cannot tell apart"
+    return Column(name, values, trouble=(problem, "Drop it if it names the rows; otherwise make it text."))
+
+
+def _text_column(name: str, cells: Sequence[Any]) -> Column:
+    """Text; if most of it is numbers, it can be used only as what the caller calls nominal."""
+    coded = _coded(name, cells, sorted({str(cell) for cell in cells if isinstance(cell, str)}), "text")
     present = [str(cell) for cell in cells if isinstance(cell, str)]
     numbers = [cell for cell in set(present) if _is_number(cell)]
     others = sorted(set(present) - set(numbers))
     if numbers and len(numbers) > FEW_VALUES and len(numbers) > len(others):
         problem = f"is text, but {len(numbers)} of its {len(numbers) + len(others)} values are numbers"
         strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
-        remedy = "Turn it into numbers; mark what is no number as missing."
-        return _no_values(name, len(cells), problem + strange, remedy)
-    return _coded(name, cells, sorted(set(present)), source)
+        remedy = "Turn it into numbers and mark what is no number as missing, or call it nominal in kinds."
+        return replace(coded, trouble=(problem + strange, remedy))
+    return coded
+
+
+def without_doubt(column: Column) -> Column:
+    """A column of text that was told to be nominal, whatever it looks like."""
+    return replace(column, trouble=_too_many(column.levels)) if column.levels else column
 
 
 def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: Source) -> Column:
@@ -265,7 +308,7 @@ def _too_many(levels: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell))
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell))
 
 
 def _is_number(cell: str) -> bool:

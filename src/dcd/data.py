@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -21,7 +22,9 @@ from dcd.columns import (
     columns_of,
     infer_kind,
     is_frame,
+    series_column,
     to_array,
+    without_doubt,
 )
 from dcd.preflight import (
     MIN_ROWS,
@@ -31,6 +34,7 @@ from dcd.preflight import (
     check_shape,
     check_usable,
     check_varying,
+    partition,
     useless_columns,
 )
 from dcd.validation import InputError, check_choice, suggest
@@ -136,6 +140,7 @@ class Dataset:
     weights : (n,) what each row counts for, with mean 1; None if all count the same.
     rows : (n,) positions of the rows in the table as given.
     summary : what was made of the table.
+    target : the column that the question is about, if it is about one.
     """
 
     values: FloatArray
@@ -145,6 +150,7 @@ class Dataset:
     weights: FloatArray | None
     rows: npt.NDArray[np.intp] = field(repr=False)
     summary: TableSummary = field(repr=False)
+    target: str | None = None
 
     @property
     def probabilities(self) -> FloatArray:
@@ -163,8 +169,12 @@ class Dataset:
         Floating-point sums depend on the order of their terms. Working in this order makes results equal to
         the last bit whatever the order of the columns in the table.
         """
-        order = sorted(range(len(self.names)), key=lambda column: self.values[:, column].tobytes())
-        return self.select(order)
+        return self.select(sorted(range(len(self.names)), key=self._contents))
+
+    def _contents(self, column: int) -> tuple[str, bytes]:
+        """What a column holds, for categories whatever they are called."""
+        values, kind = self.values[:, column], self.kinds[column]
+        return kind, partition(values) if kind == "nominal" else values.tobytes()
 
     def select(self, columns: Sequence[int]) -> Dataset:
         """Some columns, in the given order."""
@@ -204,30 +214,34 @@ class Dataset:
 
     def position(self, column: object) -> int:
         """Position of a column given by name, or by number if no column is named by that number."""
-        if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
-            if str(column) in self.names:
-                return self.names.index(str(column))
-            if not isinstance(column, str) and -len(self.names) <= column < len(self.names):
-                return int(column) % len(self.names)
-        raise InputError(f"column {column!r}", "is not in the table", suggest(column, self.names))
+        name = find_column(column, self.summary.columns)
+        if name not in self.names:
+            why = self.summary.dropped.get(name, "it was left out")
+            raise InputError(f"column {column!r}", f"is not used: {why}", "Ask for another one.")
+        return self.names.index(name)
+
+
+def find_column(column: object, names: Sequence[str]) -> str:
+    """The name of a column given by name, or by its number if no column is named by that number."""
+    if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
+        if str(column) in names:
+            return str(column)
+        if not isinstance(column, str) and -len(names) <= column < len(names):
+            return names[int(column)]
+    raise InputError(f"column {column!r}", "is not in the table", suggest(column, names))
 
 
 def read_table(
-    table: Any, target: Any = None, *, options: TableOptions | None = None, sample_weight: Any = None
+    table: Any,
+    target: Any = None,
+    *,
+    about: object = None,
+    options: TableOptions | None = None,
+    sample_weight: Any = None,
 ) -> Dataset:
     """`read_columns`, with warnings to the caller's caller if there are few rows or rows are lost."""
-    dataset = read_columns(table, target, options=options, sample_weight=sample_weight)
-    summary = dataset.summary
-    lost = summary.n_rows - summary.n_rows_used
-    if lost and summary.missing == "complete-rows":
-        worst = sorted(((count, name) for name, count in summary.n_missing.items() if count), reverse=True)
-        columns = ", ".join(f"{name!r} {count}" for count, name in worst[:_SHOWN])
-        warnings.warn(
-            f"{lost} of {summary.n_rows} rows have missing values and were left out ({columns}"
-            f"{', ...' if len(worst) > _SHOWN else ''}).",
-            RowsLostWarning,
-            stacklevel=3,
-        )
+    dataset = read_columns(table, target, about=about, options=options, sample_weight=sample_weight)
+    warn_of_lost_rows(dataset.summary, stacklevel=4)
     if len(dataset.values) < FEW_ROWS:
         warnings.warn(
             f"Only {len(dataset.values)} rows: after weighting, little more than the strongest relations can "
@@ -238,10 +252,25 @@ def read_table(
     return dataset
 
 
+def warn_of_lost_rows(summary: TableSummary, stacklevel: int) -> None:
+    """Warn if rows were left out for what is missing in them; `stacklevel` as in `warnings.warn`."""
+    lost = summary.n_rows - summary.n_rows_used
+    if lost and summary.missing == "complete-rows":
+        worst = sorted(((count, name) for name, count in summary.n_missing.items() if count), reverse=True)
+        columns = ", ".join(f"{name!r} {count}" for count, name in worst[:_SHOWN])
+        warnings.warn(
+            f"{lost} of {summary.n_rows} rows have missing values and were left out ({columns}"
+            f"{', ...' if len(worst) > _SHOWN else ''}).",
+            RowsLostWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def read_columns(
     table: Any,
     target: Any = None,
     *,
+    about: object = None,
     options: TableOptions | None = None,
     sample_weight: Any = None,
     combinations: bool = False,
@@ -249,7 +278,8 @@ def read_columns(
     """Read and check a NumPy array or a pandas, polars, pyarrow (or any narwhals) table.
 
     A separate `target` (one value for each row) becomes the last column, named "y" or by the name it brings
-    along. `sample_weight` says what each row counts for. Columns that are linear combinations of others are
+    along; `about` names a column that is the target, which is never left out. `sample_weight` says what each
+    row counts for. Columns that are linear combinations of others are
     refused unless `combinations` allows them.
 
     Raises
@@ -262,11 +292,13 @@ def read_columns(
     n_rows = len(columns[0].values) if columns else len(table)
     check_shape(n_rows, len(columns), min_features=2 if target is None else 1)
     given = tuple(column.name for column in columns)
+    asked = None if about is None else find_column(about, given)
     if target is not None:
         columns = [*columns, _target_column(columns, target)]
+        asked = columns[-1].name
     columns, reasons = with_kinds(columns, options.kinds)
     weights = _row_weights(sample_weight, n_rows)
-    dropped = useless_columns(columns) if options.drop_useless else {}
+    dropped = _droppable(columns, asked) if options.drop_useless else {}
     n_missing = {column.name: column.n_missing for column in columns}
     columns = [column for column in columns if column.name not in dropped]
     check_shape(n_rows, len(columns))
@@ -274,6 +306,11 @@ def read_columns(
     check_present(columns, may_be_missing=options.missing != "refuse")
     kept = _kept_rows(columns, weights, options.missing)
     columns = [replace(column, values=column.values[kept]) for column in columns]
+    if options.drop_useless:  # what varied in the rows left out may not vary any more
+        also = _droppable(columns, asked)
+        dropped |= {name: f"{why} that is used" if "row" in why else why for name, why in also.items()}
+        columns = [column for column in columns if column.name not in also]
+        check_shape(n_rows, len(columns))
     check_varying(columns)
     check_copies(columns)
     if not combinations:
@@ -300,14 +337,23 @@ def read_columns(
         weights=None if weights is None else weights[kept] / weights[kept].mean(),
         rows=np.flatnonzero(kept),
         summary=summary,
+        target=asked,
     )
+
+
+def _droppable(columns: Sequence[Column], asked: str | None) -> dict[str, str]:
+    """Useless columns; an `InputError` if the target is one of them."""
+    useless = useless_columns(columns)
+    if asked in useless:
+        raise InputError(f"the target {asked!r}", useless[asked].replace("it ", "", 1), "Choose another one.")
+    return useless
 
 
 def with_kinds(
     columns: Sequence[Column], kinds: Mapping[str, Kind] | None
 ) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
     """Columns with what is nominal coded, and the kind of each with its reason."""
-    wanted = dict(kinds or {})
+    wanted = {str(name): kind for name, kind in (kinds or {}).items()}
     names = [column.name for column in columns]
     for name in wanted:
         if name not in names:
@@ -317,7 +363,10 @@ def with_kinds(
     reasons: dict[str, tuple[Kind, str]] = {}
     coded = []
     for column in columns:
-        kind, why = (wanted[column.name], "as told") if column.name in wanted else infer_kind(column)
+        kind, why = infer_kind(column)
+        if column.name in wanted:
+            kind, why = wanted[column.name], "as told"
+            column = without_doubt(column) if kind == "nominal" else column
         coded.append(as_kind(column, kind))
         reasons[column.name] = (kind, why)
     return coded, reasons
@@ -327,13 +376,19 @@ def _target_column(columns: Sequence[Column], target: Any) -> Column:
     """A separate target as a column."""
     if isinstance(target, pd.DataFrame) or is_frame(target):
         given, _ = columns_of(target)
-        column, shape = given[0], (len(given[0].values), len(given))
+        column = given[0]
+        shape: tuple[int, ...] = (len(column.values), len(given))
     else:
         brought = getattr(target, "name", None)
-        name = str(brought) if isinstance(brought, (str, int)) else "y"
-        cells = to_array(target, "the target")
-        shape = cells.shape
-        column = array_column(name, cells.reshape(len(cells), -1)[:, 0] if cells.ndim else cells.reshape(1))
+        name = (str(brought) if isinstance(brought, (str, int)) else "") or "y"
+        series = nw.from_native(target, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            column, shape = series_column(name, series), (len(series),)
+        else:
+            cells = to_array(target, "the target")
+            shape = cells.shape
+            first = cells.reshape(len(cells), -1)[:, 0] if cells.ndim else cells.reshape(1)
+            column = array_column(name, first)
     name = column.name
     while name in {other.name for other in columns}:
         name += "_"
@@ -360,6 +415,7 @@ def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise InputError(subject, "has values that are no weights", "Give numbers that are 0 or more.")
     if not weights.any():
         raise InputError(subject, "every weight is zero", "Give some rows a weight above 0.")
+    weights = weights / weights.max()  # so that sums of huge ones do not overflow
     return weights / weights.mean()
 
 
@@ -373,6 +429,8 @@ def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, missing: M
         raise InputError(
             "the table",
             f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}",
-            "Drop the columns with most missing values, or use missing='each-set'.",
+            "Give more rows a weight."
+            if weights is not None and (weights > 0).sum() < MIN_ROWS
+            else "Drop the columns with most missing values, or use missing='each-set'.",
         )
     return kept

@@ -9,6 +9,9 @@ two-sided: the sample counts for as much as its weights leave of it.
 
 A nominal variable takes part with a column for each category but one. The strength is then the largest
 canonical correlation, and the test Wilks' lambda with Bartlett's correction, again at ESS for n.
+
+If rows have weights of their own (a survey), which may go along with x or y, n is what makes the variance of
+the weighted correlation right: one over the sum of :math:`p^2 a^2 b^2` for standardised a and b.
 """
 
 from __future__ import annotations
@@ -36,12 +39,19 @@ def weighted_correlation(left: FloatArray, right: FloatArray, weights: FloatArra
 
 
 def weighted_association(
-    left: Sequence[FloatArray], right: Sequence[FloatArray], weights: FloatArray
+    left: Sequence[FloatArray],
+    right: Sequence[FloatArray],
+    weights: FloatArray,
+    *,
+    surveyed: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     """Strength and p-value, each (a, b), of every block of `left` with every one of `right`.
 
     A block (n, k) is one variable: a column of numbers, or the categories of a nominal one but the last.
+    `surveyed` tells that rows have weights of their own.
     """
+    if surveyed:
+        return _surveyed_association(left, right, weights)
     ess = float(weights.sum() ** 2 / np.square(weights).sum())
     strength, pvalues = np.zeros((len(left), len(right))), np.ones((len(left), len(right)))
     plain = [[i for i, block in enumerate(side) if block.shape[1] == 1] for side in (left, right)]
@@ -52,6 +62,28 @@ def weighted_association(
         pvalues[np.ix_(*plain)] = correlation_pvalues(correlation, ess)
     for i, j in product(range(len(left)), range(len(right))):
         if left[i].shape[1] > 1 or right[j].shape[1] > 1:
+            strength[i, j], pvalues[i, j] = canonical_correlation(left[i], right[j], weights, ess)
+    return strength, pvalues
+
+
+def _surveyed_association(
+    left: Sequence[FloatArray], right: Sequence[FloatArray], weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    probabilities = weights / weights.sum()
+    root = np.sqrt(probabilities)[:, None]
+    strength, pvalues = np.zeros((len(left), len(right))), np.ones((len(left), len(right)))
+    # p |a|² of every row, with a of unit variance
+    lengths = [
+        [np.square(_orthonormal(root * _centred(block, probabilities))).sum(axis=1) for block in side]
+        for side in (left, right)
+    ]
+    for i, j in product(range(len(left)), range(len(right))):
+        ranks = lengths[0][i].sum() * lengths[1][j].sum()
+        ess = float(ranks / max(lengths[0][i] @ lengths[1][j], 1e-300))
+        if left[i].shape[1] == right[j].shape[1] == 1:
+            correlation = weighted_correlation(left[i], right[j], weights)
+            strength[i, j], pvalues[i, j] = correlation[0, 0], correlation_pvalues(correlation, ess)[0, 0]
+        else:
             strength[i, j], pvalues[i, j] = canonical_correlation(left[i], right[j], weights, ess)
     return strength, pvalues
 

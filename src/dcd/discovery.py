@@ -138,6 +138,12 @@ class Discovery(Plotted, BaseEstimator):
         self.diagnostics_ = diagnostics
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
+
+    missing: Missing
     knowledge: Knowledge | None
     random_state: int | np.random.Generator | None
 

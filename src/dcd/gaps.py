@@ -28,10 +28,10 @@ class GappyTest:
         log_pvalues = np.zeros(n_variables)
         for variable in (v for v in range(n_variables) if v != target and v not in given):
             log_pvalues[variable] = self.log_pvalue(variable, target, given)
-        return log_pvalues
+        return np.nan_to_num(log_pvalues, nan=0.0)
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """See `BoundTest`; 0 where too few rows are complete to tell anything."""
+        """See `BoundTest`; NaN where the rows that are complete in these variables cannot tell."""
         members = (min(x, y), max(x, y), *sorted(given))
         if members not in self._known:
             self._known[members] = self._tested(members)
@@ -39,8 +39,8 @@ class GappyTest:
 
     def _tested(self, members: tuple[int, ...]) -> float:
         part = self._dataset.complete_in(members)
-        if len(part.values) < MIN_ROWS:
-            return 0.0
+        if len(part.values) < MIN_ROWS or (np.ptp(part.values[:, :2], axis=0) == 0).any():
+            return float("nan")
         bound = self._strategy.bind(scores_of(part), self._level)
         found = bound.log_pvalue(0, 1, range(2, len(members)))
         self._keep_record(bound, members)

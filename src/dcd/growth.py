@@ -84,7 +84,10 @@ class GrowShrink:
         """
         largest = -np.inf
         for given in self._separators(pair, boundaries):
-            largest = max(largest, test.log_pvalue(*pair, given))
+            log_pvalue = test.log_pvalue(*pair, given)
+            if np.isnan(log_pvalue):
+                continue  # the rows that have all of these cannot tell
+            largest = max(largest, log_pvalue)
             if largest >= np.log(level):
                 break
         return largest
@@ -122,6 +125,8 @@ def _shrink(
             member: test.log_pvalue(member, target, [other for other in members if other != member])
             for member in free
         }
+        # What cannot be told to be independent stays.
+        log_pvalues = {member: -np.inf if np.isnan(p) else p for member, p in log_pvalues.items()}
         weakest = max(free, key=lambda member: (log_pvalues[member], member))
         if log_pvalues[weakest] < log_level:
             return
@@ -191,7 +196,7 @@ def reconnecting(
 
     for x, y in edges:
         part[root(x)] = root(y)
-    associations = {pair: test.log_pvalue(*pair, ()) for pair in separated}
+    associations = {pair: float(np.nan_to_num(test.log_pvalue(*pair, ()))) for pair in separated}
     restored = []
     for x, y in sorted(separated, key=lambda pair: (associations[pair], pair)):
         if associations[x, y] < np.log(level) and root(x) != root(y):

@@ -30,7 +30,8 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not looked at again under decoupling weights, which can only raise it. With
         the level that the p-values will be held against, the answer is the same and sooner there.
-    kinds, missing : as of `RobustDCD`.
+    kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="each-set" the p-value is
+        NaN where the rows that are complete in all columns concerned cannot tell.
 
     Examples
     --------
@@ -48,13 +49,14 @@ class IndependenceTest:
         level: float = 1.0,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
+        sample_weight: Any = None,
     ) -> None:
         strategy = PartialAssociation() if test is None else test
         check_strategy("test", strategy, (PartialAssociation, WeightedAssociation))
         check_number("level", level, above=0, at_most=1, suggestion=0.05)
         options = TableOptions(kinds=kinds, missing=missing)
         options.check()
-        self._given: Dataset = read_table(data, options=options)
+        self._given: Dataset = read_table(data, options=options, sample_weight=sample_weight)
         dataset = self._given.in_canonical_order()
         # The order of the columns must not matter, so the test sees them in an order of its own.
         self._places = [dataset.names.index(name) for name in self._given.names]
@@ -80,10 +82,20 @@ class IndependenceTest:
         return self._places[self._given.position(column)]
 
 
-def ci_test(x: Column, y: Column, given: Collection[Column], data: Any, *, test: Test | None = None) -> float:
+def ci_test(
+    x: Column,
+    y: Column,
+    given: Collection[Column],
+    data: Any,
+    *,
+    test: Test | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+    missing: Missing = "refuse",
+    sample_weight: Any = None,
+) -> float:
     """The p-value that columns x and y of a table are independent given other columns.
 
-    For many tests of one table, `IndependenceTest` does the common work once.
+    The options are those of `IndependenceTest`, which does the common work of many tests of one table once.
 
     Examples
     --------
@@ -92,4 +104,5 @@ def ci_test(x: Column, y: Column, given: Collection[Column], data: Any, *, test:
     >>> dcd.ci_test("Raf", "Mek", ["PKC"], frame) < 0.001
     True
     """
-    return IndependenceTest(data, test=test)(x, y, given)
+    tested = IndependenceTest(data, test=test, kinds=kinds, missing=missing, sample_weight=sample_weight)
+    return tested(x, y, given)

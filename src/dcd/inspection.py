@@ -11,7 +11,7 @@ import pandas as pd
 
 from dcd.columns import Column, Kind, columns_of
 from dcd.data import FEW_ROWS, TableOptions, with_kinds
-from dcd.preflight import MIN_ROWS, combination_among, useless_columns
+from dcd.preflight import LARGEST, MIN_ROWS, combination_among, useless_columns
 from dcd.validation import InputError
 
 
@@ -103,7 +103,7 @@ def audit(table: Any, *, kinds: Mapping[str, Kind] | None = None) -> Audit:
     )
     n_rows = len(columns[0].values)
     usable = [column for column in columns if column.trouble is None]
-    gaps = np.array([np.isnan(column.values) for column in usable]).reshape(-1, n_rows)
+    gaps = np.array([np.isnan(column.values) for column in usable]).reshape(len(usable), n_rows)
     n_complete = n_rows - int(gaps.any(axis=0).sum())
     problems = [f"Column {name!r}: {problem}. {remedy}" for name, (problem, remedy) in complaints.items()]
     return Audit(audited, n_rows, n_complete, (*problems, *_of_the_table(columns, n_rows, n_complete)))
@@ -119,6 +119,8 @@ def _complaints(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
             continue
         if np.isinf(column.values).any():
             complaints[column.name] = "has infinite values", "Drop these rows, or transform the column."
+        elif np.nanmax(np.abs(column.values), initial=0.0) > LARGEST:
+            complaints[column.name] = f"has values beyond {LARGEST:g}", "Rescale: sums would overflow."
         elif column.n_missing:
             share = f"{column.n_missing / len(column.values):.0%}"
             remedy = "Set missing='complete-rows' or 'each-set', or fill them in."

@@ -17,7 +17,6 @@ from dcd.scores import BULK_SQUARE, LINEAR, Scores, standardised
 from dcd.statistic import gamma_log_sf
 
 _INTERACTING = (LINEAR, BULK_SQUARE)  # columns of which products are taken
-_MOST_INTERACTING = 4  # of a variable of few values
 
 
 def interaction_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
@@ -64,16 +63,26 @@ def interaction_adjusters(scores: Scores, given: Sequence[int]) -> FloatArray:
 
 
 def interaction_columns(scores: Scores, given: Sequence[int]) -> FloatArray:
-    """Products of scores of two variables, mean 0 and variance 1; those of low degree first."""
-    blocks = {v: scores.block(v, _INTERACTING)[:_MOST_INTERACTING] for v in given}
-    orders = sorted(product(range(_MOST_INTERACTING), repeat=2), key=lambda order: (sum(order), order))
-    products = [
-        scores.columns[:, i, blocks[i][a]] * scores.columns[:, j, blocks[j][b]]
+    """Products of scores of two variables, mean 0 and variance 1; those of low degree first.
+
+    As many as the sample affords.
+    """
+    blocks = {v: scores.block(v, _INTERACTING) for v in given}
+    longest = range(max(len(block) for block in blocks.values()))
+    orders = sorted(product(longest, repeat=2), key=lambda order: (sum(order), order))
+    factors = [
+        (i, blocks[i][a], j, blocks[j][b])
         for a, b in orders
         for i, j in combinations(given, 2)
         if a < len(blocks[i]) and b < len(blocks[j])
     ]
-    columns = standardised(np.column_stack(products), scores.probabilities)
+    products = np.zeros((scores.n_samples, 0))
+    if factors:
+        afforded = factors[: int(MOST_ADJUSTERS * scores.n_samples)]
+        products = np.column_stack(
+            [scores.columns[:, i, a] * scores.columns[:, j, b] for i, a, j, b in afforded]
+        )
+    columns = standardised(products, scores.probabilities)
     return columns[:, np.abs(columns).any(axis=0)]
 
 

@@ -47,7 +47,8 @@ def weighted_log_pvalue(
     if degrees < _FEWEST_DEGREES:
         return None
     design = adjusters - probabilities @ adjusters
-    adjustment = Adjustment(design, probabilities, design.T @ (probabilities[:, None] * design))
+    gram = design.T @ (probabilities[:, None] * design)
+    adjustment = Adjustment(design, probabilities, gram, surveyed=scores.surveyed)
     return float(_log_pvalues(scores, [x, y], adjustment, degrees)[0, 1])
 
 

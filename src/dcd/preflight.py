@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from dcd.arrays import FloatArray
-from dcd.columns import Column, column_list
+from dcd.columns import Column, column_list, is_coded
 from dcd.validation import InputError
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
-_LARGEST = 1e290
+LARGEST = 1e290
 _SHOWN = 5  # counts listed in one message
 
 
@@ -63,9 +63,9 @@ def check_present(columns: Sequence[Column], *, may_be_missing: bool) -> None:
             f"infinite values (inf), {_counts(list(infinite.values()))}",
             "Drop these rows, or transform the column so that it stays finite.",
         )
-    huge = [column.name for column in columns if np.nanmax(np.abs(column.values)) > _LARGEST]
+    huge = [column.name for column in columns if np.nanmax(np.abs(column.values)) > LARGEST]
     if huge:
-        raise InputError(column_list(huge), f"values beyond {_LARGEST:g}", "Rescale: sums would overflow.")
+        raise InputError(column_list(huge), f"values beyond {LARGEST:g}", "Rescale: sums would overflow.")
 
 
 def check_varying(columns: Sequence[Column]) -> None:
@@ -94,7 +94,7 @@ def check_copies(columns: Sequence[Column]) -> None:
 def useless_columns(columns: Sequence[Column]) -> dict[str, str]:
     """Columns that are constant or copies of an earlier column, and what they are."""
     useless = {
-        column.name: "it has the same value in every row"
+        column.name: "it has the same value in every row" if column.n_distinct else "it has no value at all"
         for column in columns
         if column.trouble is None and column.n_distinct <= 1
     }
@@ -108,24 +108,26 @@ def useless_columns(columns: Sequence[Column]) -> dict[str, str]:
 def copies_among(columns: Sequence[Column]) -> list[tuple[int, int]]:
     """Pairs of columns of which one is a copy of the other.
 
-    Numbers to shift and scale and a part in a million; categories up to their names.
+    Numbers up to shift and scale and a part in a million; categories and grades up to their names.
     """
-    copies = []
-    numbers = [index for index, column in enumerate(columns) if not column.levels]
+    copies = set()
+    numbers = [
+        i for i, column in enumerate(columns) if not column.levels and not np.isinf(column.values).any()
+    ]
     if len(numbers) > 1:
         correlation = _correlation(np.column_stack([columns[index].values for index in numbers]))
         found = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
-        copies += [(numbers[first], numbers[second]) for first, second in found]
+        copies |= {(numbers[first], numbers[second]) for first, second in found}
     seen: dict[bytes, int] = {}
-    for index in (index for index, column in enumerate(columns) if column.levels):
-        key = _partition(columns[index].values)
+    for index in (index for index, column in enumerate(columns) if is_coded(column)):
+        key = partition(columns[index].values)
         if key in seen:
-            copies.append((seen[key], index))
+            copies.add((seen[key], index))
         seen.setdefault(key, index)
     return sorted(copies)
 
 
-def _partition(codes: FloatArray) -> bytes:
+def partition(codes: FloatArray) -> bytes:
     """Which rows share a category, whatever the categories are called."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True, equal_nan=True)
     return np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int32).tobytes()

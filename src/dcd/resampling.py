@@ -18,6 +18,7 @@ from sklearn.base import clone
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint
+from dcd.columns import to_array
 from dcd.data import TableSummary, read_columns
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.progress import watched
@@ -174,7 +175,7 @@ def _rows_of(X: Any, rows: Any) -> Any:
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows]
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
+    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else to_array(X, "the table")[rows]
 
 
 def _summed_up(
@@ -270,7 +271,7 @@ def _digest_of_table(X: Any) -> str:
         X = X.set_axis([str(name) for name in X.columns], axis="columns")
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        return _digest([np.ascontiguousarray(X).tobytes()])
+        return _digest([np.ascontiguousarray(to_array(X, "the table")).tobytes()])
     parts = []
     for name in frame.columns:
         column = frame[name]

@@ -24,14 +24,13 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from dcd.arrays import FloatArray
-from dcd.columns import Kind
+from dcd.columns import Kind, merge_rare
 from dcd.data import Dataset
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
 N_TESTED, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
-_FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are put together, for a few samples decide nothing
 
 Codes = npt.NDArray[np.intp]
 
@@ -70,6 +69,11 @@ class Scores:
         return self.columns.shape[0]
 
     @property
+    def surveyed(self) -> bool:
+        """Whether samples have weights of their own."""
+        return bool(np.ptp(self.probabilities) > 1e-12 * self.probabilities.max())
+
+    @property
     def flat(self) -> FloatArray:
         """All columns side by side, (n, d k), in the order of the rows of `gram`."""
         return self.columns.reshape(self.n_samples, -1)
@@ -96,13 +100,16 @@ def scores_of(dataset: Dataset) -> Scores:
 
 
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray) -> Scores:
-    n_columns = default_n_columns(len(values))
-    columns = score_columns(values, n_columns)
-    codes = [_few_values(column, kind, n_columns) for column, kind in zip(values.T, kinds, strict=True)]
+    codes = [_few_values(column, kind) for column, kind in zip(values.T, kinds, strict=True)]
+    n_smooth = default_n_columns(len(values))
+    width = max([n_smooth, *(int(code.max()) + 1 for code in codes if code is not None)])
+    columns = np.zeros((*values.shape, width))
+    columns[:, :, :n_smooth] = score_columns(values, n_smooth)
     for variable, (kind, code) in enumerate(zip(kinds, codes, strict=True)):
-        if kind == "nominal" and code is not None:
-            columns[:, variable] = _indicators(code, n_columns)
-    columns = np.ascontiguousarray(standardised(columns, probabilities))  # so that `flat` is no copy
+        if code is not None:
+            first = 0 if kind == "nominal" else 1  # an ordinal variable has a line, then any function
+            columns[:, variable, first:] = _indicators(code, width - first)
+    columns = standardised(columns, probabilities)
     flat = columns.reshape(len(values), -1)
     return Scores(
         columns=columns,
@@ -178,27 +185,25 @@ def _unit(degree: int) -> list[float]:
     return [0.0] * degree + [1.0]
 
 
-def _few_values(column: FloatArray, kind: Kind, most: int) -> Codes | None:
+def _few_values(column: FloatArray, kind: Kind) -> Codes | None:
     """Which value each sample has, if the variable is one of few values."""
     if kind == "continuous":
         return None
-    _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
-    codes = codes.reshape(-1)
-    if kind == "ordinal":
-        return codes if len(counts) <= most + 1 else None
-    rare = counts < _FEWEST_IN_A_LEVEL
-    rare[np.argsort(-counts, kind="stable")[most:]] = True  # one column for each but one
-    if rare.sum() < 2:
-        return codes
-    merged = np.where(rare, np.flatnonzero(rare)[0], np.arange(len(counts)))
-    merged_codes: Codes = np.unique(merged[codes], return_inverse=True)[1].reshape(-1)
-    return merged_codes
+    if kind == "nominal":
+        return merge_rare(column)
+    codes: Codes = np.unique(column, return_inverse=True)[1].reshape(-1)
+    return codes if codes.max() < _MOST else None
 
 
 def _indicators(codes: Codes, n_columns: int) -> FloatArray:
-    """(n, n_columns): one column for every value but the most frequent, then zeros."""
-    counts = np.bincount(codes)
-    shown = np.delete(np.arange(len(counts)), counts.argmax())
+    """(n, n_columns): one column for every value but the most frequent, the frequent first; then zeros.
+
+    The order depends on the samples alone, not on how values are called. Of two values, the second is shown,
+    so that the sign of an association is that of the values.
+    """
+    values, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    by_count = values[np.lexsort((first, -counts))]
+    shown = values[1:] if len(values) == 2 else by_count[1:]
     columns = np.zeros((len(codes), n_columns))
     columns[:, : len(shown)] = codes[:, None] == shown
     return columns

@@ -21,6 +21,7 @@ from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
+from dcd.preflight import MIN_ROWS
 from dcd.scores import Scores, scores_of
 from dcd.validation import InputError, check_number, check_strategy, make_generator
 
@@ -157,6 +158,12 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     ) -> None:
         """All other columns decoupled, those that still depend on the target taken."""
         dataset = given.complete_in(range(len(given.names))).in_canonical_order()
+        if len(dataset.values) < MIN_ROWS:
+            raise InputError(
+                "the table",
+                f"has {len(dataset.values)} complete rows, fewer than {MIN_ROWS}",
+                "Drop the columns with most missing values, or use search=dcd.GrowShrink().",
+            )
         others = [index for index, name in enumerate(dataset.names) if name != target]
         learned, correlations, pvalues = learn_and_test(
             others, None, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
@@ -185,6 +192,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                 self.statistics_[place] = _strength(dataset, whole, index, own, others)
                 self.support_[place] = index in members
             decoupled = dataset.complete_in(members)
+            if len(decoupled.values) < MIN_ROWS:  # nothing to learn from; all rows count the same
+                decoupled, members = dataset.complete_in([own]), []
             learned = test.weights.learn(scores_of(decoupled), range(len(members)))
         self.decoupling_ = replace(learned, weights=decoupled.in_all_rows(learned.weights))
 
@@ -199,8 +208,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         """The table, with `y` as its last column if that is the target, and the target's name."""
         options = table_options(self)
         if self.target is not None:
-            given = read_table(X, options=options, sample_weight=sample_weight)
-            return given, given.names[given.position(self.target)]
+            given = read_table(X, about=self.target, options=options, sample_weight=sample_weight)
+            assert given.target is not None
+            return given, given.target
         if y is None:
             raise InputError(
                 "parameter 'target'",
@@ -208,11 +218,13 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                 "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
             )
         given = read_table(X, y, options=options, sample_weight=sample_weight)
-        return given, given.names[-1]
+        assert given.target is not None
+        return given, given.target
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.target is None
+        tags.input_tags.allow_nan = self.missing != "refuse"
         return tags
 
     def _get_support_mask(self) -> BoolArray:
@@ -224,5 +236,7 @@ def _strength(dataset: Dataset, whole: Scores | None, x: int, y: int, given: Seq
     """Partial correlation, on the rows that are complete in its variables if `whole` is not known."""
     if whole is not None:
         return partial_correlation(whole, x, y, given)
-    complete = scores_of(dataset.complete_in([x, y, *given]))
-    return partial_correlation(complete, 0, 1, range(2, len(given) + 2))
+    complete = dataset.complete_in([x, y, *given])
+    if len(complete.values) < MIN_ROWS:
+        return float("nan")
+    return partial_correlation(scores_of(complete), 0, 1, range(2, len(given) + 2))

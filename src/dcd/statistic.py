@@ -9,7 +9,9 @@ are, with :math:`M = E|a|^4 - k(k+2)` the excess of each side,
           \kappa_3 \approx 8 k_x k_y + 12 M_x M_y / m + N_x N_y / m^2 ,
 
 (N the sixth-order excess) and a shifted gamma distribution with these three gives the p-value. If the spread
-of both sides varies with the set that is adjusted for, Q is divided by what that adds to its mean.
+of both sides varies with the set that is adjusted for, Q is divided by what that adds to its mean. So it is
+if samples have weights of their own that go along with x or y: then the mean of Q is
+:math:`\sum_k q_k |a_k|^2 |b_k|^2` with :math:`q \propto p^2`.
 """
 
 from __future__ import annotations
@@ -52,9 +54,13 @@ def _common_spread(lengths: FloatArray, ranks: FloatArray, adjustment: Adjustmen
     If the residuals of x and of y are both wider where the set has some value, the mean of Q is not k_x k_y
     but the mean of the product of the two expected squared lengths given the set.
     """
-    expected = ranks[:, None] + adjustment.fitted(lengths.T - ranks).T
-    expected = np.maximum(expected, 0.0)
-    product = (expected * adjustment.probabilities) @ expected.T
+    if adjustment.surveyed:
+        squares = np.square(adjustment.probabilities)
+        product = (lengths * (squares / squares.sum())) @ lengths.T
+    else:
+        expected = ranks[:, None] + adjustment.fitted(lengths.T - ranks).T
+        expected = np.maximum(expected, 0.0)
+        product = (expected * adjustment.probabilities) @ expected.T
     return np.maximum(product / np.maximum(np.outer(ranks, ranks), 1.0), 0.5)
 
 

@@ -160,8 +160,6 @@ def _decoupled_pvalues(table: Table, wanted: set[tuple[str, str]]) -> dict[tuple
 
 def _tested(table: Table, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Of `RobustDCD`: given the other members of the boundary."""
-    if np.ptp(table.base) > 0:
-        return {}  # the test knows no weights of rows
     names = tuple(table.columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -170,13 +168,15 @@ def _tested(table: Table, wanted: set[tuple[str, str]]) -> dict[tuple[str, str],
             test=table.model.test,
             kinds=dict(table.kinds),
             missing=table.model.table_.missing,
+            sample_weight=table.base,
         )
-    return {
+    found = {
         (target, name): test(
             target, name, [other for other in table.model.markov_boundaries_[target] if other != name]
         )
         for target, name in sorted(wanted)
     }
+    return {pair: pvalue for pair, pvalue in found.items() if not np.isnan(pvalue)}
 
 
 def _rounded(number: float) -> float:
