@@ -10,11 +10,12 @@ EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples n
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
 
+# Files are shared out over JOBS processes; the tests of one file stay together.
 test: .venv/test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-fast: .venv/test
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow"
 
 # Packages that hold back NumPy or SciPy are tested in environments of their own.
 test-pywhy: .venv-pywhy/ready
