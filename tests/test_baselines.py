@@ -134,8 +134,9 @@ def test_more_variables_than_rows_bear_are_refused(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_unknown_option_is_named(method, worker):
+    made = categories if METHODS[method].discrete else linear
     with pytest.raises(dcd.InputError, match="alhpa"):
-        worker.solve(method, table(linear, 0), options={"alhpa": 0.1})
+        worker.solve(method, table(made, 0), options={"alhpa": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -151,8 +152,9 @@ def test_an_unknown_option_is_named(method, worker):
     ],
 )
 def test_a_bad_option_is_named(method, options, worker):
+    made = categories if METHODS[method].discrete else linear
     with pytest.raises(dcd.InputError, match=next(iter(options))):
-        worker.solve(method, table(linear, 0), options=options)
+        worker.solve(method, table(made, 0), options=options)
 
 
 def test_unknown_methods_and_limits_are_named():
@@ -294,6 +296,8 @@ def test_categories_reach_those_who_can_take_them():
     with pytest.raises(dcd.InputError, match="column 'group': categories without an order"):
         dcd.baselines.run("ges", frame)
     assert dcd.baselines.run("ges", frame.drop(columns="group")).names == ("size", "passed")
+    with pytest.raises(dcd.InputError, match="column 'size': measurements, which 'pc-gsq' would take"):
+        dcd.baselines.run("pc-gsq", frame)
     codes = frame[["group"]].assign(passed=frame["passed"], half=np.arange(len(frame)) % 2)
     assert dcd.baselines.run("pc-gsq", codes).names == ("group", "passed", "half")
 

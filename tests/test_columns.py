@@ -186,6 +186,12 @@ def test_identifiers_beyond_what_floats_tell_apart_are_refused():
         read_table(frame)
 
 
+def test_numbers_that_may_name_the_rows_are_asked_about():
+    found = dcd.audit(pd.DataFrame({"a": NUMBERS, "id": 1000 + np.arange(N)}))
+    assert "does it name the rows?" in found.columns[1].why
+    assert "does it name the rows?" not in found.columns[0].why
+
+
 def test_an_infinity_is_no_category():
     frame = pd.DataFrame({"a": NUMBERS, "b": np.where(np.arange(N) < 2, np.inf, np.arange(N) % 2)})
     with pytest.raises(dcd.InputError, match="column 'b': infinite values"):

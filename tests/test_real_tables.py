@@ -422,3 +422,22 @@ def test_masked_cells_stay_missing_in_resamples():
     masked = np.ma.masked_array(np.where(hidden, 50.0, values), hidden)
     model = dcd.RobustDCD(missing="each-set", progress=False)
     assert dcd.bootstrap(model, masked, n_resamples=5, progress=False).edge[0, 1] < 0.5
+
+
+def test_grades_have_a_sign_and_several_categories_have_none():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(400)
+    grade = np.clip(np.round(3 - x + rng.standard_normal(400)), 1, 5)
+    group = rng.integers(0, 3, 400)
+    frame = pd.DataFrame({"x": x - 2.0 * group, "grade": grade, "group": letters(group)})
+    model = dcd.MarkovBoundary(target="x", search=dcd.GrowShrink()).fit(frame)
+    assert model.statistics_[1] < -0.4
+    assert model.statistics_[2] > 0.7
+
+
+def test_gaps_in_other_columns_are_no_matter_to_one_test():
+    frame = chain(200, 0)
+    frame.loc[:50, "d"] = np.nan
+    assert dcd.ci_test("a", "b", [], frame) < 0.001
+    with pytest.raises(dcd.InputError, match="column 'd': missing values"):
+        dcd.ci_test("a", "d", [], frame)

@@ -77,6 +77,9 @@ def infer_kind(column: Column) -> tuple[Kind, str]:
         return "nominal", "numbers of which there are two"
     if n_distinct <= FEW_VALUES and np.array_equal(present, np.round(present)):
         return "ordinal", f"whole numbers, {n_distinct} different"
+    whole = np.array_equal(present, np.round(present))
+    if whole and n_distinct == len(column.values) > FEW_VALUES:
+        return "continuous", f"whole numbers, {n_distinct} different, one a row: does it name the rows?"
     return "continuous", f"numbers, {n_distinct} different"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 
 from dcd.association import PartialAssociation, Test, WeightedAssociation
@@ -104,5 +105,11 @@ def ci_test(
     >>> dcd.ci_test("Raf", "Mek", ["PKC"], frame) < 0.001
     True
     """
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    wanted = [x, y, *given] if isinstance(given, Collection) and not isinstance(given, str) else []
+    if isinstance(frame, nw.DataFrame) and wanted and set(wanted) <= set(frame.columns):
+        # What is wrong with other columns is no matter here.
+        data = frame[list(dict.fromkeys(map(str, wanted)))].to_native()
+        kinds = None if kinds is None else {name: kind for name, kind in kinds.items() if name in wanted}
     tested = IndependenceTest(data, test=test, kinds=kinds, missing=missing, sample_weight=sample_weight)
     return tested(x, y, given)

@@ -55,9 +55,11 @@ def weighted_log_pvalue(
 def partial_correlation(scores: Scores, x: int, y: int, given: Sequence[int]) -> float:
     """Correlation of the normal scores of two variables, adjusted for all scores of a set.
 
-    For a variable of several categories the largest correlation of any function of it, without a sign.
+    For a nominal variable of several categories the largest correlation of any function of it, without a
+    sign.
     """
-    blocks = [scores.columns[:, variable][:, scores.block(variable, LINES)] for variable in (x, y)]
+    shown = [scores.adjusters[v] if scores.kinds[v] == "nominal" else LINES for v in (x, y)]
+    blocks = [scores.columns[:, v][:, own] for v, own in zip((x, y), shown, strict=True)]
     adjustment = adjustment_for(scores, given)
     left = [block - adjustment.fitted(block) if adjustment.n_columns else block for block in blocks]
     weighted = [scores.probabilities[:, None] * block for block in left]

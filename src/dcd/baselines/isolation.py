@@ -217,7 +217,15 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
     reading.check()
     check_choice("missing", reading.missing, ("refuse", "complete-rows"))
     dataset = read_columns(table, options=reading, combinations=entry.combinations)
-    if not (entry.takes_kinds or entry.discrete):
+    if entry.discrete:
+        measured = [name for name, kind in dataset.summary.kinds.items() if kind == "continuous"]
+        if measured:
+            raise InputError(
+                column_list(measured),
+                f"measurements, which {method!r} would take for categories",
+                "Leave them out, put them into classes, or use robust-dcd.",
+            )
+    elif not entry.takes_kinds:
         summary = dataset.summary
         nominal = [name for name, kind in summary.kinds.items() if kind == "nominal"]
         unordered = [name for name in nominal if len(summary.levels[name]) > 2]
