@@ -25,6 +25,8 @@ import dcd.cli.options
 from dcd.cli import agreement, outputs, terminal
 from dcd.cli import dcd as group
 from dcd.cli.running import run
+from dcd.files import whole_file
+from dcd.results.files import write_text as write_result_text
 
 try:
     import termios
@@ -837,11 +839,11 @@ def test_a_file_is_whole_or_as_it_was(error, tmp_path):
     for before in (None, "old"):
         if before is not None:
             path.write_text(before)
-        with contextlib.suppress(error), outputs.whole_file(path) as temporary:
+        with contextlib.suppress(error), whole_file(path) as temporary:
             temporary.write_text("half")
             raise error
         assert (path.read_text() if path.exists() else None) == before
-    with outputs.whole_file(path) as temporary:
+    with whole_file(path) as temporary:
         temporary.write_text("whole")
     assert path.read_text() == "whole"
     assert os.listdir(tmp_path) == ["out.json"]
@@ -852,6 +854,55 @@ def test_files_have_the_usual_mode(tmp_path):
     (tmp_path / "usual").write_text("")
     outputs.write_text(str(tmp_path / "ours"), "")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+WRITERS = {
+    "command": lambda path, text: outputs.write_text(str(path), text),
+    "result": write_result_text,
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes and links are those of POSIX")
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_modes_and_links_stay(writer, tmp_path):
+    real, link, hanging = tmp_path / "there" / "real.json", tmp_path / "link.json", tmp_path / "hanging.json"
+    real.parent.mkdir()
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    hanging.symlink_to(tmp_path / "there" / "new.json")
+    for path in (real, link, hanging):
+        writer(path, "new")
+        assert path.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert link.is_symlink()
+    assert hanging.is_symlink()
+    assert sorted(os.listdir(real.parent)) == ["new.json", "real.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_a_pipe_is_written_to_and_stays(writer, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        writer(pipe, "text")
+        assert reader.stdout.read() == b"text"
+    assert pipe.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@needs_audit
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="there is no /dev/fd")
+def test_devices_and_open_pipes_are_outputs(call, data):
+    inner, outer = os.pipe()
+    answer = call("audit", data.path, "--json", f"/dev/fd/{outer}", "--report", os.devnull)
+    os.close(outer)
+    assert answer.code == 0
+    with os.fdopen(inner) as reading:
+        assert json.load(reading)["ok"]
+    assert call("discover", data.path, "--report", os.devnull, "--json", os.devnull).code == 0
+    assert Path(os.devnull).is_char_device()
 
 
 @needs_terminal
