@@ -5,6 +5,7 @@ import gzip
 import io
 import sys
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -83,6 +84,53 @@ def test_arrow_streams_are_read_too(tmp_path):
     with pa.ipc.new_stream(str(tmp_path / "t.arrow"), table.schema) as stream:
         stream.write_table(table)
     pd.testing.assert_frame_equal(read_file(tmp_path / "t.arrow"), frame)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_an_index_with_a_name_is_a_column(suffix, tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    frame = random_table(0)
+    names = list(frame.columns)
+    labels = [f"row {number}" for number in range(len(frame))]
+
+    def read_back(written):
+        table = pa.Table.from_pandas(written)
+        if suffix == "parquet":
+            parquet.write_table(table, tmp_path / "t.parquet")
+        else:
+            with pa.ipc.new_file(str(tmp_path / "t.arrow"), table.schema) as file:
+                file.write_table(table)
+        return read_file(tmp_path / f"t.{suffix}")
+
+    pd.testing.assert_frame_equal(read_back(frame.set_index(names[0])), frame)
+    pd.testing.assert_frame_equal(read_back(frame.set_index(names[:2])), frame)
+    pd.testing.assert_frame_equal(read_back(frame.set_axis(labels, axis="index")), frame)
+    pd.testing.assert_frame_equal(read_back(frame.rename_axis("counter", axis="index")), frame)
+
+
+def test_decimals_of_arrow_are_numbers_and_a_name_twice_is_named(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    prices = pa.array([Decimal("0.13"), None, Decimal("-2.50")], type=pa.decimal128(5, 2))
+    parquet.write_table(pa.table({"price": prices, "b": [1, 2, 3]}), tmp_path / "t.parquet")
+    price = read_file(tmp_path / "t.parquet")["price"]
+    assert price.dtype == float
+    assert price.fillna(9).tolist() == [0.13, 9, -2.5]
+    twice = pa.Table.from_arrays([prices, prices], names=["a", "a"])
+    parquet.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(dcd.InputError, match=r"column 'a': occurs 2 times \(columns 1, 2\)"):
+        read_file(tmp_path / "twice.parquet")
+
+
+def test_a_column_may_be_called_like_a_missing_value(write, tmp_path):
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"NA": [1.5, 2.5], "null": [3, 4], "None": [5, 6]})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    pd.testing.assert_frame_equal(read_file(tmp_path / "t.xlsx"), frame)
+    pd.testing.assert_frame_equal(read_file(write(frame.to_csv(index=False))), frame)
+    frame.set_axis(["a", "", "c"], axis="columns").to_excel(tmp_path / "gap.xlsx", index=False)
+    with pytest.raises(dcd.InputError, match="column 2: has no name"):
+        read_file(tmp_path / "gap.xlsx")
 
 
 def test_standard_input_is_csv_unless_said(monkeypatch):
