@@ -502,6 +502,7 @@ def test_thresholds_set_the_exit_code(call, tmp_path):
     assert answer.code == 1
     assert answer.err == "missed: F1 is 0.67, less than 0.7\n"
     assert call("score", one, two, "--max-shd", 0).code == 1
+    assert call("score", one, two, "--min-f1", "nan").code == 2
 
 
 @pytest.mark.parametrize(
@@ -534,6 +535,20 @@ def test_a_result_is_scored(call, data, tmp_path):
     (tmp_path / "truth.csv").write_text("from,to\na,b\nb,c\n")
     call("discover", data.path, "--json", tmp_path / "result.json")
     assert call("score", tmp_path / "result.json", tmp_path / "truth.csv", "--min-f1", 1).code == 0
+
+
+@needs_results
+@needs_knowledge
+def test_true_knowledge_does_not_spoil_a_score(call, data, tmp_path):
+    """The truth is a DAG, scored as its class: arrows that knowledge directs must be taken back as well."""
+    path = data(pd.concat([chain(), chain(seed=1, names=("d", "e"))], axis="columns"), "two.csv")
+    (tmp_path / "truth.csv").write_text("from,to\na,b\nb,c\nd,e\n")
+    (tmp_path / "known.toml").write_text("roots = ['a']")
+    call("discover", path, "--knowledge", tmp_path / "known.toml", "--json", tmp_path / "result.json")
+    found, true = tmp_path / "result.json", tmp_path / "truth.csv"
+    assert dcd.load_result(found).cpdag.background
+    assert call("score", found, true, "--max-shd", 0).code == 0
+    assert "SHD 1:" in call("score", found, true, "--as-given").out  # of a, b, c nothing but d - e is open
 
 
 @pytest.mark.parametrize("kind", ["graphml", "dot"])
