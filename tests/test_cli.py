@@ -629,6 +629,16 @@ def test_errors_are_one_line(arguments, code, message, call, tmp_path, monkeypat
     assert answer.err.count("\n") == 1
 
 
+@needs_knowledge
+def test_knowledge_with_a_mark_or_without_end(call, data, tmp_path):
+    (tmp_path / "mark.toml").write_bytes(b"\xef\xbb\xbfroots = ['a']")
+    assert call("discover", data.path, "--knowledge", tmp_path / "mark.toml").code == 0
+    (tmp_path / "deep.toml").write_text(f"roots = {'[' * 50_000}{']' * 50_000}")
+    answer = call("discover", data.path, "--knowledge", tmp_path / "deep.toml")
+    assert answer.code == 2
+    assert "is not TOML (lists in lists without end)" in answer.err
+
+
 def test_a_method_that_fails_is_3_and_debug_shows_where(call, data, monkeypatch):
     def fail(*_, **__):
         raise FloatingPointError("no convergence\nat all")
@@ -792,6 +802,28 @@ def test_a_pipe_that_closes_is_no_error(tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed"),
+    [
+        (["audit", "DATA"], "stdout"),
+        (["discover", "DATA"], "stdout"),
+        (["methods"], "stdout"),
+        (["audit", "DATA", "--json", "-"], "stdout"),
+        (["audit", "nowhere.csv"], "stderr"),
+    ],
+)
+def test_a_closed_pipe_is_141_for_every_answer(arguments, closed, data):
+    inner, outer = os.pipe()
+    os.close(inner)
+    command = [sys.executable, "-m", "dcd", *(data.path if word == "DATA" else word for word in arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, closed: outer}
+    ended = subprocess.run(command, env=environment(), check=False, **streams)
+    os.close(outer)
+    assert ended.returncode == 141
+    assert not ended.stdout
+    assert not ended.stderr
 
 
 def test_an_encoding_without_the_letters_is_no_error(data):

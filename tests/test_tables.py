@@ -143,6 +143,20 @@ def test_standard_input_is_csv_unless_said(monkeypatch):
     assert read_file("-", format="tsv").to_dict("list") == {"a": [1], "b": [2]}
 
 
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(dcd.InputError, match="standard input: is closed"):
+        read_file("-")
+
+
+@pytest.mark.parametrize(
+    "encoding", ["punycode", "idna", "utf-7", "utf-32", "unicode_escape", "rot13", "hex"]
+)
+def test_any_encoding_is_read_or_refused(encoding, write):
+    with pytest.raises(dcd.InputError):
+        read_file(write(b"a,b\n1.5,\\N\xff\n"), encoding=encoding)
+
+
 def test_the_format_can_be_said(write):
     assert list(read_file(write("a\tb\n1\t2\n", "table.dat"), format="tsv").columns) == ["a", "b"]
     with pytest.raises(dcd.InputError, match=r"names no format \(\.dat\).*\.parquet"):

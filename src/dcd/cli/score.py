@@ -35,9 +35,7 @@ The exit code is 1 if --min-f1 or --max-shd is missed."""
 @click.command(epilog=_EPILOG, short_help="How far a graph is from the true one.")
 @click.argument("estimated")
 @click.argument("truth")
-@click.option(
-    "--as-given", is_flag=True, help="Score arrows as they stand, also those of a DAG or by knowledge."
-)
+@click.option("--as-given", is_flag=True, help="Score arrows as they stand: of a DAG, by knowledge.")
 @click.option("--min-f1", type=click.FloatRange(0, 1), help="Least F1 that is good enough.")
 @click.option("--max-shd", type=click.IntRange(min=0), help="Largest distance that is good enough.")
 @options.json_file
