@@ -195,6 +195,18 @@ def test_columns_are_chosen_by_pattern(call, data):
     assert answer.err.startswith("error: column 'gen_*': is not in the table.")
 
 
+def test_names_with_commas_are_quoted(call, data):
+    frame = chain(names=("a,b", "c", 'd"e', "f")).assign(region=list("xyz") * 66 + ["x", "y"])
+    path = data(frame.rename(columns={"region": "r,s=t"}), "commas.csv")
+    quoted = call("discover", path, "--columns", '"a,b", c', "--columns", 'd"e', "--exclude", "c")
+    assert "2 variables" in quoted.out
+    assert "3 variables" in call("discover", path, "--exclude", '"a,b","r,s=t"').out
+    found = json.loads(call("audit", path, "--kinds", '"a,b"=ordinal,"r,s=t"=nominal', "--json", "-").out)
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert (kinds["a,b"], kinds["r,s=t"], kinds["c"]) == ("ordinal", "nominal", "continuous")
+    assert call("discover", path, "--exclude", "x\ny").code == 2
+
+
 def test_standard_input(call, data, monkeypatch):
     content = Path(data.path).read_bytes()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
@@ -231,6 +243,15 @@ def test_a_report_now_and_again(call, data, tmp_path):
     assert call("report", saved, "--out", again).code == 0
     assert now.read_text() == again.read_text()
     assert "<html" in now.read_text()
+
+
+@needs_results
+@pytest.mark.parametrize("command", ["discover", "audit"])
+def test_a_page_on_standard_output_and_nothing_else(command, call, data):
+    answer = call(command, data.path, "--report", "-")
+    assert answer.out.lower().startswith("<!doctype html>")
+    assert answer.out.rstrip().endswith("</html>")
+    assert "both" in call(command, data.path, "--report", "-", "--json", "-").err
 
 
 @needs_results
@@ -325,6 +346,17 @@ def test_boundary_is_that_of_the_library(method, call, data):
     shown = call("boundary", data.path, "--target", "a", "--method", method).out
     assert shown.startswith("Boundary of a: b\n")
     assert re.search(r"^  b +yes ", shown, flags=re.MULTILINE)
+
+
+@needs_kinds
+def test_boundary_tells_which_rows_and_columns_it_used(call, data):
+    frame = chain().assign(same=1.0)
+    frame.loc[:9, "a"] = np.nan
+    arguments = ["boundary", data(frame, "real.csv"), "--target", "b"]
+    answer = call(*arguments, "--missing", "complete-rows", "--drop-useless")
+    assert "\n190 of the rows were used.\nLeft out: same (it has the same value" in answer.out
+    found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-useless", "--json", "-").out)
+    assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (200, 190, ["same"])
 
 
 def test_a_target_that_is_not_there(call, data):
@@ -590,6 +622,15 @@ def test_an_audit_is_shown_and_written(ok, call, data, tmp_path, monkeypatch):
 
 
 @needs_audit
+def test_nothing_invisible_reaches_the_page_of_an_audit(call, data, tmp_path):
+    path = data(chain(names=("a\u202eb", "c\x1b[31m", "d")), "turned.csv")
+    assert call("audit", path, "--report", tmp_path / "page.html", "--title", "t\udcff\u2066").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "a\ufffdb" in page
+    assert not set("\u202e\u2066\x1b") & set(page)
+
+
+@needs_audit
 def test_the_audit_of_a_real_table(call, data):
     good = call("audit", data.path)
     assert (good.code, good.err) == (0, "")
@@ -613,6 +654,7 @@ def test_the_audit_of_a_real_table(call, data):
         (["discover", "x.csv", "--alpha", "2"], 2, "error: Invalid value for '--alpha'"),
         (["discover", "x.csv", "--kinds", "a=number"], 2, "'a=number' is no COLUMN=KIND"),
         (["discover", "x.csv", "--checkpoint", "c"], 2, "--checkpoint keeps the resamples of --bootstrap"),
+        (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
         (["simulate", "--degree", "3"], 2, "error: parameter 'degree'"),

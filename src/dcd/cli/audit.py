@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from dcd.cli import options
-from dcd.cli.audit_page import audit_page
 from dcd.cli.options import Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
@@ -26,7 +25,7 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 
 @click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
 @options.kinds
-@click.option("--report", metavar="FILE", help="Write the audit as a page (HTML).")
+@click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
 @options.reads_table
@@ -37,11 +36,12 @@ def audit(
     """Look the table DATA over: what each column is taken for and why, and what is in the way."""
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     import dcd
+    from dcd.cli.audit_page import audit_page
 
     found = dcd.audit(source.read(), kinds=kinds or None)
     if json_path is not None:
         write_text(json_path, json.dumps(_as_dict(found), indent=1))
-    if json_path != "-":
+    if "-" not in (json_path, report):
         _show(found)
     if report is not None:
         write_text(report, audit_page(found, title or source.title))

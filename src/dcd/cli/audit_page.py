@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from dcd.cli.terminal import count
+from dcd.report.markup import escape
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bad: #b3261e; --good: #1b6e3c; }
