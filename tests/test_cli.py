@@ -415,6 +415,53 @@ def test_compare_runs_all_and_tells_which_failed(call, data):
     assert set(document["shd"]) == {"robust-dcd", "dcd"}
 
 
+def test_compare_takes_real_columns_and_refuses_them_once(call, data):
+    frame = collider().assign(same=1.0, group=[1, 2, 3, 4] * 100)
+    frame.loc[:9, "a"] = np.nan
+    arguments = ["compare", data(frame, "real.csv"), "--methods", "robust-dcd,dcd,pc"]
+    refused = call(*arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("or set --missing complete-rows.\n")
+    refused = call(*arguments, "--missing", "complete-rows")
+    assert refused.code == 2
+    assert "Drop it (--drop-useless does)" in refused.err
+    real = ["--missing", "complete-rows", "--drop-useless", "--json", "-"]
+    answer = call(*arguments, *real, "--kinds", "group=nominal")
+    assert "10 of 400 rows have missing values and were left out" in answer.err
+    found = json.loads(answer.out)
+    assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (400, 390, ["same"])
+    assert "'group'" in found["methods"]["pc-fisherz"]["failed"]
+    expected = dcd.RobustDCD(kinds={"group": "nominal"}, missing="complete-rows", drop_useless=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        edges = expected.fit(frame).cpdag_.directed_edges
+    assert found["methods"]["robust-dcd"]["directed"] == [list(edge) for edge in edges]
+    ordered = json.loads(call(*arguments, *real).out)
+    assert "failed" not in ordered["methods"]["pc-fisherz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["discover", "DATA"], "or set --missing complete-rows or each-set."),
+        (["discover", "DATA", "--missing", "each-set"], "Drop it (--drop-useless does)"),
+        (["discover", "DATA", "--jobs", "0"], "error: option --jobs: must not be 0."),
+        (["boundary", "DATA", "--target", "b"], "--missing complete-rows or each-set"),
+        (["audit", "DATA"], "Set --missing complete-rows or each-set"),
+        (["audit", "DATA", "--json", "-"], "Drop it (--drop-useless does)"),
+        (["audit", "DATA", "--report", "-"], "Drop it (--drop-useless does)"),
+        (["simulate", "--noise-std", "-1"], "Try --noise-std 2.0."),
+    ],
+)
+def test_remedies_name_options(arguments, shown, call, data):
+    frame = chain().assign(same=1.0)
+    frame.loc[:9, "a"] = np.nan
+    path = data(frame, "real.csv")
+    answer = call(*(path if word == "DATA" else word for word in arguments))
+    assert shown in answer.out + answer.err
+    assert not re.search(r"missing=|drop_useless|n_jobs", answer.out + answer.err)
+
+
 def test_compare_side_by_side(call, data):
     answer = call("compare", data(collider()), "--methods", "robust,dcd")
     assert answer.code == 0
@@ -437,7 +484,13 @@ def test_a_method_that_is_not_installed_or_too_slow(call, data, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [["--methods", "robust-dcd,gse"], ["--methods", "ges"], ["--time-limit", "0"], ["--time-limit", "nan"]],
+    [
+        ["--methods", "robust-dcd,gse"],
+        ["--methods", "ges"],
+        ["--time-limit", "0"],
+        ["--time-limit", "nan"],
+        ["--time-limit", "inf"],
+    ],
 )
 def test_compare_refuses_what_makes_no_sense(options, call, data):
     answer = call("compare", data.path, *options)
@@ -657,7 +710,7 @@ def test_the_audit_of_a_real_table(call, data):
         (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
-        (["simulate", "--degree", "3"], 2, "error: parameter 'degree'"),
+        (["simulate", "--degree", "3"], 2, "error: option --degree: "),
         (["report", "nowhere.json", "--out", "-"], 2, "error: "),
     ],
 )

@@ -12,6 +12,7 @@ from dcd.cli.options import Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
 from dcd.cli.terminal import count, say, show_table
+from dcd.cli.wording import with_options
 
 _EPILOG = """\b
 Examples:
@@ -49,14 +50,16 @@ def audit(
 
 
 def _as_dict(found: Any) -> dict[str, Any]:
-    fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem", "remedy")
+    fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem")
     return {
         "ok": bool(found.ok),
         "n_rows": int(found.n_rows),
         "n_complete_rows": int(found.n_complete_rows),
-        "problems": list(found.problems),
+        "problems": [with_options(problem) for problem in found.problems],
         "columns": [
-            {field: _plain_value(getattr(column, field)) for field in fields} for column in found.columns
+            {field: _plain_value(getattr(column, field)) for field in fields}
+            | {"remedy": column.remedy and with_options(column.remedy)}
+            for column in found.columns
         ],
     }
 
@@ -83,4 +86,4 @@ def _show(found: Any) -> None:
         return
     say(f"{count(len(found.problems), 'problem')}:", style="bold")
     for problem in found.problems:
-        say(f"  {problem}")
+        say(f"  {with_options(problem)}")

@@ -187,16 +187,36 @@ class Handling:
         return frame.drop(columns=self.sample_weight), {"sample_weight": weights}
 
 
-_HANDLING_OPTIONS = (
-    kinds,
-    click.option(
+_MISSING = {
+    "refuse": "refuse",
+    "complete-rows": "drop their rows",
+    "each-set": "drop for each test those it needs",
+}
+
+
+def missing(*choices: str) -> Callable[[Command], Command]:
+    """`--missing`, with some of its words."""
+    *first, last = (_MISSING[choice] for choice in choices)
+    return click.option(
         "--missing",
-        type=click.Choice(["refuse", "complete-rows", "each-set"]),
+        type=click.Choice(list(choices)),
         default="refuse",
         show_default=True,
-        help="Missing values: refuse, drop their rows, or drop for each test those it needs.",
-    ),
-    click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out."),
+        help=f"Missing values: {', '.join(first)}, or {last}.",
+    )
+
+
+def drop_useless(command: Command) -> Command:
+    """`--drop-useless`."""
+    return click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out.")(
+        command
+    )
+
+
+_HANDLING_OPTIONS = (
+    kinds,
+    missing(*_MISSING),
+    drop_useless,
     click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
 )
 

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import click
 
 from dcd.cli.terminal import plain, remark
+from dcd.cli.wording import input_error_words
 
 FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 3, 130, 141
 
@@ -119,7 +120,7 @@ def _told(error: Exception) -> int:
         remark("error", error.format_message())
         return error.exit_code
     if isinstance(error, InputError):
-        remark("error", error)
+        remark("error", input_error_words(error))
         return BAD_INPUT
     if isinstance(error, OSError):
         remark("error", f"{error.filename}: {error.strerror}" if error.filename else error)
