@@ -116,6 +116,11 @@ def test_decimals_of_arrow_are_numbers_and_a_name_twice_is_named(tmp_path):
     price = read_file(tmp_path / "t.parquet")["price"]
     assert price.dtype == float
     assert price.fillna(9).tolist() == [0.13, 9, -2.5]
+    ids = pa.array([2**53 + 1, 2**53 + 2, None], type=pa.decimal128(20, 0))
+    parquet.write_table(pa.table({"id": ids, "a": prices, "b": [1, 2, 3]}), tmp_path / "ids.parquet")
+    with pytest.raises(dcd.InputError, match="column 'id': has numbers too large"):
+        read_file(tmp_path / "ids.parquet")
+    assert read_file(tmp_path / "ids.parquet", exclude=["id"]).shape == (3, 2)
     twice = pa.Table.from_arrays([prices, prices], names=["a", "a"])
     parquet.write_table(twice, tmp_path / "twice.parquet")
     with pytest.raises(dcd.InputError, match=r"column 'a': occurs 2 times \(columns 1, 2\)"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from dcd.tables.cells import warn
+from dcd.tables.cells import LARGEST_WHOLE, warn
 from dcd.tables.header import refuse_repeated
 from dcd.validation import InputError, suggest
 
@@ -71,11 +71,21 @@ def _to_pandas(table: Any) -> pd.DataFrame:
 
     for place, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):
-            floats = table.column(place).cast(pa.float64())
-            table = table.set_column(place, pa.field(field.name, pa.float64()), floats)
+            table = table.set_column(place, field.name, _as_floats(table.column(place)))
     frame: pd.DataFrame = table.to_pandas()
     written = [name for name in frame.index.names if name is not None and str(name) in table.column_names]
     return (frame.reset_index(level=written) if written else frame).reset_index(drop=True)
+
+
+def _as_floats(decimals: Any) -> Any:
+    """Decimals as floats; whole ones too large for that as text, which is refused if the column is kept."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    floats = decimals.cast(pa.float64())
+    largest = compute.max(compute.abs(floats)).as_py() or 0
+    whole = decimals.type.scale == 0
+    return decimals.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats
 
 
 def _require(module: str, name: str, what: str, extra: str) -> None:
