@@ -25,6 +25,8 @@ import dcd.cli.options
 from dcd.cli import agreement, outputs, terminal
 from dcd.cli import dcd as group
 from dcd.cli.running import run
+from dcd.files import whole_file
+from dcd.results.files import write_text as write_result_text
 
 try:
     import termios
@@ -193,6 +195,18 @@ def test_columns_are_chosen_by_pattern(call, data):
     assert answer.err.startswith("error: column 'gen_*': is not in the table.")
 
 
+def test_names_with_commas_are_quoted(call, data):
+    frame = chain(names=("a,b", "c", 'd"e', "f")).assign(region=list("xyz") * 66 + ["x", "y"])
+    path = data(frame.rename(columns={"region": "r,s=t"}), "commas.csv")
+    quoted = call("discover", path, "--columns", '"a,b", c', "--columns", 'd"e', "--exclude", "c")
+    assert "2 variables" in quoted.out
+    assert "3 variables" in call("discover", path, "--exclude", '"a,b","r,s=t"').out
+    found = json.loads(call("audit", path, "--kinds", '"a,b"=ordinal,"r,s=t"=nominal', "--json", "-").out)
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert (kinds["a,b"], kinds["r,s=t"], kinds["c"]) == ("ordinal", "nominal", "continuous")
+    assert call("discover", path, "--exclude", "x\ny").code == 2
+
+
 def test_standard_input(call, data, monkeypatch):
     content = Path(data.path).read_bytes()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
@@ -229,6 +243,15 @@ def test_a_report_now_and_again(call, data, tmp_path):
     assert call("report", saved, "--out", again).code == 0
     assert now.read_text() == again.read_text()
     assert "<html" in now.read_text()
+
+
+@needs_results
+@pytest.mark.parametrize("command", ["discover", "audit"])
+def test_a_page_on_standard_output_and_nothing_else(command, call, data):
+    answer = call(command, data.path, "--report", "-")
+    assert answer.out.lower().startswith("<!doctype html>")
+    assert answer.out.rstrip().endswith("</html>")
+    assert "both" in call(command, data.path, "--report", "-", "--json", "-").err
 
 
 @needs_results
@@ -325,6 +348,17 @@ def test_boundary_is_that_of_the_library(method, call, data):
     assert re.search(r"^  b +yes ", shown, flags=re.MULTILINE)
 
 
+@needs_kinds
+def test_boundary_tells_which_rows_and_columns_it_used(call, data):
+    frame = chain().assign(same=1.0)
+    frame.loc[:9, "a"] = np.nan
+    arguments = ["boundary", data(frame, "real.csv"), "--target", "b"]
+    answer = call(*arguments, "--missing", "complete-rows", "--drop-useless")
+    assert "\n190 of the rows were used.\nLeft out: same (it has the same value" in answer.out
+    found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-useless", "--json", "-").out)
+    assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (200, 190, ["same"])
+
+
 def test_a_target_that_is_not_there(call, data):
     answer = call("boundary", data.path, "--target", "B")
     assert (answer.code, answer.out) == (2, "")
@@ -381,6 +415,53 @@ def test_compare_runs_all_and_tells_which_failed(call, data):
     assert set(document["shd"]) == {"robust-dcd", "dcd"}
 
 
+def test_compare_takes_real_columns_and_refuses_them_once(call, data):
+    frame = collider().assign(same=1.0, group=[1, 2, 3, 4] * 100)
+    frame.loc[:9, "a"] = np.nan
+    arguments = ["compare", data(frame, "real.csv"), "--methods", "robust-dcd,dcd,pc"]
+    refused = call(*arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("or set --missing complete-rows.\n")
+    refused = call(*arguments, "--missing", "complete-rows")
+    assert refused.code == 2
+    assert "Drop it (--drop-useless does)" in refused.err
+    real = ["--missing", "complete-rows", "--drop-useless", "--json", "-"]
+    answer = call(*arguments, *real, "--kinds", "group=nominal")
+    assert "10 of 400 rows have missing values and were left out" in answer.err
+    found = json.loads(answer.out)
+    assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (400, 390, ["same"])
+    assert "'group'" in found["methods"]["pc-fisherz"]["failed"]
+    expected = dcd.RobustDCD(kinds={"group": "nominal"}, missing="complete-rows", drop_useless=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        edges = expected.fit(frame).cpdag_.directed_edges
+    assert found["methods"]["robust-dcd"]["directed"] == [list(edge) for edge in edges]
+    ordered = json.loads(call(*arguments, *real).out)
+    assert "failed" not in ordered["methods"]["pc-fisherz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["discover", "DATA"], "or set --missing complete-rows or each-set."),
+        (["discover", "DATA", "--missing", "each-set"], "Drop it (--drop-useless does)"),
+        (["discover", "DATA", "--jobs", "0"], "error: option --jobs: must not be 0."),
+        (["boundary", "DATA", "--target", "b"], "--missing complete-rows or each-set"),
+        (["audit", "DATA"], "Set --missing complete-rows or each-set"),
+        (["audit", "DATA", "--json", "-"], "Drop it (--drop-useless does)"),
+        (["audit", "DATA", "--report", "-"], "Drop it (--drop-useless does)"),
+        (["simulate", "--noise-std", "-1"], "Try --noise-std 2.0."),
+    ],
+)
+def test_remedies_name_options(arguments, shown, call, data):
+    frame = chain().assign(same=1.0)
+    frame.loc[:9, "a"] = np.nan
+    path = data(frame, "real.csv")
+    answer = call(*(path if word == "DATA" else word for word in arguments))
+    assert shown in answer.out + answer.err
+    assert not re.search(r"missing=|drop_useless|n_jobs", answer.out + answer.err)
+
+
 def test_compare_side_by_side(call, data):
     answer = call("compare", data(collider()), "--methods", "robust,dcd")
     assert answer.code == 0
@@ -403,7 +484,13 @@ def test_a_method_that_is_not_installed_or_too_slow(call, data, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [["--methods", "robust-dcd,gse"], ["--methods", "ges"], ["--time-limit", "0"], ["--time-limit", "nan"]],
+    [
+        ["--methods", "robust-dcd,gse"],
+        ["--methods", "ges"],
+        ["--time-limit", "0"],
+        ["--time-limit", "nan"],
+        ["--time-limit", "inf"],
+    ],
 )
 def test_compare_refuses_what_makes_no_sense(options, call, data):
     answer = call("compare", data.path, *options)
@@ -500,6 +587,7 @@ def test_thresholds_set_the_exit_code(call, tmp_path):
     assert answer.code == 1
     assert answer.err == "missed: F1 is 0.67, less than 0.7\n"
     assert call("score", one, two, "--max-shd", 0).code == 1
+    assert call("score", one, two, "--min-f1", "nan").code == 2
 
 
 @pytest.mark.parametrize(
@@ -532,6 +620,20 @@ def test_a_result_is_scored(call, data, tmp_path):
     (tmp_path / "truth.csv").write_text("from,to\na,b\nb,c\n")
     call("discover", data.path, "--json", tmp_path / "result.json")
     assert call("score", tmp_path / "result.json", tmp_path / "truth.csv", "--min-f1", 1).code == 0
+
+
+@needs_results
+@needs_knowledge
+def test_true_knowledge_does_not_spoil_a_score(call, data, tmp_path):
+    """The truth is a DAG, scored as its class: arrows that knowledge directs must be taken back as well."""
+    path = data(pd.concat([chain(), chain(seed=1, names=("d", "e"))], axis="columns"), "two.csv")
+    (tmp_path / "truth.csv").write_text("from,to\na,b\nb,c\nd,e\n")
+    (tmp_path / "known.toml").write_text("roots = ['a']")
+    call("discover", path, "--knowledge", tmp_path / "known.toml", "--json", tmp_path / "result.json")
+    found, true = tmp_path / "result.json", tmp_path / "truth.csv"
+    assert dcd.load_result(found).cpdag.background
+    assert call("score", found, true, "--max-shd", 0).code == 0
+    assert "SHD 1:" in call("score", found, true, "--as-given").out  # of a, b, c nothing but d - e is open
 
 
 @pytest.mark.parametrize("kind", ["graphml", "dot"])
@@ -573,6 +675,15 @@ def test_an_audit_is_shown_and_written(ok, call, data, tmp_path, monkeypatch):
 
 
 @needs_audit
+def test_nothing_invisible_reaches_the_page_of_an_audit(call, data, tmp_path):
+    path = data(chain(names=("a\u202eb", "c\x1b[31m", "d")), "turned.csv")
+    assert call("audit", path, "--report", tmp_path / "page.html", "--title", "t\udcff\u2066").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "a\ufffdb" in page
+    assert not set("\u202e\u2066\x1b") & set(page)
+
+
+@needs_audit
 def test_the_audit_of_a_real_table(call, data):
     good = call("audit", data.path)
     assert (good.code, good.err) == (0, "")
@@ -596,9 +707,10 @@ def test_the_audit_of_a_real_table(call, data):
         (["discover", "x.csv", "--alpha", "2"], 2, "error: Invalid value for '--alpha'"),
         (["discover", "x.csv", "--kinds", "a=number"], 2, "'a=number' is no COLUMN=KIND"),
         (["discover", "x.csv", "--checkpoint", "c"], 2, "--checkpoint keeps the resamples of --bootstrap"),
+        (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
-        (["simulate", "--degree", "3"], 2, "error: parameter 'degree'"),
+        (["simulate", "--degree", "3"], 2, "error: option --degree: "),
         (["report", "nowhere.json", "--out", "-"], 2, "error: "),
     ],
 )
@@ -610,6 +722,16 @@ def test_errors_are_one_line(arguments, code, message, call, tmp_path, monkeypat
     assert (answer.code, answer.out) == (code, "")
     assert message in answer.err
     assert answer.err.count("\n") == 1
+
+
+@needs_knowledge
+def test_knowledge_with_a_mark_or_without_end(call, data, tmp_path):
+    (tmp_path / "mark.toml").write_bytes(b"\xef\xbb\xbfroots = ['a']")
+    assert call("discover", data.path, "--knowledge", tmp_path / "mark.toml").code == 0
+    (tmp_path / "deep.toml").write_text(f"roots = {'[' * 50_000}{']' * 50_000}")
+    answer = call("discover", data.path, "--knowledge", tmp_path / "deep.toml")
+    assert answer.code == 2
+    assert "is not TOML (lists in lists without end)" in answer.err
 
 
 def test_a_method_that_fails_is_3_and_debug_shows_where(call, data, monkeypatch):
@@ -777,6 +899,28 @@ def test_a_pipe_that_closes_is_no_error(tmp_path):
         assert process.wait(timeout=60) == 141
 
 
+@pytest.mark.parametrize(
+    ("arguments", "closed"),
+    [
+        (["audit", "DATA"], "stdout"),
+        (["discover", "DATA"], "stdout"),
+        (["methods"], "stdout"),
+        (["audit", "DATA", "--json", "-"], "stdout"),
+        (["audit", "nowhere.csv"], "stderr"),
+    ],
+)
+def test_a_closed_pipe_is_141_for_every_answer(arguments, closed, data):
+    inner, outer = os.pipe()
+    os.close(inner)
+    command = [sys.executable, "-m", "dcd", *(data.path if word == "DATA" else word for word in arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, closed: outer}
+    ended = subprocess.run(command, env=environment(), check=False, **streams)
+    os.close(outer)
+    assert ended.returncode == 141
+    assert not ended.stdout
+    assert not ended.stderr
+
+
 def test_an_encoding_without_the_letters_is_no_error(data):
     answer = in_process(
         "discover", data(chain(names=("Größe", "漢字"))), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
@@ -837,11 +981,11 @@ def test_a_file_is_whole_or_as_it_was(error, tmp_path):
     for before in (None, "old"):
         if before is not None:
             path.write_text(before)
-        with contextlib.suppress(error), outputs.whole_file(path) as temporary:
+        with contextlib.suppress(error), whole_file(path) as temporary:
             temporary.write_text("half")
             raise error
         assert (path.read_text() if path.exists() else None) == before
-    with outputs.whole_file(path) as temporary:
+    with whole_file(path) as temporary:
         temporary.write_text("whole")
     assert path.read_text() == "whole"
     assert os.listdir(tmp_path) == ["out.json"]
@@ -852,6 +996,55 @@ def test_files_have_the_usual_mode(tmp_path):
     (tmp_path / "usual").write_text("")
     outputs.write_text(str(tmp_path / "ours"), "")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+WRITERS = {
+    "command": lambda path, text: outputs.write_text(str(path), text),
+    "result": write_result_text,
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes and links are those of POSIX")
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_modes_and_links_stay(writer, tmp_path):
+    real, link, hanging = tmp_path / "there" / "real.json", tmp_path / "link.json", tmp_path / "hanging.json"
+    real.parent.mkdir()
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    hanging.symlink_to(tmp_path / "there" / "new.json")
+    for path in (real, link, hanging):
+        writer(path, "new")
+        assert path.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert link.is_symlink()
+    assert hanging.is_symlink()
+    assert sorted(os.listdir(real.parent)) == ["new.json", "real.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_a_pipe_is_written_to_and_stays(writer, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        writer(pipe, "text")
+        assert reader.stdout.read() == b"text"
+    assert pipe.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@needs_audit
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="there is no /dev/fd")
+def test_devices_and_open_pipes_are_outputs(call, data):
+    inner, outer = os.pipe()
+    answer = call("audit", data.path, "--json", f"/dev/fd/{outer}", "--report", os.devnull)
+    os.close(outer)
+    assert answer.code == 0
+    with os.fdopen(inner) as reading:
+        assert json.load(reading)["ok"]
+    assert call("discover", data.path, "--report", os.devnull, "--json", os.devnull).code == 0
+    assert Path(os.devnull).is_char_device()
 
 
 @needs_terminal

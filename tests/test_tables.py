@@ -5,6 +5,7 @@ import gzip
 import io
 import sys
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,58 @@ def test_arrow_streams_are_read_too(tmp_path):
     pd.testing.assert_frame_equal(read_file(tmp_path / "t.arrow"), frame)
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_an_index_with_a_name_is_a_column(suffix, tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    frame = random_table(0)
+    names = list(frame.columns)
+    labels = [f"row {number}" for number in range(len(frame))]
+
+    def read_back(written):
+        table = pa.Table.from_pandas(written)
+        if suffix == "parquet":
+            parquet.write_table(table, tmp_path / "t.parquet")
+        else:
+            with pa.ipc.new_file(str(tmp_path / "t.arrow"), table.schema) as file:
+                file.write_table(table)
+        return read_file(tmp_path / f"t.{suffix}")
+
+    pd.testing.assert_frame_equal(read_back(frame.set_index(names[0])), frame)
+    pd.testing.assert_frame_equal(read_back(frame.set_index(names[:2])), frame)
+    pd.testing.assert_frame_equal(read_back(frame.set_axis(labels, axis="index")), frame)
+    pd.testing.assert_frame_equal(read_back(frame.rename_axis("counter", axis="index")), frame)
+
+
+def test_decimals_of_arrow_are_numbers_and_a_name_twice_is_named(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    prices = pa.array([Decimal("0.13"), None, Decimal("-2.50")], type=pa.decimal128(5, 2))
+    parquet.write_table(pa.table({"price": prices, "b": [1, 2, 3]}), tmp_path / "t.parquet")
+    price = read_file(tmp_path / "t.parquet")["price"]
+    assert price.dtype == float
+    assert price.fillna(9).tolist() == [0.13, 9, -2.5]
+    ids = pa.array([2**53 + 1, 2**53 + 2, None], type=pa.decimal128(20, 0))
+    parquet.write_table(pa.table({"id": ids, "a": prices, "b": [1, 2, 3]}), tmp_path / "ids.parquet")
+    with pytest.raises(dcd.InputError, match="column 'id': has numbers too large"):
+        read_file(tmp_path / "ids.parquet")
+    assert read_file(tmp_path / "ids.parquet", exclude=["id"]).shape == (3, 2)
+    twice = pa.Table.from_arrays([prices, prices], names=["a", "a"])
+    parquet.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(dcd.InputError, match=r"column 'a': occurs 2 times \(columns 1, 2\)"):
+        read_file(tmp_path / "twice.parquet")
+
+
+def test_a_column_may_be_called_like_a_missing_value(write, tmp_path):
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"NA": [1.5, 2.5], "null": [3, 4], "None": [5, 6]})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    pd.testing.assert_frame_equal(read_file(tmp_path / "t.xlsx"), frame)
+    pd.testing.assert_frame_equal(read_file(write(frame.to_csv(index=False))), frame)
+    frame.set_axis(["a", "", "c"], axis="columns").to_excel(tmp_path / "gap.xlsx", index=False)
+    with pytest.raises(dcd.InputError, match="column 2: has no name"):
+        read_file(tmp_path / "gap.xlsx")
+
+
 def test_standard_input_is_csv_unless_said(monkeypatch):
     class Stdin:
         buffer = io.BytesIO(b"a,b\n1,2\n")
@@ -93,6 +146,20 @@ def test_standard_input_is_csv_unless_said(monkeypatch):
     assert read_file("-").to_dict("list") == {"a": [1], "b": [2]}
     Stdin.buffer = io.BytesIO(b"a\tb\n1\t2\n")
     assert read_file("-", format="tsv").to_dict("list") == {"a": [1], "b": [2]}
+
+
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(dcd.InputError, match="standard input: is closed"):
+        read_file("-")
+
+
+@pytest.mark.parametrize(
+    "encoding", ["punycode", "idna", "utf-7", "utf-32", "unicode_escape", "rot13", "hex"]
+)
+def test_any_encoding_is_read_or_refused(encoding, write):
+    with pytest.raises(dcd.InputError):
+        read_file(write(b"a,b\n1.5,\\N\xff\n"), encoding=encoding)
 
 
 def test_the_format_can_be_said(write):

@@ -103,14 +103,15 @@ class Knowledge:
     def from_toml(cls, path: str | PathLike[str]) -> Knowledge:
         """Of a TOML file with the parameters as keys."""
         try:
-            statements = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(
                 f"file {str(path)!r}", f"cannot be read ({error.strerror})", "Check it."
             ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+            why = "lists in lists without end" if isinstance(error, RecursionError) else error
             raise InputError(
-                f"file {str(path)!r}", f"is not TOML ({error})", "Write keys such as roots = ['age']."
+                f"file {str(path)!r}", f"is not TOML ({why})", "Write keys such as roots = ['age']."
             ) from None
         return cls.from_dict(statements)
 

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from dcd.cli import options
-from dcd.cli.audit_page import audit_page
 from dcd.cli.options import Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
 from dcd.cli.terminal import count, say, show_table
+from dcd.cli.wording import with_options
 
 _EPILOG = """\b
 Examples:
@@ -26,7 +26,7 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 
 @click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
 @options.kinds
-@click.option("--report", metavar="FILE", help="Write the audit as a page (HTML).")
+@click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
 @options.reads_table
@@ -37,11 +37,12 @@ def audit(
     """Look the table DATA over: what each column is taken for and why, and what is in the way."""
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     import dcd
+    from dcd.cli.audit_page import audit_page
 
     found = dcd.audit(source.read(), kinds=kinds or None)
     if json_path is not None:
         write_text(json_path, json.dumps(_as_dict(found), indent=1))
-    if json_path != "-":
+    if "-" not in (json_path, report):
         _show(found)
     if report is not None:
         write_text(report, audit_page(found, title or source.title))
@@ -49,14 +50,16 @@ def audit(
 
 
 def _as_dict(found: Any) -> dict[str, Any]:
-    fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem", "remedy")
+    fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem")
     return {
         "ok": bool(found.ok),
         "n_rows": int(found.n_rows),
         "n_complete_rows": int(found.n_complete_rows),
-        "problems": list(found.problems),
+        "problems": [with_options(problem) for problem in found.problems],
         "columns": [
-            {field: _plain_value(getattr(column, field)) for field in fields} for column in found.columns
+            {field: _plain_value(getattr(column, field)) for field in fields}
+            | {"remedy": column.remedy and with_options(column.remedy)}
+            for column in found.columns
         ],
     }
 
@@ -83,4 +86,4 @@ def _show(found: Any) -> None:
         return
     say(f"{count(len(found.problems), 'problem')}:", style="bold")
     for problem in found.problems:
-        say(f"  {problem}")
+        say(f"  {with_options(problem)}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from dcd.cli.terminal import count
+from dcd.cli.wording import with_options
+from dcd.report.markup import escape
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bad: #b3261e; --good: #1b6e3c; }
@@ -23,7 +24,7 @@ th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
 def audit_page(found: Any, title: str) -> str:
     """The page; every name from the data is escaped."""
     columns = "\n".join(_row(column) for column in found.columns)
-    problems = "".join(f"<li>{escape(str(problem))}</li>" for problem in found.problems)
+    problems = "".join(f"<li>{escape(with_options(problem))}</li>" for problem in found.problems)
     verdict = (
         '<p class="good">Nothing is in the way.</p>'
         if found.ok
@@ -72,7 +73,7 @@ _HEADS = (
 
 
 def _row(column: Any) -> str:
-    advice = " ".join(str(part) for part in (column.problem, column.remedy) if part)
+    advice = " ".join(part for part in (column.problem, with_options(column.remedy or "")) if part)
     cells = "".join(f"<td>{escape(str(cell))}</td>" for cell in (column.kind, column.why))
     numbers = "".join(f"<td{_NUMBER}>{int(number)}</td>" for number in (column.n_missing, column.n_distinct))
     return (

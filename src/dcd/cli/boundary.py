@@ -8,10 +8,11 @@ import math
 import click
 
 from dcd.cli import options
+from dcd.cli.graphs import show_losses
 from dcd.cli.options import Handling, Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
-from dcd.cli.terminal import say, show_table
+from dcd.cli.terminal import count, say, show_table
 
 _EPILOG = """\b
 Examples:
@@ -65,6 +66,9 @@ def boundary(
             "method": "dcd" if method == "dcd" else "robust-dcd",
             "alpha": alpha,
             "boundary": found.boundary_,
+            "n_rows": found.table_.n_rows,
+            "n_rows_used": found.table_.n_rows_used,
+            "dropped": found.table_.dropped,
             "effective_sample_size": ess,
             "columns": columns,
         }
@@ -72,7 +76,8 @@ def boundary(
     if json_path != "-":
         members = ", ".join(found.boundary_) or "nothing in the table"
         say(f"Boundary of {target}: {members}", style="bold")
-        say(f"{len(frame)} rows, effective sample size {ess:.0f} under the weights")
+        say(f"{count(len(frame), 'row')}, effective sample size {ess:.0f} under the weights")
+        show_losses(found.table_, len(frame))
         say()
         rows = [
             (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", f"{c['correlation']:+.2f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,17 @@ import click
 
 from dcd.cli import options
 from dcd.cli.agreement import Answers, marks, pair_counts, shd_matrix
+from dcd.cli.graphs import show_losses
 from dcd.cli.options import Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, METHOD_FAILED, with_debug
 from dcd.cli.terminal import remarks, say, show_table
+from dcd.cli.wording import input_error_words
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dcd.data import TableOptions, TableSummary
 
 SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
 _DEFAULT = "robust-dcd,dcd,pc,ges"
@@ -37,22 +42,37 @@ takes too long says so; the others still run, and the exit code is 3."""
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop a method that runs longer.")
 @options.seed
 @options.json_file
+@options.kinds
+@options.missing("refuse", "complete-rows")
+@options.drop_useless
 @options.reads_table
 @with_debug
 def compare(
-    *, source: Source, methods: tuple[str, ...], time_limit: float | None, seed: int, json_path: str | None
+    *,
+    source: Source,
+    kinds: dict[str, Any],
+    missing: Any,
+    drop_useless: bool,
+    methods: tuple[str, ...],
+    time_limit: float | None,
+    seed: int,
+    json_path: str | None,
 ) -> int:
     """Run several methods on the table DATA and show where their graphs agree."""
     check_outputs({"--json": json_path}, [source.path])
     chosen = _known_methods(methods or tuple(_DEFAULT.split(",")))
-    if time_limit is not None and not time_limit > 0:
-        raise click.BadParameter("must be above 0.", param_hint="'--time-limit'")
+    if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
+        raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
+    from dcd.data import TableOptions
+
+    reading = TableOptions(kinds or None, missing, drop_useless)
     frame = source.read()
-    answers = _run_all(chosen, frame, seed, time_limit)
+    table = _checked(frame, reading)
+    answers = _run_all(chosen, frame, table.names, reading, seed, time_limit)
     if json_path is not None:
-        write_text(json_path, json.dumps(_as_dict(answers), indent=1))
+        write_text(json_path, json.dumps(_as_dict(answers, table), indent=1))
     if json_path != "-":
-        _show(answers, len(frame))
+        _show(answers, table)
     return METHOD_FAILED if answers.reasons else FINE
 
 
@@ -68,7 +88,28 @@ def _known_methods(given: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _run_all(methods: Sequence[str], frame: pd.DataFrame, seed: int, time_limit: float | None) -> Answers:
+def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
+    """What becomes of the table; an `InputError` if that suits no method."""
+    from dcd.data import read_columns, warn_of_lost_rows
+    from dcd.validation import InputError
+
+    try:
+        table = read_columns(frame, options=reading, combinations=True).summary
+    except InputError as error:  # not every method here can do without complete rows
+        remedy = error.remedy.replace(" or 'each-set'", "").replace(", or use missing='each-set'", "")
+        raise InputError(error.subject, error.problem, remedy) from error
+    warn_of_lost_rows(table, stacklevel=3)
+    return table
+
+
+def _run_all(
+    methods: Sequence[str],
+    frame: pd.DataFrame,
+    names: tuple[str, ...],
+    reading: TableOptions,
+    seed: int,
+    time_limit: float | None,
+) -> Answers:
     from dcd.baselines import MissingLibraryError, Worker
     from dcd.validation import InputError
 
@@ -76,15 +117,18 @@ def _run_all(methods: Sequence[str], frame: pd.DataFrame, seed: int, time_limit:
     with Worker() as worker:
         for method in _watched(methods):
             try:
-                outcome = worker.solve(method, frame, seed=seed, time_limit=time_limit)
-            except (InputError, MissingLibraryError) as error:
+                outcome = worker.solve(method, frame, reading=reading, seed=seed, time_limit=time_limit)
+            except InputError as error:
+                reasons[method] = input_error_words(error)
+                continue
+            except MissingLibraryError as error:
                 reasons[method] = str(error)
                 continue
             if outcome.cpdag is None:
                 reasons[method] = outcome.reason
             else:
                 graphs[method], seconds[method] = outcome.cpdag, outcome.seconds
-    return Answers(tuple(methods), tuple(map(str, frame.columns)), graphs, reasons, seconds)
+    return Answers(tuple(methods), names, graphs, reasons, seconds)
 
 
 def _watched(methods: Sequence[str]) -> Iterator[str]:
@@ -104,8 +148,11 @@ def _watched(methods: Sequence[str]) -> Iterator[str]:
             progress.advance(task)
 
 
-def _as_dict(answers: Answers) -> dict[str, Any]:
+def _as_dict(answers: Answers, table: TableSummary) -> dict[str, Any]:
     return {
+        "n_rows": table.n_rows,
+        "n_rows_used": table.n_rows_used,
+        "dropped": table.dropped,
         "methods": {
             method: {
                 "directed": [list(edge) for edge in answers.graphs[method].directed_edges],
@@ -122,8 +169,9 @@ def _as_dict(answers: Answers) -> dict[str, Any]:
     }
 
 
-def _show(answers: Answers, n_rows: int) -> None:
-    say(f"{len(answers.names)} variables, {n_rows} rows, {len(answers.methods)} methods", style="bold")
+def _show(answers: Answers, table: TableSummary) -> None:
+    say(f"{len(answers.names)} variables, {table.n_rows} rows, {len(answers.methods)} methods", style="bold")
+    show_losses(table, table.n_rows)
     for method, reason in answers.reasons.items():
         say(f"{method} gave no graph: {reason}")
     ran = [method for method in answers.methods if method in answers.graphs]

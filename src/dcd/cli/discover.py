@@ -12,8 +12,9 @@ from dcd.cli import options
 from dcd.cli.graphs import show_model
 from dcd.cli.interrupts import silent_children
 from dcd.cli.options import Handling, Source
-from dcd.cli.outputs import check_outputs, whole_file, write_text, wrote
+from dcd.cli.outputs import check_outputs, write_text, wrote
 from dcd.cli.running import FINE, State, with_debug
+from dcd.files import whole_file
 
 if TYPE_CHECKING:
     from dcd.graph import CPDAG
@@ -45,7 +46,9 @@ direction cannot be told from such data."""
     "--bootstrap", type=click.IntRange(min=2), metavar="N", help="Tell how stable edges are in N resamples."
 )
 @click.option("--checkpoint", metavar="FILE", help="Keep resamples there, and go on from there.")
-@click.option("--report", metavar="FILE", help="Write a page (HTML) with the graph and all that was found.")
+@click.option(
+    "--report", metavar="FILE", help="Write a page (HTML) with all that was found; '-' is standard output."
+)
 @options.json_file
 @click.option("--plot", metavar="FILE", help="Draw the graph (.png, .svg or .pdf).")
 @click.option(
@@ -79,6 +82,8 @@ def discover(
     """Find the causal graph behind the table DATA ('-' is standard input)."""
     if checkpoint is not None and bootstrap is None:
         raise click.UsageError("--checkpoint keeps the resamples of --bootstrap, which is not given.")
+    if checkpoint == "-":
+        raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge])
     if plot is not None:
@@ -108,7 +113,7 @@ def discover(
                 checkpoint=checkpoint,
                 **weights,
             )
-    if json_path != "-":
+    if "-" not in (json_path, report):
         show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
         summarise: Any = dcd.summarise

@@ -15,18 +15,21 @@ _DIRECTED = ("->", "-->", "directed")
 _UNDIRECTED = ("-", "--", "---", "undirected")
 
 
-def read_graph(path: str) -> pd.DataFrame:
+def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
     """The labelled adjacency matrix in a file: `[i, j] = 1` for `i -> j`, both for `i - j`.
 
     A file is a result of `dcd discover --json`, a CSV matrix with names on both sides, or a CSV list of edges
     with columns such as `from,to` and maybe `type` (`->` or `-`). Names that a list does not mention have no
     edges: `attrs["open"]` of the matrix tells that others may be added.
+
+    Of a result, the arrows that stand there by knowledge beyond the data are read as such only
+    `with_knowledge`; else the graph is the CPDAG.
     """
     from dcd.validation import InputError
 
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
-        return _from_result(path)
+        return _from_result(path, with_knowledge)
     if suffix in (".graphml", ".dot", ".gv"):
         return _from_interop(path, "graphml" if suffix == ".graphml" else "dot")
     if suffix in (".csv", ".tsv"):
@@ -36,11 +39,11 @@ def read_graph(path: str) -> pd.DataFrame:
     )
 
 
-def _from_result(path: str) -> pd.DataFrame:
+def _from_result(path: str, with_knowledge: bool) -> pd.DataFrame:
     import dcd
 
-    result: Any = dcd.load_result(path)
-    matrix: pd.DataFrame = result.cpdag.to_frame()
+    cpdag: Any = dcd.load_result(path).cpdag
+    matrix: pd.DataFrame = (cpdag if with_knowledge else cpdag.without_background()).to_frame()
     return matrix
 
 

@@ -16,7 +16,7 @@ def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> N
     """The graph of a fitted estimator with its conflicts and, if there is any, its stability."""
     cpdag = model.cpdag_
     say(f"{method}, alpha {model.alpha:g}: {count(len(cpdag.names), 'variable')}, {count(n_rows, 'row')}")
-    _show_table_summary(getattr(model, "table_", None), n_rows)
+    show_losses(getattr(model, "table_", None), n_rows)
     _show_knowledge(getattr(model, "knowledge", None))
     say()
     _show_edges(cpdag, stability)
@@ -24,7 +24,7 @@ def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> N
     _show_list("Conflicts in the data, and what was done", model.conflicts_)
 
 
-def _show_table_summary(table: Any, n_rows: int) -> None:
+def show_losses(table: Any, n_rows: int) -> None:
     """What the table lost on the way in, if the estimator tells."""
     if table is None:
         return

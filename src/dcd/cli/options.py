@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +47,15 @@ class Source:
 
 def names(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
     """Names after one another with commas between, from an option that can be repeated."""
-    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+    return tuple(name for text in given for name in _parted(text) if name)
+
+
+def _parted(text: str) -> list[str]:
+    """What stands between the commas; one inside of "quotes" parts nothing."""
+    try:
+        return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row]
+    except csv.Error as error:
+        raise click.BadParameter(f'{text!r} cannot be read ({error}). Put "quotes" around names.') from None
 
 
 def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Command], Command]:
@@ -140,7 +149,7 @@ def kinds(command: Command) -> Command:
 
 def _read_kinds(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
     read: dict[str, str] = {}
-    for entry in (entry.strip() for text in given for entry in text.split(",")):
+    for entry in (entry for text in given for entry in _parted(text)):
         column, equals, kind = entry.rpartition("=")
         if not equals or not column or kind not in KINDS:
             raise click.BadParameter(f"{entry!r} is no COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
@@ -178,16 +187,36 @@ class Handling:
         return frame.drop(columns=self.sample_weight), {"sample_weight": weights}
 
 
-_HANDLING_OPTIONS = (
-    kinds,
-    click.option(
+_MISSING = {
+    "refuse": "refuse",
+    "complete-rows": "drop their rows",
+    "each-set": "drop for each test those it needs",
+}
+
+
+def missing(*choices: str) -> Callable[[Command], Command]:
+    """`--missing`, with some of its words."""
+    *first, last = (_MISSING[choice] for choice in choices)
+    return click.option(
         "--missing",
-        type=click.Choice(["refuse", "complete-rows", "each-set"]),
+        type=click.Choice(list(choices)),
         default="refuse",
         show_default=True,
-        help="Missing values: refuse, drop their rows, or drop for each test those it needs.",
-    ),
-    click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out."),
+        help=f"Missing values: {', '.join(first)}, or {last}.",
+    )
+
+
+def drop_useless(command: Command) -> Command:
+    """`--drop-useless`."""
+    return click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out.")(
+        command
+    )
+
+
+_HANDLING_OPTIONS = (
+    kinds,
+    missing(*_MISSING),
+    drop_useless,
     click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
 )
 

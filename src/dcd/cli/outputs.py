@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dcd.cli.terminal import remark
+from dcd.files import is_special, whole_file
 
 _PIECE = 16384
 
@@ -25,16 +24,18 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
     read = {_place(Path(path)) for path in inputs if path not in (None, "-")}
     written: dict[Path, str] = {}
     for option, path in files.items():
-        subject, folder = f"option {option}, file '{path}'", path.absolute().parent
-        if not folder.is_dir():
+        subject, folder = f"option {option}, file '{path}'", _place(path).parent
+        special = is_special(path)  # such as /dev/null or a pipe: written to where it is
+        if not special and not folder.is_dir():
             raise InputError(subject, f"there is no folder '{folder}'", "Make it first, or choose another.")
         if path.is_dir():
             raise InputError(subject, "is a folder", "Name a file in it.")
-        if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        replaceable = special or os.access(folder, os.W_OK | os.X_OK)
+        if not replaceable or (path.exists() and not os.access(path, os.W_OK)):
             raise InputError(subject, "cannot be written", "Check the permissions, or choose another folder.")
         if _place(path) in read:
             raise InputError(subject, "is read by this command", "Choose another name, or it would be lost.")
-        if _place(path) in written:
+        if _place(path) in written and not special:
             raise InputError(
                 subject, f"is also written by {written[_place(path)]}", "Choose two different names."
             )
@@ -49,29 +50,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
 
 
 def _place(path: Path) -> Path:
-    return path.resolve()
-
-
-@contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path`, which takes its place if all goes well and goes if not."""
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.stem[:50]}-", suffix=path.suffix, dir=path.absolute().parent
-    )
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(temporary, path.resolve())
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return Path(os.path.realpath(path))
 
 
 def write_text(path: str, text: str) -> None:

@@ -9,11 +9,12 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from dcd.cli.terminal import plain, remark
+from dcd.cli.wording import input_error_words
 
 FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 3, 130, 141
 
@@ -64,7 +65,10 @@ def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a name that the terminal's encoding lacks is no reason to stop
             stream.reconfigure(errors="backslashreplace")
     with _warnings_in_one_line(state):  # around the handling of errors, too: ending workers makes joblib warn
-        return _run(command, arguments, state)
+        try:
+            return _run(command, arguments, state)
+        except BrokenPipeError:  # standard error has no reader either
+            return _without_reader(sys.stdout, sys.stderr)
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None, state: State) -> int:
@@ -76,13 +80,19 @@ def _run(command: click.Command, arguments: Sequence[str] | None, state: State) 
         remark("interrupted", state.when_interrupted)
         return INTERRUPTED
     except BrokenPipeError:
-        with contextlib.suppress(OSError):  # or the interpreter complains when it flushes at its end
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NO_READER
+        return _without_reader(sys.stdout)
     except Exception as error:
         if state.debug:
             print(plain(traceback.format_exc(), keep_lines=True), file=sys.stderr, end="")
         return _told(error)
+
+
+def _without_reader(*streams: TextIO) -> int:
+    """Lead streams nowhere, or the interpreter complains when it flushes them at its end."""
+    for stream in streams:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return NO_READER
 
 
 def _invoke(command: click.Command, arguments: Sequence[str] | None, state: State) -> Any:
@@ -110,7 +120,7 @@ def _told(error: Exception) -> int:
         remark("error", error.format_message())
         return error.exit_code
     if isinstance(error, InputError):
-        remark("error", error)
+        remark("error", input_error_words(error))
         return BAD_INPUT
     if isinstance(error, OSError):
         remark("error", f"{error.filename}: {error.strerror}" if error.filename else error)

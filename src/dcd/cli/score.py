@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import click
@@ -26,14 +27,15 @@ Examples:
 A graph is a result of 'discover --json', a CSV matrix with names on both
 sides (1: row causes column; 1 both ways: undirected), a CSV list of edges
 (from,to,type with '->' or '-'), or a .graphml or .dot file.
-A DAG counts as its CPDAG, which is all that data can tell of it.
+A DAG counts as its CPDAG, which is all that data can tell of it, and so
+does a result with arrows that only knowledge directs.
 The exit code is 1 if --min-f1 or --max-shd is missed."""
 
 
 @click.command(epilog=_EPILOG, short_help="How far a graph is from the true one.")
 @click.argument("estimated")
 @click.argument("truth")
-@click.option("--as-given", is_flag=True, help="Score arrows as they stand, also those of a DAG.")
+@click.option("--as-given", is_flag=True, help="Score arrows as they stand: of a DAG, by knowledge.")
 @click.option("--min-f1", type=click.FloatRange(0, 1), help="Least F1 that is good enough.")
 @click.option("--max-shd", type=click.IntRange(min=0), help="Largest distance that is good enough.")
 @options.json_file
@@ -53,7 +55,10 @@ def score(
 
     from dcd.metrics import compare
 
-    found, true = _over_the_same_names(read_graph(estimated), read_graph(truth))
+    if min_f1 is not None and math.isnan(min_f1):  # neither below 0 nor above 1, so click lets it pass
+        raise click.BadParameter("must be a number from 0 to 1.", param_hint="'--min-f1'")
+    found, true = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
+    found, true = _over_the_same_names(found, true)
     if not as_given:
         found, true = _as_cpdag(found), _as_cpdag(true)
     scores = compare(true, found)

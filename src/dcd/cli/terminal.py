@@ -45,7 +45,13 @@ def remarks() -> Console:
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
-    return Console(
+    class OurConsole(Console):
+        """Leaves a closed pipe to `running`; that of rich ends the process with a code of its own."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return OurConsole(
         file=stream,
         markup=False,
         highlight=False,

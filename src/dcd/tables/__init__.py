@@ -77,7 +77,7 @@ def read_file(
     elif kind == "excel":
         header, frame = read_excel(content, name, sheet, missing)
     else:
-        frame = read_arrow(content, name, kind).reset_index(drop=True)
+        frame = read_arrow(content, name, kind)
         header = [str(column) for column in frame.columns]
     frame.columns = pd.Index(header)
     if len(frame) == 0:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from dcd.tables.cells import warn
+from dcd.tables.cells import LARGEST_WHOLE, warn
+from dcd.tables.header import refuse_repeated
 from dcd.validation import InputError, suggest
 
 
@@ -29,7 +30,7 @@ def read_excel(
         if sheet is None and len(sheets) > 1:
             warn(f"{name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read (--sheet).")
         chosen = sheets[0] if sheet is None else sheet
-        first = book.parse(chosen, header=None, nrows=1)
+        first = book.parse(chosen, header=None, nrows=1, keep_default_na=False)  # a column may be called NA
         if first.empty:
             raise InputError(f"{name}, sheet {chosen!r}", "is empty", "Choose another sheet (--sheet).")
         header = ["" if pd.isna(cell) else str(cell).strip() for cell in first.iloc[0]]
@@ -46,7 +47,7 @@ def read_arrow(content: bytes, name: str, kind: str) -> pd.DataFrame:
     from pyarrow import ipc, parquet
 
     readers: list[Callable[[Any], Any]] = (
-        [parquet.read_table]
+        [lambda source: parquet.ParquetFile(source).read()]
         if kind == "parquet"
         else [
             lambda source: ipc.open_file(source).read_all(),
@@ -55,11 +56,36 @@ def read_arrow(content: bytes, name: str, kind: str) -> pd.DataFrame:
     )
     for reader in readers:
         try:
-            return reader(pa.BufferReader(content)).to_pandas(ignore_metadata=False)
+            table = reader(pa.BufferReader(content))
+            refuse_repeated(table.column_names, name)
+            return _to_pandas(table)
         except (pa.ArrowException, OSError) as error:
             broken = error
     problem = str(broken).splitlines()[0]
     raise InputError(name, f"is no {kind} file ({problem})", "It may be cut short: copy it again.")
+
+
+def _to_pandas(table: Any) -> pd.DataFrame:
+    """An Arrow table with decimals as floats, and with the index that pandas wrote if it has a name."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            table = table.set_column(place, field.name, _as_floats(table.column(place)))
+    frame: pd.DataFrame = table.to_pandas()
+    written = [name for name in frame.index.names if name is not None and str(name) in table.column_names]
+    return (frame.reset_index(level=written) if written else frame).reset_index(drop=True)
+
+
+def _as_floats(decimals: Any) -> Any:
+    """Decimals as floats; whole ones too large for that as text, which is refused if the column is kept."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    floats = decimals.cast(pa.float64())
+    largest = compute.max(compute.abs(floats)).as_py() or 0
+    whole = decimals.type.scale == 0
+    return decimals.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats
 
 
 def _require(module: str, name: str, what: str, extra: str) -> None:

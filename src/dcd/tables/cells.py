@@ -11,7 +11,7 @@ import pandas as pd
 
 from dcd.validation import InputError
 
-_LARGEST_WHOLE = 2**53  # beyond it, floats no longer tell neighbours apart
+LARGEST_WHOLE = 2**53  # beyond it, floats no longer tell neighbours apart
 _WITH_COMMAS = re.compile(r"[+-]?\d*(,\d+)+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d{16,}")
 _MOSTLY = 0.8
@@ -35,7 +35,7 @@ def check_cells(frame: pd.DataFrame, name: str, lines: Sequence[int], *, decimal
         cells = frame[column]
         if pd.api.types.is_integer_dtype(cells):
             cells = cells.dropna()
-            beyond = cells[(cells > _LARGEST_WHOLE) | (cells < -_LARGEST_WHOLE)]
+            beyond = cells[(cells > LARGEST_WHOLE) | (cells < -LARGEST_WHOLE)]
             if len(beyond):
                 _refuse_huge(column, beyond.iloc[0], name)
         elif pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells):

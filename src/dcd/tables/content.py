@@ -40,7 +40,7 @@ def format_and_content(path: str | Path, name: str, chosen: str | None) -> tuple
     if chosen is not None:
         check_choice("format", chosen, FORMATS)
     if str(path) == "-":
-        content = sys.stdin.buffer.read()
+        content = _standard_input(name)
         suffixes = [".csv"]
     else:
         content = _bytes_of(Path(path), name)
@@ -61,6 +61,12 @@ def format_and_content(path: str | Path, name: str, chosen: str | None) -> tuple
     if found != kind and not is_text:
         raise InputError(name, f"is read as {kind} but holds {found}", f"Set format to {found} (--format).")
     return kind, content
+
+
+def _standard_input(name: str) -> bytes:
+    if sys.stdin is None:
+        raise InputError(name, "is closed", "Send a table there, or name a file.")
+    return sys.stdin.buffer.read()
 
 
 def _bytes_of(path: Path, name: str) -> bytes:
@@ -102,6 +108,10 @@ def decoded(content: bytes, name: str, encoding: str | None) -> str:
             f"byte 0x{byte:02x} is not {encoding or 'UTF-8'}",
             "Save it as UTF-8, or set the encoding, to latin-1 say (--encoding latin-1).",
         ) from error
+    except UnicodeError:  # of codecs that do not tell where
+        raise InputError(
+            name, f"is not {encoding}", "Save it as UTF-8, or set its encoding (--encoding)."
+        ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise InputError(

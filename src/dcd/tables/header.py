@@ -27,6 +27,13 @@ def check_header(header: Sequence[str], name: str) -> None:
     for position, column in enumerate(header, start=1):
         if not column:
             raise InputError(f"{name}, column {position}", "has no name", "Name it in the first line.")
+    refuse_repeated(header, name)
+    if len(header) > 1 and all(_is_number(column) for column in header):
+        warn(f"{name}: all names in the first line are numbers. If it is a row of data, add a line of names.")
+
+
+def refuse_repeated(header: Sequence[str], name: str) -> None:
+    """Refuse a name that two columns have."""
     repeated = [column for column in dict.fromkeys(header) if list(header).count(column) > 1]
     if repeated:
         places = [str(place) for place, column in enumerate(header, start=1) if column == repeated[0]]
@@ -35,8 +42,6 @@ def check_header(header: Sequence[str], name: str) -> None:
             f"occurs {len(places)} times (columns {', '.join(places)})",
             "Rename or drop all but one.",
         )
-    if len(header) > 1 and all(_is_number(column) for column in header):
-        warn(f"{name}: all names in the first line are numbers. If it is a row of data, add a line of names.")
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,62 @@
+"""Files written whole or not at all: the one way in which anything here replaces a file.
+
+A link stays a link and leads to the new file, a file keeps its permissions, and what is no regular file (a
+device, a pipe) is written to, never replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file to write to, which takes the place of `path` if all goes well and goes if not."""
+    special = is_special(path)
+    target = Path(os.path.realpath(path))
+    folder = None if special else target.parent
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=Path(path).suffix, dir=folder)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        if special:
+            _pour(temporary, path)
+        else:
+            _put(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something under this name that is neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _put(temporary: Path, target: Path) -> None:
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else 0o666 & ~_umask())
+    temporary.replace(target)
+
+
+def _pour(temporary: Path, target: str | os.PathLike[str]) -> None:
+    # Neither made anew nor cut to length: a pipe whose reader has gone must not become a file.
+    with temporary.open("rb") as source, os.fdopen(os.open(target, os.O_WRONLY), "wb") as sink:
+        shutil.copyfileobj(source, sink)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
