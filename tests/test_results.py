@@ -225,6 +225,15 @@ def test_knowledge_is_told_in_words_and_marked(table):
     assert "direction by knowledge that was given" in dcd.report.render(result)
 
 
+def test_an_edge_that_only_knowledge_draws_is_no_restored_edge(table):
+    knowledge = dcd.Knowledge(required=[("first", "alone")])
+    result = summarise(RobustDCD(knowledge=knowledge).fit(table), table)
+    edge = next(e for e in result.edges if (e.first, e.second) == ("first", "alone"))
+    assert edge.pvalue > result.level
+    assert ("required_edge", {"first", "alone"}) in [(c.kind, set(c.variables)) for c in result.conflicts]
+    assert "restored-edge" not in {caution.kind for caution in result.cautions}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

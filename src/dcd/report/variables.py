@@ -11,6 +11,7 @@ from dcd.report.markup import Markup, join, name_of, tag
 from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
+from dcd.results.origin import given_in
 
 _MUCH_LEFT = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small
@@ -78,7 +79,12 @@ def _in_words(boundary: Boundary) -> Markup:
 def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Markup:
     """The boundary as a table; the strengths are with the pictures where there are any."""
     place = {name: index for index, name in enumerate(result.names)}
-    found = {frozenset((edge.first, edge.second)): edge.frequencies for edge in result.edges}
+    given = given_in(result)
+    found = {
+        frozenset((edge.first, edge.second)): edge.frequencies
+        for edge in result.edges
+        if not given.drew(edge)
+    }
     heads = [("Variable", None), ("It is", None), ("p-value", "number")]
     if result.resampling:
         heads.append(("In resamples", "number"))

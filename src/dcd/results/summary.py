@@ -80,6 +80,10 @@ def summarise(
     colliders = _colliders(model, cpdag)
     resampling = _resampling(stability, cpdag)
     edges = _edges(cpdag, table.pvalues, colliders, resampling)
+    conflicts = tuple(
+        Conflict(found.kind, tuple(found.variables), found.problem, found.action)
+        for found in model.conflicts_
+    )
     level = float(getattr(model.diagnostics_, "level", model.alpha))
     return Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
@@ -89,11 +93,8 @@ def summarise(
         edges=edges,
         colliders=colliders,
         boundaries=boundaries,
-        conflicts=tuple(
-            Conflict(found.kind, tuple(found.variables), found.problem, found.action)
-            for found in model.conflicts_
-        ),
-        cautions=cautions_of(model, data, edges, colliders, boundaries, resampling, level),
+        conflicts=conflicts,
+        cautions=cautions_of(model, data, edges, colliders, boundaries, conflicts, resampling, level),
         resampling=resampling,
         knowledge=_statements(model),
         sample=_sample(columns, {name: weights for name, (_, weights) in looks.items()}) if rows else None,
