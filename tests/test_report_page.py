@@ -13,8 +13,10 @@ from made_results import HOSTILE, make_document, make_result, random_cpdag
 from dcd import CPDAG, InputError, Result, report
 from dcd.report.confidence import scale_of
 from dcd.report.graph import draw_graph
-from dcd.report.markup import Markup, escape, shortened, tag
+from dcd.report.markup import Markup, escape, set_apart, shortened, tag, with_names_apart
+from dcd.report.scatter import Axis, draw_scatter
 from dcd.report.words import count, findings, groups, listed, percent, pvalue
+from dcd.results.model import Column
 
 VOID = {"meta", "input", "br", "hr", "link"}
 
@@ -71,6 +73,15 @@ def test_long_labels_are_cut_by_width():
     assert shortened("n" * 40, 10) == "n" * 9 + "…"
     assert len(shortened("漢" * 40, 10)) == 5
     assert shortened("short", 10) == "short"
+
+
+def test_names_written_from_right_to_left_are_set_apart_and_others_left_alone():
+    word, longer = "\u05d0\u05d1", "\u05d0\u05d1\u05d2"
+    assert set_apart("a (1)") == "a (1)"
+    assert set_apart(word) == f"\u200e{word}\u200e"
+    told = with_names_apart(f"{longer} → a ← {word}", [word, "a", longer])
+    assert told == f"\u200e{longer}\u200e → a ← \u200e{word}\u200e"
+    assert escape(told) == told
 
 
 # --- words -----------------------------------------------------------------------------------------------
@@ -317,6 +328,18 @@ def test_missing_values_and_levels_are_drawn():
     assert "nan" not in re.sub(r"<style>.*</style>|<script>.*</script>", "", html, flags=re.DOTALL).lower()
     document["sample"]["values"]["a"] = [None] * 300
     assert "No values in the sample." in report.render(Result.from_dict(document))
+
+
+def test_dots_of_two_categories_lie_on_no_line():
+    levels = ("low", "high")
+    codes = np.zeros(300)
+    axes = [Axis(Column(name, "nominal", "", 0, levels), codes) for name in "ab"]
+    places = re.findall(r"M(\d+) (\d+)h0", draw_scatter(*axes, None, "a against b"))
+    assert len(places) == 300
+    across, down = np.array(places, dtype=float).T
+    assert abs(np.corrcoef(across, down)[0, 1]) < 0.1
+    sixths = [np.digitize(v, np.linspace(v.min(), v.max(), 7)[1:-1]) for v in (across, down)]
+    assert len(set(zip(*sixths, strict=True))) == 36  # no part of the square is empty
 
 
 def test_knowledge_and_columns_left_out_are_told():

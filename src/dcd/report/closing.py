@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dcd.report import prose
 from dcd.report.frame import scrolling, section
-from dcd.report.markup import Markup, join, name_of, shortened, tag
+from dcd.report.markup import Markup, join, name_of, shortened, tag, with_names_apart
 from dcd.report.words import NONE, count, listed, number, sentence
 from dcd.results.model import Column, Conflict, Result
 from dcd.results.origin import given_in, is_with_knowledge
@@ -18,7 +18,7 @@ _LEVELS_SHOWN = 6
 
 def care(result: Result) -> Markup:
     """Cautions and conflicts in words."""
-    cautions = [tag("li", caution.text) for caution in result.cautions]
+    cautions = [tag("li", with_names_apart(caution.text, caution.variables)) for caution in result.cautions]
     with_knowledge = [conflict for conflict in result.conflicts if is_with_knowledge(conflict)]
     others = [conflict for conflict in result.conflicts if not is_with_knowledge(conflict)]
     return section(
@@ -35,7 +35,10 @@ def care(result: Result) -> Markup:
 
 
 def _conflicts(conflicts: Sequence[Conflict]) -> Markup | None:
-    items = [tag("li", conflict.problem, " ", tag("em", conflict.action)) for conflict in conflicts]
+    items = [
+        tag("li", with_names_apart(found.problem, found.variables), " ", tag("em", found.action))
+        for found in conflicts
+    ]
     return tag("ul", items, class_="conflicts") if items else None
 
 
@@ -58,7 +61,7 @@ def meaning(result: Result) -> Markup:
 def _knowledge(result: Result) -> Markup | None:
     if not result.knowledge:
         return None
-    statements = [tag("li", statement) for statement in result.knowledge]
+    statements = [tag("li", with_names_apart(statement, result.names)) for statement in result.knowledge]
     return join(tag("h3", "Knowledge that was given"), tag("ul", statements))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcd.arrays import FloatArray
-from dcd.report.markup import Markup, join, name_of, tag
+from dcd.report.markup import Markup, join, name_of, tag, with_names_apart
 from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
@@ -178,9 +178,13 @@ def _panel(x: Axis, y: Axis, weights: FloatArray | None, caption: str, strength:
 
 
 def _remarks(result: Result, target: str) -> Markup | None:
-    found = [caution.text for caution in result.cautions if target in caution.variables]
+    found = [
+        with_names_apart(caution.text, caution.variables)
+        for caution in result.cautions
+        if target in caution.variables
+    ]
     found += [
-        f"{conflict.problem} {conflict.action}"
+        with_names_apart(f"{conflict.problem} {conflict.action}", conflict.variables)
         for conflict in result.conflicts
         if target in conflict.variables
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dcd.report.markup import shortened
+from dcd.report.markup import set_apart, shortened
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in, is_with_knowledge
 
@@ -82,7 +82,7 @@ def sentence(text: str) -> str:
 
 def brief(name: str) -> str:
     """A name for a sentence or a label."""
-    return shortened(name, 40) if name.strip() else "(no name)"
+    return set_apart(shortened(name, 40)) if name.strip() else "(no name)"
 
 
 def arrow(edge: Edge) -> str:
