@@ -127,16 +127,15 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
         orientation=dcd.ColliderEvidence(min_evidence=1.0),
     )
     table.to_csv(tmp_path / "table.csv", index=False)
-    exact = 'read_csv("table.csv", float_precision="round_trip")'
-    result = summarise(chosen.fit(table), table)
+    stability = dcd.bootstrap(chosen, table, n_resamples=4, fraction=0.75, random_state=3)
+    result = summarise(chosen.fit(table), table, stability=stability, title='It\'s "quoted"', rows=False)
     assert result.reproduction.parameters["test"]["weights"] == {
         "class": "ConvexWeights",
         "min_ess": 0.5,
         "dependence": 1.0,
     }
     assert "n_jobs" not in result.reproduction.parameters
-    code = result.reproduction.code.replace('read_csv("table.csv")', exact) + "\nresult.save('again.json')\n"
-    assert exact in code
+    code = result.reproduction.code + "\nresult.save('again.json')\n"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, env=environment)
     assert load_result(tmp_path / "again.json") == result
@@ -158,9 +157,7 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
     i, j, alone = (names.index(name) for name in ("first", "third", "alone"))
     directed[i, j], directed[j, i] = 0.25, 0.125
     undirected[i, alone] = undirected[alone, i] = 0.75
-    stability = SimpleNamespace(
-        names=names, n_resamples=8, scheme="bootstrap", directed=directed, undirected=undirected
-    )
+    stability = dcd.Stability(names, directed, undirected, 8, "bootstrap", failures={"a reason": 2})
     result = summarise(robust, table, stability=stability)
     edge = next(e for e in result.edges if (e.first, e.second) == ("first", "third"))
     assert (edge.frequencies.forward, edge.frequencies.backward, edge.frequencies.edge) == (
@@ -168,6 +165,11 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
         0.125,
         0.375,
     )
+    kept = result.resampling
+    assert (kept.n_resamples, kept.n_failed, kept.fraction, kept.seed) == (8, 2, None, None)
+    assert "n_resamples=10, scheme='bootstrap'" in result.reproduction.code
+    assert "not kept" in result.reproduction.code
+    compile(result.reproduction.code, "code", "exec")
     texts = {(c.kind, c.variables): c.text for c in result.cautions}
     assert "38%" in texts["unstable-edge", ("first", "third")]
     assert "75%" in texts["missed-edge", ("first", "alone")]

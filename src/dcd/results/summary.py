@@ -98,7 +98,7 @@ def summarise(
         resampling=resampling,
         knowledge=_statements(model),
         sample=_sample(columns, {name: weights for name, (_, weights) in looks.items()}) if rows else None,
-        reproduction=reproduction_of(model, data.fingerprint, data.weighted),
+        reproduction=reproduction_of(model, data, resampling, title=title, rows=rows),
     )
 
 
@@ -253,7 +253,14 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
             found = Frequencies(*(round(float(share), 6) for share in (forward, backward, line)))
             if found.edge > 0:
                 pairs.append(Pair(first, second, found))
-    return Resampling(int(stability.n_resamples), str(stability.scheme), tuple(pairs))
+    return Resampling(
+        n_resamples=int(stability.n_resamples),
+        n_failed=int(stability.n_failed),
+        scheme=str(stability.scheme),
+        fraction=None if stability.fraction is None else float(stability.fraction),
+        seed=stability.seed,
+        pairs=tuple(pairs),
+    )
 
 
 def _statements(model: Any) -> tuple[str, ...]:
