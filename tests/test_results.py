@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from functools import reduce
 from types import SimpleNamespace
 
 import jsonschema
@@ -403,6 +404,9 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
         load_result(tmp_path / "binary.json")
 
 
+DEEP = reduce(lambda inner, _: [inner], range(900), 1)
+
+
 def _change(document, path, value):
     *parents, last = path
     for key in parents:
@@ -430,6 +434,14 @@ def _change(document, path, value):
         (("sample", "values"), {}, "sample.values must have every variable"),
         (("boundaries", 0, "target"), "v3", "boundaries are not those of the variables"),
         (("boundaries",), "text", "boundaries must be array, got 'text'"),
+        (("boundaries", 0, "view", "bins"), [0.0, 1.0, 1.0, 2.0, 3.0], "boundaries[0].view.bins must go up"),
+        (("boundaries", 0, "view", "bins"), [1.0], "boundaries[0].view.bins must have at least 2 items"),
+        (("boundaries", 0, "view", "decoupled"), [], "view.decoupled must have at least 1 items"),
+        (("sample", "values", "v0"), [1e308, -1e308, 0, 0, 0], "sample.values.v0[0] must be at most 1e+300"),
+        (("sample", "weights", "v0"), [1e308] * 5, "sample.weights.v0[0] must be at most 1e+300"),
+        (("reproduction", "parameters", "alpha"), float("inf"), "parameters has inf, which JSON cannot hold"),
+        (("reproduction", "parameters", "test"), {"a": {1}}, "parameters has {1}, which JSON cannot hold"),
+        (("reproduction", "parameters", "test"), DEEP, "parameters is nested more than 40 deep"),
         (("reproduction", "seed"), -1, "reproduction.seed must be at least 0"),
     ],
 )
@@ -438,6 +450,13 @@ def test_what_is_wrong_in_a_document_is_named(document, path, value, message):
     with pytest.raises(InputError) as caught:
         Result.from_dict(document)
     assert message in str(caught.value)
+
+
+def test_numbers_beyond_json_in_a_file_are_refused(tmp_path, document):
+    text = json.dumps(document).replace('"alpha": 0.05', '"alpha": 1e999')
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(InputError, match="parameters has inf"):
+        load_result(tmp_path / "odd.json")
 
 
 def test_edges_that_make_no_graph_are_refused(document):
@@ -485,7 +504,7 @@ def test_damage_is_never_anything_but_an_input_error(document):
             places = [path for path in _places(damaged) if path]
             _change(damaged, places[rng.integers(len(places))], wrong[rng.integers(len(wrong))])
         with contextlib.suppress(InputError):
-            Result.from_dict(damaged)
+            dcd.report.render(Result.from_dict(damaged))
 
 
 def test_the_schema_is_valid_itself():

@@ -34,6 +34,7 @@ from dcd.validation import InputError
 
 SAMPLE_ROWS = 300
 _SEED = 853
+_LARGEST = 1e300
 
 
 def summarise(
@@ -283,5 +284,6 @@ def _sample(columns: Mapping[str, TableColumn], weights: Mapping[str, FloatArray
 
 
 def _rounded(numbers: FloatArray) -> tuple[float | None, ...]:
-    """Six significant digits; None for missing."""
-    return tuple(None if np.isnan(number) else float(f"{number:.6g}") for number in numbers)
+    """Six significant digits; None for missing. What is too large to be drawn is brought within bounds."""
+    drawn = np.clip(numbers, -_LARGEST, _LARGEST)
+    return tuple(None if np.isnan(number) else float(f"{number:.6g}") for number in drawn)
