@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-_LEFT_TO_RIGHT = "\u200e"
+from dcd.svg import LEFT_TO_RIGHT, visible
+
 _VOID = frozenset(("br", "hr", "input", "link", "meta"))
 
 
@@ -59,19 +60,7 @@ def _attribute(key: str, value: Any) -> str:
 
 def escape(text: str) -> str:
     """Text for HTML; characters that would be invisible or that no HTML may hold are shown as �."""
-    return html.escape(text if text.isprintable() else "".join(map(_shown, text)))
-
-
-def _shown(character: str) -> str:
-    if character in "\n\t" or character.isprintable() or character.isspace():
-        return character
-    # Joiners are part of words and of emoji, and the mark is ours (`set_apart`); other controls and formats
-    # could hide or turn around text.
-    return (
-        character
-        if character in f"\u200c\u200d{_LEFT_TO_RIGHT}" or unicodedata.category(character) == "Co"
-        else "\ufffd"
-    )
+    return html.escape(visible(text))
 
 
 def name_of(variable: str, cells: int = 40) -> Markup:
@@ -87,7 +76,7 @@ def set_apart(name: str) -> str:
     points at the cause.
     """
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in name):
-        return f"{_LEFT_TO_RIGHT}{name}{_LEFT_TO_RIGHT}"
+        return f"{LEFT_TO_RIGHT}{name}{LEFT_TO_RIGHT}"
     return name
 
 
