@@ -178,6 +178,35 @@ def test_the_keyboard_does_what_the_mouse_does(visit):
     assert page.get_attribute("#all", "aria-pressed") == "true"
 
 
+def test_the_list_leads_to_a_variable_among_all(visit):
+    page = visit("plain", reduced_motion="reduce")
+    page.click("#all")
+    page.focus("#variable")
+    for index in (8, 0):
+        page.select_option("#variable", str(index))
+        box = page.locator(f"#v{index}").bounding_box()
+        assert -5 <= box["y"] < 600
+        assert page.evaluate("document.activeElement.id") == "variable"
+
+
+def test_the_picture_is_skipped_to_what_comes_next_and_all_that_scrolls_has_the_keyboard(visit):
+    page = visit("plain")
+    assert page.get_attribute("#graph .skip", "href") == "#variables"
+    page.click("#all")
+    assert page.locator(".scroll").count() > len(NAMES)
+    assert page.locator(".scroll:not([tabindex='0'][role='region'][aria-label])").count() == 0
+
+
+@pytest.mark.parametrize("width", [320, 340, 481, 1280])
+def test_labels_of_scatters_can_be_read(visit, width):
+    page = visit("plain", width)
+    page.click("#all")
+    heights = page.eval_on_selector_all(
+        ".scatter", "all => all.map(e => 25 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)"
+    )
+    assert min(heights) >= 10
+
+
 def test_a_link_to_a_variable_opens_it(visit, files):
     page = visit("plain")
     page.evaluate("location.hash = '#v7'")
@@ -350,6 +379,26 @@ def test_the_selected_node_can_be_read_in_both_schemes(visit):
             for part in ("text", "rect")
         )
         assert abs(luminance(text) - luminance(box)) > 0.3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_edges_that_are_not_of_the_chosen_variable_can_still_be_seen(visit, scheme):
+    page = visit("plain", color_scheme=scheme)
+    found = page.eval_on_selector_all(
+        "svg.graph .edge.faint",
+        """all => all.map((edge) => {
+          const { stroke } = getComputedStyle(edge.querySelector(".way"));
+          return [stroke.match(/\\d+/g).map(Number), Number(getComputedStyle(edge).opacity)];
+        })""",
+    )
+    card = page.eval_on_selector(
+        "#graph", "e => getComputedStyle(e).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert found
+    for stroke, opacity in found:
+        seen = [opacity * front + (1 - opacity) * back for front, back in zip(stroke, card, strict=True)]
+        low, high = sorted((luminance(seen), luminance(card)))
+        assert (high + 0.05) / (low + 0.05) >= 3
 
 
 def luminance(colour):

@@ -50,7 +50,7 @@ def graph(result: Result, scale: Scale) -> Markup:
             "the rows behind each edge.",
         ),
         _controls(result, scale),
-        tag("a", "Skip the picture", href="#edges", class_="skip"),
+        tag("a", "Skip the picture", href="#variables", class_="skip"),
         tag(
             "div",
             draw_graph(result, scale),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcd.arrays import FloatArray
+from dcd.report.frame import scrolling
 from dcd.report.markup import Markup, join, name_of, tag, with_names_apart
 from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
@@ -103,7 +104,8 @@ def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Mar
         rows.append(tag("tr", cells))
     head = tag("tr", [tag("th", words, scope="col", class_=kind) for words, kind in heads])
     caption = tag("caption", "Markov boundary of ", name_of(boundary.target))
-    return tag("div", tag("table", caption, tag("thead", head), tag("tbody", rows)), class_="scroll")
+    table = tag("table", caption, tag("thead", head), tag("tbody", rows))
+    return scrolling(table, f"Markov boundary of {boundary.target}")
 
 
 def _signed(value: float | None) -> str:
