@@ -122,7 +122,16 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
             }
         ],
         "cautions": [{"kind": "few-rows", "variables": [names[0]], "text": f"Be careful with {names[0]}."}],
-        "resampling": {"n_resamples": 8, "scheme": "bootstrap", "pairs": pairs} if resampled else None,
+        "resampling": {
+            "n_resamples": 8,
+            "n_failed": 0,
+            "scheme": "bootstrap",
+            "fraction": None,
+            "seed": 0,
+            "pairs": pairs,
+        }
+        if resampled
+        else None,
         "knowledge": [],
         "sample": {
             "rows": sorted(int(row) for row in rng.permutation(400)[:n_sample]),

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from made_results import HOSTILE, make_document, make_result, random_cpdag
 
-from dcd import InputError, Result, report
+from dcd import CPDAG, InputError, Result, report
 from dcd.report.confidence import scale_of
 from dcd.report.graph import draw_graph
-from dcd.report.markup import Markup, escape, shortened, tag
+from dcd.report.markup import Markup, escape, set_apart, shortened, tag, with_names_apart
+from dcd.report.scatter import Axis, draw_scatter
 from dcd.report.words import count, findings, groups, listed, percent, pvalue
+from dcd.results.model import Column
 
 VOID = {"meta", "input", "br", "hr", "link"}
 
@@ -73,6 +75,15 @@ def test_long_labels_are_cut_by_width():
     assert shortened("short", 10) == "short"
 
 
+def test_names_written_from_right_to_left_are_set_apart_and_others_left_alone():
+    word, longer = "\u05d0\u05d1", "\u05d0\u05d1\u05d2"
+    assert set_apart("a (1)") == "a (1)"
+    assert set_apart(word) == f"\u200e{word}\u200e"
+    told = with_names_apart(f"{longer} → a ← {word}", [word, "a", longer])
+    assert told == f"\u200e{longer}\u200e → a ← \u200e{word}\u200e"
+    assert escape(told) == told
+
+
 # --- words -----------------------------------------------------------------------------------------------
 
 
@@ -116,6 +127,64 @@ def test_findings_tell_the_graph():
     assert "Of 3 pairs of variables, three pairs are directly related." in told
     assert "cannot be told" in told
     assert groups(result) == [["a", "b", "c"]]
+
+
+# --- knowledge -------------------------------------------------------------------------------------------
+
+
+def classes_of(result):
+    """The classes of each drawn edge, by its ends."""
+    svg = ElementTree.fromstring(draw_graph(result, scale_of(result)))
+    return {
+        (edge.first, edge.second): set(group.get("class").split()) - {"edge"}
+        for group in svg.iter("g")
+        if (index := group.get("data-edge")) and (edge := result.edges[int(index)])
+    }
+
+
+def test_what_follows_from_knowledge_is_not_shown_as_data():
+    chain = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    document = make_document(CPDAG.from_dag("abcd", chain, background=[("a", "b")]), n_sample=9)
+    document |= {"knowledge": ["a is a root (no arrow points at it)."], "conflicts": [], "cautions": []}
+    document["edges"][0]["background"] = True
+    result = Result.from_dict(document)
+    assert [(e.type, e.background) for e in result.edges] == [("->", True), ("->", False)]
+    assert {"given"} < classes_of(result)["b", "c"]
+    told = " ".join(findings(result))
+    assert "cannot be told from the data" in told
+    assert "Knowledge that was given, and not the data, directs two edges: a → b and b → c." in told
+    text = "".join(read(report.render(result)).text)
+    assert "follows from knowledge" in text
+    assert "An arrow with K" in text
+
+
+def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
+    """a -> b is required, and makes a collider with c -> b; x -> z <- y is of the data."""
+    names = ["a", "b", "c", "x", "y", "z"]
+    dag = np.zeros((6, 6), dtype=int)
+    for cause, effect in ("ab", "cb", "xz", "yz"):
+        dag[names.index(cause), names.index(effect)] = 1
+    document = make_document(CPDAG.from_dag(names, dag), n_sample=9, resampled=True)
+    conflict = {"variables": ["a", "b"], "problem": "The data show no edge a - b.", "action": "It was drawn."}
+    document |= {"knowledge": ["a -> b is required."], "conflicts": [{"kind": "required_edge", **conflict}]}
+    result = Result.from_dict(document)
+    scale = scale_of(result)
+    classes = classes_of(result)
+    assert classes["a", "b"] == {"given", "required"}
+    assert classes["c", "b"] == {"given", "firm"}
+    assert classes["x", "z"] == classes["y", "z"] == {"arrow", "firm"}
+    assert scale.strength(result.edges[0]) is None
+    told = " ".join(findings(result))
+    assert "three pairs are directly related. One edge is there only because knowledge requires it." in told
+    assert "The direction is known for two of them: x → z and y → z." in told
+    assert "3 of 3 edges came back" in told
+    html = report.render(result)
+    assert ">the data contradict themselves<" not in html
+    assert "Where the data contradict what was given" in html
+    rows = re.findall(r"<tr data-edge=.*?</tr>", html, flags=re.DOTALL)
+    assert "required as knowledge" in rows[-1]
+    assert "%" not in rows[-1]
+    assert "88 %" in rows[0]
 
 
 # --- the picture -----------------------------------------------------------------------------------------
@@ -259,6 +328,18 @@ def test_missing_values_and_levels_are_drawn():
     assert "nan" not in re.sub(r"<style>.*</style>|<script>.*</script>", "", html, flags=re.DOTALL).lower()
     document["sample"]["values"]["a"] = [None] * 300
     assert "No values in the sample." in report.render(Result.from_dict(document))
+
+
+def test_dots_of_two_categories_lie_on_no_line():
+    levels = ("low", "high")
+    codes = np.zeros(300)
+    axes = [Axis(Column(name, "nominal", "", 0, levels), codes) for name in "ab"]
+    places = re.findall(r"M(\d+) (\d+)h0", draw_scatter(*axes, None, "a against b"))
+    assert len(places) == 300
+    across, down = np.array(places, dtype=float).T
+    assert abs(np.corrcoef(across, down)[0, 1]) < 0.1
+    sixths = [np.digitize(v, np.linspace(v.min(), v.max(), 7)[1:-1]) for v in (across, down)]
+    assert len(set(zip(*sixths, strict=True))) == 36  # no part of the square is empty
 
 
 def test_knowledge_and_columns_left_out_are_told():

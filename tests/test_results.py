@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from functools import reduce
 from types import SimpleNamespace
 
 import jsonschema
@@ -127,16 +128,15 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
         orientation=dcd.ColliderEvidence(min_evidence=1.0),
     )
     table.to_csv(tmp_path / "table.csv", index=False)
-    exact = 'read_csv("table.csv", float_precision="round_trip")'
-    result = summarise(chosen.fit(table), table)
+    stability = dcd.bootstrap(chosen, table, n_resamples=4, fraction=0.75, random_state=3)
+    result = summarise(chosen.fit(table), table, stability=stability, title='It\'s "quoted"', rows=False)
     assert result.reproduction.parameters["test"]["weights"] == {
         "class": "ConvexWeights",
         "min_ess": 0.5,
         "dependence": 1.0,
     }
     assert "n_jobs" not in result.reproduction.parameters
-    code = result.reproduction.code.replace('read_csv("table.csv")', exact) + "\nresult.save('again.json')\n"
-    assert exact in code
+    code = result.reproduction.code + "\nresult.save('again.json')\n"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, env=environment)
     assert load_result(tmp_path / "again.json") == result
@@ -158,9 +158,7 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
     i, j, alone = (names.index(name) for name in ("first", "third", "alone"))
     directed[i, j], directed[j, i] = 0.25, 0.125
     undirected[i, alone] = undirected[alone, i] = 0.75
-    stability = SimpleNamespace(
-        names=names, n_resamples=8, scheme="bootstrap", directed=directed, undirected=undirected
-    )
+    stability = dcd.Stability(names, directed, undirected, 8, "bootstrap", failures={"a reason": 2})
     result = summarise(robust, table, stability=stability)
     edge = next(e for e in result.edges if (e.first, e.second) == ("first", "third"))
     assert (edge.frequencies.forward, edge.frequencies.backward, edge.frequencies.edge) == (
@@ -168,6 +166,11 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
         0.125,
         0.375,
     )
+    kept = result.resampling
+    assert (kept.n_resamples, kept.n_failed, kept.fraction, kept.seed) == (8, 2, None, None)
+    assert "n_resamples=10, scheme='bootstrap'" in result.reproduction.code
+    assert "not kept" in result.reproduction.code
+    compile(result.reproduction.code, "code", "exec")
     texts = {(c.kind, c.variables): c.text for c in result.cautions}
     assert "38%" in texts["unstable-edge", ("first", "third")]
     assert "75%" in texts["missed-edge", ("first", "alone")]
@@ -223,6 +226,15 @@ def test_knowledge_is_told_in_words_and_marked(table):
     assert result.reproduction.parameters["knowledge"]["required"] == [["fourth", "third"]]
     assert "knowledge=dcd.Knowledge.from_dict(" in result.reproduction.code
     assert "direction by knowledge that was given" in dcd.report.render(result)
+
+
+def test_an_edge_that_only_knowledge_draws_is_no_restored_edge(table):
+    knowledge = dcd.Knowledge(required=[("first", "alone")])
+    result = summarise(RobustDCD(knowledge=knowledge).fit(table), table)
+    edge = next(e for e in result.edges if (e.first, e.second) == ("first", "alone"))
+    assert edge.pvalue > result.level
+    assert ("required_edge", {"first", "alone"}) in [(c.kind, set(c.variables)) for c in result.conflicts]
+    assert "restored-edge" not in {caution.kind for caution in result.cautions}
 
 
 @pytest.mark.parametrize(
@@ -392,6 +404,9 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
         load_result(tmp_path / "binary.json")
 
 
+DEEP = reduce(lambda inner, _: [inner], range(900), 1)
+
+
 def _change(document, path, value):
     *parents, last = path
     for key in parents:
@@ -419,6 +434,14 @@ def _change(document, path, value):
         (("sample", "values"), {}, "sample.values must have every variable"),
         (("boundaries", 0, "target"), "v3", "boundaries are not those of the variables"),
         (("boundaries",), "text", "boundaries must be array, got 'text'"),
+        (("boundaries", 0, "view", "bins"), [0.0, 1.0, 1.0, 2.0, 3.0], "boundaries[0].view.bins must go up"),
+        (("boundaries", 0, "view", "bins"), [1.0], "boundaries[0].view.bins must have at least 2 items"),
+        (("boundaries", 0, "view", "decoupled"), [], "view.decoupled must have at least 1 items"),
+        (("sample", "values", "v0"), [1e308, -1e308, 0, 0, 0], "sample.values.v0[0] must be at most 1e+300"),
+        (("sample", "weights", "v0"), [1e308] * 5, "sample.weights.v0[0] must be at most 1e+300"),
+        (("reproduction", "parameters", "alpha"), float("inf"), "parameters has inf, which JSON cannot hold"),
+        (("reproduction", "parameters", "test"), {"a": {1}}, "parameters has {1}, which JSON cannot hold"),
+        (("reproduction", "parameters", "test"), DEEP, "parameters is nested more than 40 deep"),
         (("reproduction", "seed"), -1, "reproduction.seed must be at least 0"),
     ],
 )
@@ -427,6 +450,13 @@ def test_what_is_wrong_in_a_document_is_named(document, path, value, message):
     with pytest.raises(InputError) as caught:
         Result.from_dict(document)
     assert message in str(caught.value)
+
+
+def test_numbers_beyond_json_in_a_file_are_refused(tmp_path, document):
+    text = json.dumps(document).replace('"alpha": 0.05', '"alpha": 1e999')
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(InputError, match="parameters has inf"):
+        load_result(tmp_path / "odd.json")
 
 
 def test_edges_that_make_no_graph_are_refused(document):
@@ -474,7 +504,7 @@ def test_damage_is_never_anything_but_an_input_error(document):
             places = [path for path in _places(damaged) if path]
             _change(damaged, places[rng.integers(len(places))], wrong[rng.integers(len(wrong))])
         with contextlib.suppress(InputError):
-            Result.from_dict(damaged)
+            dcd.report.render(Result.from_dict(damaged))
 
 
 def test_the_schema_is_valid_itself():

@@ -319,6 +319,32 @@ def test_damaged_lines_are_refused(tmp_path):
         bootstrap(RobustDCD(), table, n_resamples=3, checkpoint=path)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"index": -1, "failure": "x"},
+        {"index": True, "failure": "x"},
+        {"index": 0, "failure": 3},
+        {"index": 0},
+        {"index": 0, "directed": []},
+        {"index": 0, "directed": 3, "undirected": []},
+        {"index": 0, "directed": [["a", "nobody"]], "undirected": []},
+        {"index": 0, "directed": [["a", ["b"]]], "undirected": []},
+        {"index": 0, "directed": [["a"]], "undirected": []},
+        {"index": 0, "directed": [["a", "a"]], "undirected": []},
+        {"index": 0, "directed": [["a", "b"]], "undirected": [["b", "a"]]},
+    ],
+)
+def test_lines_that_no_resample_can_have_written_are_refused(tmp_path, line):
+    path, table = tmp_path / "run.jsonl", chain_table()
+    bootstrap(RobustDCD(), table, n_resamples=1, checkpoint=path)
+    content = path.read_text() + json.dumps(line) + "\n"
+    path.write_text(content)
+    with pytest.raises(InputError, match="line 3 is damaged"):
+        bootstrap(RobustDCD(), table, n_resamples=3, checkpoint=path)
+    assert path.read_text() == content
+
+
 RUN = """
 import sys
 import numpy as np, pandas as pd, dcd
@@ -438,8 +464,35 @@ def test_round_trip_through_json():
     assert again.to_dict() == result.to_dict()
     with pytest.raises(InputError, match="format 99"):
         Stability.from_dict({**result.to_dict(), "format": 99})
-    with pytest.raises(InputError, match="matrices of shapes"):
-        Stability.from_dict({**result.to_dict(), "names": ["a"]})
+    assert again.seed == 0
+    names = list(result.names)
+    ones = np.ones((len(names), len(names)))
+    half = np.triu(ones, 1)
+    for change, problem in [
+        ({"names": ["a"]}, "shape"),
+        ({"names": [names[0]] * len(names)}, "'names'"),
+        ({"n_resamples": -3}, "has -3 for 'n_resamples'"),
+        ({"n_resamples": 2.5}, "'n_resamples'"),
+        ({"scheme": "guess"}, "'scheme'"),
+        ({"fraction": 7.0}, "'fraction'"),
+        ({"failures": {"why": -1}}, "'failures'"),
+        ({"failures": 3}, "'failures'"),
+        ({"seed": "text"}, "'seed'"),
+        ({"directed": ones.tolist()}, "itself"),
+        ({"directed": (-half).tolist()}, "outside 0 to 1"),
+        ({"directed": (half * np.nan).tolist()}, "outside 0 to 1"),
+        ({"directed": "text"}, "no matrix"),
+        ({"directed": (7 * half).tolist()}, "outside 0 to 1"),
+        ({"directed": (0.6 * (half + half.T)).tolist()}, "no shares of all resamples"),
+        ({"undirected": (0.1 * half).tolist()}, "no shares of all resamples"),
+    ]:
+        with pytest.raises(InputError, match=problem):
+            Stability.from_dict({**result.to_dict(), **change})
+    for lacking in result.to_dict():
+        with pytest.raises(InputError, match=lacking):
+            Stability.from_dict({key: v for key, v in result.to_dict().items() if key != lacking})
+    with pytest.raises(InputError, match="format None"):
+        Stability.from_dict([])
 
 
 @pytest.mark.slow

@@ -75,6 +75,15 @@ def test_names_are_text(render):
     assert "n" * 200 in text
 
 
+@pytest.mark.parametrize("render", [graph_svg, graph_html])
+def test_names_cannot_turn_text_around_or_hide_it(render):
+    odd = [f"a{character}b" for character in "\u202e\u2066\u200b\u001b\u001f\u0085\ufeff\ufffe"]
+    kept = ["\u0645\u06cc\u200c\u062e", "👩\u200d👧", "thin\u202fspace"]
+    text = render(CPDAG.from_dag([*odd, *kept], np.zeros((11, 11))))
+    titles = [group.findtext(f"{NS}title") for group in ElementTree.fromstring(text).iter(f"{NS}g")]
+    assert sorted(titles) == sorted(["a\ufffdb"] * len(odd) + kept)
+
+
 def test_notebooks_find_it_and_no_library_is_loaded_for_it():
     cpdag = CPDAG("ab", [[0, 1], [1, 0]])
     assert cpdag._repr_svg_() == graph_svg(cpdag)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,17 @@ class Checkpoint:
     path : the file; made if it is not there or empty.
     run : what the results depend on, as JSON values. An entry that differs from the one in the file is named
         in the refusal.
+    is_result : whether a line of the file can be the result of a piece; one that cannot is refused.
     """
 
-    def __init__(self, path: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        run: Mapping[str, Any],
+        is_result: Callable[[Mapping[str, Any]], bool],
+    ) -> None:
         self._path = Path(path)
+        self._is_result = is_result
         self._header = {"kind": _KIND, "format": _FORMAT, **run}
         self.done: dict[int, dict[str, Any]] = {}
         if self._path.is_dir() or not self._path.absolute().parent.is_dir():
@@ -66,7 +73,7 @@ class Checkpoint:
         self._check_header(header)
         for number, line in enumerate(lines, start=2):
             record = _parsed(line)
-            if record is None or not isinstance(record.get("index"), int):
+            if record is None or not _is_index(record.get("index")) or not self._is_result(record):
                 raise self._refusal(f"line {number} is damaged", "Remove that line, or the file.")
             self.done[record["index"]] = record
         if len(whole) < len(content):
@@ -90,6 +97,10 @@ class Checkpoint:
         return InputError(f"checkpoint {str(self._path)!r}", problem, remedy)
 
 
+def _is_index(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _line(record: Mapping[str, Any]) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
@@ -97,7 +108,7 @@ def _line(record: Mapping[str, Any]) -> bytes:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

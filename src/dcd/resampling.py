@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -98,7 +99,7 @@ def bootstrap(
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
     run = {} if checkpoint is None else _description(model, X, weights, draws)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, run)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, run, partial(_is_result, table.names))
     results = {} if kept is None else {i: r for i, r in kept.done.items() if i < n_resamples}
 
     pending = [index for index in range(n_resamples) if index not in results]
@@ -108,8 +109,7 @@ def bootstrap(
         results[index] = result
         if kept is not None:
             kept.add(index, result)
-    share = fraction if scheme == "subsample" else None
-    return _summed_up(table.names, [results[index] for index in sorted(results)], scheme, share)
+    return _summed_up(table.names, [results[index] for index in sorted(results)], draws)
 
 
 # --- the resamples ---------------------------------------------------------------------------------------
@@ -171,6 +171,26 @@ def _refit(
     }
 
 
+def _is_result(names: tuple[str, ...], kept: Mapping[str, Any]) -> bool:
+    """Whether `_refit` can have returned this: a reason, or edges between the variables, one for a pair."""
+    if "failure" in kept:
+        return isinstance(kept["failure"], str)
+    edges = [kept.get("directed"), kept.get("undirected")]
+    if not all(isinstance(found, list) for found in edges):
+        return False
+    pairs = [edge for found in edges for edge in found or ()]
+    known = set(names)
+    if not all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(end, str) and end in known for end in pair)
+        for pair in pairs
+    ):
+        return False
+    joined = {frozenset(pair) for pair in pairs}
+    return len(joined) == len(pairs) and all(len(pair) == 2 for pair in joined)
+
+
 def _rows_of(X: Any, rows: Any) -> Any:
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows]
@@ -178,9 +198,7 @@ def _rows_of(X: Any, rows: Any) -> Any:
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else to_array(X, "the table")[rows]
 
 
-def _summed_up(
-    names: tuple[str, ...], results: list[dict[str, Any]], scheme: Scheme, fraction: float | None
-) -> Stability:
+def _summed_up(names: tuple[str, ...], results: list[dict[str, Any]], draws: _Draws) -> Stability:
     failures: dict[str, int] = {}
     for result in results:
         if "failure" in result:
@@ -205,9 +223,10 @@ def _summed_up(
         directed=counts["directed"] / len(found),
         undirected=undirected / len(found),
         n_resamples=len(found),
-        scheme=scheme,
-        fraction=fraction,
+        scheme=draws.scheme,
+        fraction=draws.fraction if draws.scheme == "subsample" else None,
         failures=failures,
+        seed=draws.entropy,
     )
     if failures:
         warnings.warn(stability.failure_sentence(), FailedResamplesWarning, stacklevel=3)

@@ -20,6 +20,7 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 _SHOWN = 20
 _FORMAT = 1
+_KEYS = ("names", "n_resamples", "scheme", "fraction", "failures", "seed", "directed", "undirected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Stability:
     scheme : "subsample" or "bootstrap".
     fraction : share of the rows in a subsample; None for "bootstrap".
     failures : `{reason: count}` of the resamples that the method refused.
+    seed : the `random_state` that gives the same resamples again; None if it is not known.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class Stability:
     scheme: Scheme
     fraction: float | None = None
     failures: Mapping[str, int] = field(default_factory=dict)
+    seed: int | None = None
 
     @property
     def n_failed(self) -> int:
@@ -137,6 +140,7 @@ class Stability:
             "scheme": self.scheme,
             "fraction": self.fraction,
             "failures": dict(self.failures),
+            "seed": self.seed,
             "directed": self.directed.tolist(),
             "undirected": self.undirected.tolist(),
         }
@@ -144,29 +148,21 @@ class Stability:
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Stability:
         """The inverse of `to_dict`."""
-        if saved.get("format") != _FORMAT:
-            raise InputError(
-                "the saved stability",
-                f"has format {saved.get('format')!r}, known is {_FORMAT}",
-                "Read it with the version of dcd that wrote it.",
+        if not isinstance(saved, Mapping) or saved.get("format") != _FORMAT:
+            found = saved.get("format") if isinstance(saved, Mapping) else None
+            raise _refusal(
+                f"has format {found!r}, known is {_FORMAT}", "Read it with the version of dcd that wrote it."
             )
-        names = tuple(saved["names"])
-        shape = (len(names), len(names))
-        directed, undirected = np.asarray(saved["directed"], float), np.asarray(saved["undirected"], float)
-        if directed.shape != shape or undirected.shape != shape:
-            raise InputError(
-                "the saved stability",
-                f"has matrices of shapes {directed.shape} and {undirected.shape} for {len(names)} names",
-                "Write it anew with to_dict.",
-            )
+        lacking = [key for key in _KEYS if key not in saved]
+        if lacking:
+            raise _refusal(f"lacks {lacking[0]!r}")
+        _check_saved(saved)
         return cls(
-            names=names,
-            directed=directed,
-            undirected=undirected,
-            n_resamples=int(saved["n_resamples"]),
-            scheme=saved["scheme"],
-            fraction=saved["fraction"],
-            failures={str(reason): int(count) for reason, count in saved["failures"].items()},
+            names=tuple(saved["names"]),
+            directed=_shares(saved, "directed"),
+            undirected=_shares(saved, "undirected"),
+            **{key: saved[key] for key in ("n_resamples", "scheme", "fraction", "seed")},
+            failures=dict(saved["failures"]),
         )
 
     def failure_sentence(self) -> str:
@@ -210,3 +206,50 @@ class Stability:
         if name not in self.names:
             raise InputError(f"variable {name!r}", "is not among the variables", suggest(name, self.names))
         return self.names.index(name)
+
+
+# --- is it what `to_dict` gave? --------------------------------------------------------------------------
+
+
+def _refusal(problem: str, remedy: str = "Write it anew with to_dict.") -> InputError:
+    return InputError("the saved stability", problem, remedy)
+
+
+def _check_saved(saved: Mapping[str, Any]) -> None:
+    """An `InputError` that names the first entry that cannot be right."""
+    names, failures, fraction, seed = (saved[key] for key in ("names", "failures", "fraction", "seed"))
+    right = {
+        "names": isinstance(names, (list, tuple))
+        and all(isinstance(name, str) for name in names)
+        and len(set(names)) == len(names),
+        "n_resamples": _is_count(saved["n_resamples"]) and saved["n_resamples"] > 0,
+        "scheme": saved["scheme"] in SCHEMES,
+        "fraction": fraction is None or (isinstance(fraction, float) and 0 < fraction < 1),
+        "failures": isinstance(failures, Mapping)
+        and all(isinstance(why, str) and _is_count(count) for why, count in failures.items()),
+        "seed": seed is None or _is_count(seed),
+    }
+    for key, fits in right.items():
+        if not fits:
+            raise _refusal(f"has {saved[key]!r:.60} for {key!r}")
+    directed, undirected = _shares(saved, "directed"), _shares(saved, "undirected")
+    if (undirected != undirected.T).any() or (directed + directed.T + undirected > 1 + 1e-9).any():
+        raise _refusal("has shares of a pair that are no shares of all resamples")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _shares(saved: Mapping[str, Any], key: str) -> FloatArray:
+    """A matrix of shares, with zeros where a variable meets itself."""
+    d = len(saved["names"])
+    try:
+        shares = np.asarray(saved[key], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise _refusal(f"has no matrix of numbers for {key!r}") from error
+    if shares.shape != (d, d):
+        raise _refusal(f"has a matrix of shape {shares.shape} for {key!r}, and {d} names")
+    if not ((shares >= 0) & (shares <= 1)).all() or shares.diagonal().any():
+        raise _refusal(f"has {key!r} outside 0 to 1, or of a variable with itself")
+    return shares

@@ -19,11 +19,12 @@ _FONT, _BOX_HEIGHT = 12, 24
 _ROW, _TALL_ROW = 62, 110  # pixels between layers; a wide graph gets more
 _GAP = 18  # pixels between the boxes of a layer, at least
 _MARGIN = 10
+LEFT_TO_RIGHT = "\u200e"  # a mark of no width
 
 
 def graph_html(cpdag: CPDAG) -> str:
     """The picture with its edges as text below, to be opened."""
-    text = escape(_clean(str(cpdag)))
+    text = escape(visible(str(cpdag)))
     return (
         f'<div class="dcd-graph">{graph_svg(cpdag)}'
         f"<details><summary>{escape(_counts(cpdag))}</summary><pre>{text}</pre></details></div>"
@@ -33,7 +34,7 @@ def graph_html(cpdag: CPDAG) -> str:
 def graph_svg(cpdag: CPDAG) -> str:
     """The picture: causes above effects, undirected edges without a head, knowledge's arrows dashed."""
     layout = layered_layout(cpdag)
-    labels = [short(_clean(name)) for name in cpdag.names]
+    labels = [short(visible(name)) for name in cpdag.names]
     widths = [_width(label) + 16 for label in labels]
     corner = np.array([_MARGIN + max(widths) / 2, _MARGIN + _BOX_HEIGHT / 2])
     points = [layout.positions, *(np.array(route) for route in layout.routes.values() if route)]
@@ -68,7 +69,7 @@ def graph_svg(cpdag: CPDAG) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" style="max-width:100%;height:auto" '
         f'font-family="sans-serif" font-size="{_FONT}"><title>{escape(_counts(cpdag))}</title>'
-        f"<desc>{escape(_clean(_described(cpdag)))}</desc>{''.join(lines)}{''.join(nodes)}</svg>"
+        f"<desc>{escape(visible(_described(cpdag)))}</desc>{''.join(lines)}{''.join(nodes)}</svg>"
     )
 
 
@@ -94,7 +95,7 @@ def _described(cpdag: CPDAG) -> str:
 def _node(place: FloatArray, width: float, label: str, name: str) -> str:
     x, y = place
     return (
-        f'<g><title>{escape(_clean(name))}</title><rect x="{x - width / 2:.1f}" '
+        f'<g><title>{escape(visible(name))}</title><rect x="{x - width / 2:.1f}" '
         f'y="{y - _BOX_HEIGHT / 2:.1f}" width="{width:.1f}" height="{_BOX_HEIGHT}" rx="6" fill="#ffffff" '
         f'stroke="#333333"/><text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="middle" fill="#111111">'
         f"<tspan>{escape(label)}</tspan></text></g>"
@@ -136,15 +137,14 @@ def _width(label: str) -> float:
     return 0.62 * _FONT * (len(label) + 0.8 * wide)
 
 
-def _clean(text: str) -> str:
-    """The text without characters that XML does not allow."""
-    return (
-        "".join(
-            character
-            if character in "\t\n\r" or (ord(character) >= 32 and not 0xD800 <= ord(character) <= 0xDFFF)
-            else "\ufffd"
-            for character in text
-        )
-        .replace("\ufffe", "\ufffd")
-        .replace("\uffff", "\ufffd")
-    )
+def visible(text: str) -> str:
+    """The text with a � for every character that XML does not allow, or that hides or turns around others."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    kind = unicodedata.category(character)
+    if character in "\n\r\t" or character.isprintable() or (character.isspace() and kind != "Cc"):
+        return character
+    # Joiners are part of words and of emoji, the mark holds an arrow beside a word in its direction.
+    return character if character in f"\u200c\u200d{LEFT_TO_RIGHT}" or kind == "Co" else "\ufffd"

@@ -4,10 +4,11 @@ import re
 import shutil
 from itertools import pairwise
 
+import numpy as np
 import pytest
-from made_results import HOSTILE, make_result, random_cpdag
+from made_results import HOSTILE, make_document, make_result, random_cpdag
 
-from dcd import report
+from dcd import CPDAG, Result, report
 from dcd.report.confidence import scale_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -52,6 +53,13 @@ def files(tmp_path_factory, result):
         ),
         "large": make_result(random_cpdag([f"a long name {i}" for i in range(46)], 50), n_sample=60),
     }
+    dag = np.zeros((4, 4), dtype=int)
+    dag[0, 2] = dag[1, 2] = 1
+    document = make_document(CPDAG.from_dag(RIGHT_TO_LEFT, dag), n_sample=20)
+    first, second, third, _ = RIGHT_TO_LEFT
+    text = f"The directions {first} → {third} ← {second} rest on little evidence."
+    document["cautions"] = [{"kind": "weak-collider", "variables": [first, third, second], "text": text}]
+    made["right to left"] = Result.from_dict(document)
     for name, each in made.items():
         report.write(each, folder / f"{name}.html")
     return {name: (folder / f"{name}.html").as_uri() for name in made}
@@ -170,6 +178,35 @@ def test_the_keyboard_does_what_the_mouse_does(visit):
     assert page.get_attribute("#all", "aria-pressed") == "true"
 
 
+def test_the_list_leads_to_a_variable_among_all(visit):
+    page = visit("plain", reduced_motion="reduce")
+    page.click("#all")
+    page.focus("#variable")
+    for index in (8, 0):
+        page.select_option("#variable", str(index))
+        box = page.locator(f"#v{index}").bounding_box()
+        assert -5 <= box["y"] < 600
+        assert page.evaluate("document.activeElement.id") == "variable"
+
+
+def test_the_picture_is_skipped_to_what_comes_next_and_all_that_scrolls_has_the_keyboard(visit):
+    page = visit("plain")
+    assert page.get_attribute("#graph .skip", "href") == "#variables"
+    page.click("#all")
+    assert page.locator(".scroll").count() > len(NAMES)
+    assert page.locator(".scroll:not([tabindex='0'][role='region'][aria-label])").count() == 0
+
+
+@pytest.mark.parametrize("width", [320, 340, 481, 1280])
+def test_labels_of_scatters_can_be_read(visit, width):
+    page = visit("plain", width)
+    page.click("#all")
+    heights = page.eval_on_selector_all(
+        ".scatter", "all => all.map(e => 25 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)"
+    )
+    assert min(heights) >= 10
+
+
 def test_a_link_to_a_variable_opens_it(visit, files):
     page = visit("plain")
     page.evaluate("location.hash = '#v7'")
@@ -201,6 +238,43 @@ def test_hostile_names_are_shown_as_text(visit, width):
     assert label["width"] < box["width"]
 
 
+RIGHT_TO_LEFT = [
+    "\u05d2\u05d9\u05dc",
+    "\u05d2\u05d5\u05d1\u05d4",
+    "\u05de\u05e9\u05e7\u05dc",
+    "\u05de\u05d9\u05df",
+]
+PLACES = """(element, parts) => {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const found = parts.map(() => null);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    let from = 0;
+    parts.forEach((part, index) => {
+      const at = node.data.indexOf(part, from);
+      if (at < 0 || found[index] !== null) return;
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + part.length);
+      found[index] = range.getBoundingClientRect().left;
+      from = at + part.length;
+    });
+  }
+  return found;
+}"""
+
+
+def test_arrows_point_from_cause_to_effect_whatever_way_names_are_written(visit):
+    page = visit("right to left", 1900)
+    first, second, third, _ = RIGHT_TO_LEFT
+    sentences = page.locator(".findings li").all()
+    told = next(sentence for sentence in sentences if "→" in sentence.text_content())
+    places = told.evaluate(PLACES, [first, "→", third, second, "→", third])
+    assert places == sorted(places)
+    weak = page.locator(".cautions li").filter(has_text="←")
+    places = weak.evaluate(PLACES, [first, "→", third, "←", second])
+    assert places == sorted(places)
+
+
 # --- without JavaScript, on paper, on small screens ------------------------------------------------------
 
 
@@ -220,6 +294,15 @@ def test_on_paper_every_variable_is_there_and_no_control(visit):
     page.emulate_media(media="print")
     assert shown(page, ".variable") == len(NAMES)
     assert shown(page, ".controls") == shown(page, "nav") == 0
+
+
+def test_on_paper_every_edge_is_there_wherever_the_slider_is(visit, result):
+    page = visit("plain")
+    page.focus("#confidence")
+    page.keyboard.press("End")
+    assert shown(page, "svg.graph .edge") == shown(page, "#edges tbody tr") < len(result.edges)
+    page.emulate_media(media="print")
+    assert shown(page, "svg.graph .edge") == shown(page, "#edges tbody tr") == len(result.edges)
 
 
 @pytest.mark.parametrize("name", ["plain", "hostile", "large"])
@@ -296,6 +379,26 @@ def test_the_selected_node_can_be_read_in_both_schemes(visit):
             for part in ("text", "rect")
         )
         assert abs(luminance(text) - luminance(box)) > 0.3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_edges_that_are_not_of_the_chosen_variable_can_still_be_seen(visit, scheme):
+    page = visit("plain", color_scheme=scheme)
+    found = page.eval_on_selector_all(
+        "svg.graph .edge.faint",
+        """all => all.map((edge) => {
+          const { stroke } = getComputedStyle(edge.querySelector(".way"));
+          return [stroke.match(/\\d+/g).map(Number), Number(getComputedStyle(edge).opacity)];
+        })""",
+    )
+    card = page.eval_on_selector(
+        "#graph", "e => getComputedStyle(e).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert found
+    for stroke, opacity in found:
+        seen = [opacity * front + (1 - opacity) * back for front, back in zip(stroke, card, strict=True)]
+        low, high = sorted((luminance(seen), luminance(card)))
+        assert (high + 0.05) / (low + 0.05) >= 3
 
 
 def luminance(colour):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from dcd.report import prose
 from dcd.report.frame import scrolling, section
-from dcd.report.markup import Markup, join, name_of, shortened, tag
+from dcd.report.markup import Markup, join, name_of, shortened, tag, with_names_apart
 from dcd.report.words import NONE, count, listed, number, sentence
-from dcd.results.model import Column, Result
+from dcd.results.model import Column, Conflict, Result
+from dcd.results.origin import given_in, is_with_knowledge
 
 _MANY_COLUMNS = 15
 _LEVELS_SHOWN = 6
@@ -16,10 +18,9 @@ _LEVELS_SHOWN = 6
 
 def care(result: Result) -> Markup:
     """Cautions and conflicts in words."""
-    cautions = [tag("li", caution.text) for caution in result.cautions]
-    conflicts = [
-        tag("li", conflict.problem, " ", tag("em", conflict.action)) for conflict in result.conflicts
-    ]
+    cautions = [tag("li", with_names_apart(caution.text, caution.variables)) for caution in result.cautions]
+    with_knowledge = [conflict for conflict in result.conflicts if is_with_knowledge(conflict)]
+    others = [conflict for conflict in result.conflicts if not is_with_knowledge(conflict)]
     return section(
         "care",
         "Reasons for care",
@@ -27,13 +28,24 @@ def care(result: Result) -> Markup:
         if cautions
         else tag("p", "Nothing unusual was noticed on the way."),
         tag("h3", "Where the data contradict themselves"),
-        tag("ul", conflicts, class_="conflicts") if conflicts else tag("p", "Nowhere."),
+        _conflicts(others) or tag("p", "Nowhere."),
+        tag("h3", "Where the data contradict what was given") if with_knowledge else None,
+        _conflicts(with_knowledge),
     )
+
+
+def _conflicts(conflicts: Sequence[Conflict]) -> Markup | None:
+    items = [
+        tag("li", with_names_apart(found.problem, found.variables), " ", tag("em", found.action))
+        for found in conflicts
+    ]
+    return tag("ul", items, class_="conflicts") if items else None
 
 
 def meaning(result: Result) -> Markup:
     """What one may read out of the graph and what not."""
-    terms = [join(tag("dt", term), tag("dd", meant)) for term, meant in prose.TERMS]
+    told = prose.TERMS + ((prose.BY_KNOWLEDGE,) if given_in(result).arrows else ())
+    terms = [join(tag("dt", term), tag("dd", meant)) for term, meant in told]
     assumptions = [tag("li", tag("strong", what), " ", why) for what, why in prose.ASSUMPTIONS]
     return section(
         "meaning",
@@ -49,7 +61,7 @@ def meaning(result: Result) -> Markup:
 def _knowledge(result: Result) -> Markup | None:
     if not result.knowledge:
         return None
-    statements = [tag("li", statement) for statement in result.knowledge]
+    statements = [tag("li", with_names_apart(statement, result.names)) for statement in result.knowledge]
     return join(tag("h3", "Knowledge that was given"), tag("ul", statements))
 
 

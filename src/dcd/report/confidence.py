@@ -5,12 +5,13 @@ With resamples the number is how often the pair had an edge; without, it is -log
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log10
 from typing import Literal, get_args
 
 from dcd.report.words import percent, power_of_ten
 from dcd.results.model import Edge, Result
+from dcd.results.origin import Given, given_in
 
 Grade = Literal["firm", "fair", "weak"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -19,22 +20,31 @@ _EXPONENTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, 60, 80, 100, 150, 200, 3
 
 @dataclass(frozen=True)
 class Scale:
-    """How confidence is measured in a result; `firm` and `fair` are the limits of the classes."""
+    """How confidence is measured in a result.
+
+    `firm` and `fair` are the limits of the classes. Edges that are there by knowledge alone (`given`) have no
+    class: the data do not show them.
+    """
 
     by_frequency: bool
     firm: float
     fair: float
+    given: Given = field(default_factory=Given)
 
     def strength(self, edge: Edge) -> float | None:
         """The number of an edge; None if nothing is known of it."""
+        if self.given.drew(edge):
+            return None
         if self.by_frequency:
             return None if edge.frequencies is None else edge.frequencies.edge
         if edge.pvalue is None:
             return None
         return -log10(max(edge.pvalue, 1e-300))
 
-    def grade(self, edge: Edge) -> Grade:
+    def grade(self, edge: Edge) -> Grade | None:
         """The class of an edge."""
+        if self.given.drew(edge):
+            return None
         strength = self.strength(edge)
         if strength is None or strength >= self.firm:
             return "firm"
@@ -67,4 +77,5 @@ class Scale:
 
 def scale_of(result: Result) -> Scale:
     """The scale for a result."""
-    return Scale(True, 0.8, 0.5) if result.resampling is not None else Scale(False, 8.0, 4.0)
+    given = given_in(result)
+    return Scale(True, 0.8, 0.5, given) if result.resampling is not None else Scale(False, 8.0, 4.0, given)

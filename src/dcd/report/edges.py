@@ -13,8 +13,8 @@ from dcd.results.model import Edge, Result
 def edges(result: Result, scale: Scale) -> Markup:
     """The table that says the same as the picture."""
     place = {name: index for index, name in enumerate(result.names)}
-    has_evidence = any(edge.evidence is not None for edge in result.edges)
-    ordered = sorted(enumerate(result.edges), key=lambda item: -(scale.strength(item[1]) or 0.0))
+    has_evidence = any(edge.evidence is not None and not scale.given.directed(edge) for edge in result.edges)
+    ordered = sorted(enumerate(result.edges), key=lambda item: _least_sure_last(scale.strength(item[1])))
     head = [
         tag("th", "Edge", scope="col"),
         tag("th", "Direction", scope="col"),
@@ -32,24 +32,35 @@ def edges(result: Result, scale: Scale) -> Markup:
             tag("tbody", rows),
         )
         body = scrolling(table, "All edges")
-    return section("edges", "The edges one by one", body, _how_p(result))
+    return section("edges", "The edges one by one", body, _how_p(result, has_evidence))
+
+
+def _least_sure_last(strength: float | None) -> float:
+    return 1.0 if strength is None else -strength
+
+
+def _direction(edge: Edge, scale: Scale) -> str:
+    if scale.given.drew(edge):
+        return "required as knowledge; the data show no edge"
+    if scale.given.directed(edge):
+        return "given as knowledge" if edge.background else "follows from knowledge"
+    return "known" if edge.type == "->" else "unknown"
 
 
 def _edge_row(
     index: int, edge: Edge, scale: Scale, place: dict[str, int], has_evidence: bool, result: Result
 ) -> Markup:
     symbol = " → " if edge.type == "->" else " — "
-    direction = "given as knowledge" if edge.background else "known" if edge.type == "->" else "unknown"
+    evidence = None if scale.given.directed(edge) else edge.evidence
+    often = None if scale.given.drew(edge) else _bar(edge)
     ends = [tag("a", name_of(name), href=f"#v{place[name]}") for name in (edge.first, edge.second)]
     return tag(
         "tr",
         tag("th", ends[0], symbol, ends[1], scope="row"),
-        tag("td", direction),
+        tag("td", _direction(edge, scale)),
         tag("td", pvalue(edge.pvalue), class_="number"),
-        tag("td", NONE if edge.evidence is None else f"{edge.evidence:.1f}", class_="number")
-        if has_evidence
-        else None,
-        tag("td", _bar(edge), class_="resamples") if result.resampling else None,
+        tag("td", NONE if evidence is None else f"{evidence:.1f}", class_="number") if has_evidence else None,
+        tag("td", often or NONE, class_="resamples") if result.resampling else None,
         data_edge=index,
         data_strength=scale.strength(edge),
     )
@@ -75,9 +86,9 @@ def _bar(edge: Edge) -> Markup | None:
     return join(tag("strong", percent(found.edge)), picture, tag("span", words or "never", class_="detail"))
 
 
-def _how_p(result: Result) -> Markup:
+def _how_p(result: Result, has_evidence: bool) -> Markup:
     parts = [prose.PVALUE, f"Edges are drawn below {result.level:.2g}."]
-    if any(edge.evidence is not None for edge in result.edges):
+    if has_evidence:
         parts.append(prose.EVIDENCE)
     if result.resampling:
         parts.append(

@@ -11,11 +11,14 @@ from dcd.report.confidence import Scale
 from dcd.report.markup import Markup, shortened, tag, text_width
 from dcd.report.words import arrow, percent, pvalue
 from dcd.results.model import Edge, Result
+from dcd.results.origin import is_with_knowledge
 
 _CELL = 7.4  # width of a character at the size of the labels
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0
 _HEAD = 9.0
 Point = tuple[float, float]
+AGAINST_ITSELF, AGAINST_KNOWLEDGE = "the data contradict themselves", "the data contradict what was given"
+CLASHES = {AGAINST_ITSELF: "!", AGAINST_KNOWLEDGE: "\u2260"}
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,10 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
     ]
     boxes, (width, height) = _boxes(layout, labels)
     ways = _ways(result, layout, boxes)
-    marked = _edges_in_conflict(result)
-    middles = {collider.middle for collider in result.colliders}
+    marks = _marks(result)
+    middles = colliders_seen(result, scale)
     edges = [
-        _draw_edge(index, edge, ways[index], scale, edge_mark=frozenset((edge.first, edge.second)) in marked)
+        _draw_edge(index, edge, ways[index], scale, marks.get(frozenset((edge.first, edge.second))))
         for index, edge in enumerate(result.edges)
     ]
     nodes = [
@@ -56,6 +59,16 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
         role="group",
         aria_label="Graph of links to the variables; the table of edges says the same in text",
     )
+
+
+def colliders_seen(result: Result, scale: Scale) -> set[str]:
+    """Variables in which two arrows meet that are not by knowledge."""
+    given = scale.given.arrows
+    return {
+        found.middle
+        for found in result.colliders
+        if not {(found.first, found.middle), (found.second, found.middle)} & given
+    }
 
 
 def _boxes(layout: Layout, labels: Sequence[str]) -> tuple[list[Box], Point]:
@@ -113,23 +126,29 @@ def _to_page(layout: Layout, boxes: Sequence[Box]) -> dict[tuple[int, int], list
     }
 
 
-def _draw_edge(index: int, edge: Edge, way: list[Point], scale: Scale, *, edge_mark: bool) -> Markup:
+def edge_class(edge: Edge, scale: Scale) -> str:
+    """Of the drawn edge: what it is and how sure."""
+    kind = "given" if scale.given.directed(edge) else "arrow" if edge.type == "->" else "line"
+    return f"{kind} {scale.grade(edge) or 'required'}"
+
+
+def _draw_edge(index: int, edge: Edge, way: list[Point], scale: Scale, clash: str | None) -> Markup:
     directed = edge.type == "->"
     middle = len(way) // 2
     mark = ((way[middle - 1][0] + way[middle][0]) / 2, (way[middle - 1][1] + way[middle][1]) / 2)
     tip = way[-1]
     if directed:
         way = [*way[:-1], (tip[0], tip[1] - _HEAD + 1)]
-    kind = "given" if edge.background else "arrow" if directed else "line"
+    given = scale.given.directed(edge)
     return tag(
         "g",
-        tag("title", _told(edge)),
+        tag("title", _told(edge, scale)),
         tag("path", d=_curve(way), class_="hit"),
         tag("path", d=_curve(way), class_="way"),
         tag("path", d=_head(tip), class_="head") if directed else None,
-        _badge(mark, "!", "clash") if edge_mark else None,
-        _badge((mark[0], mark[1] - (18 if edge_mark else 0)), "K", "known") if edge.background else None,
-        class_=f"edge {kind} {scale.grade(edge)}",
+        _badge(mark, CLASHES[clash], "clash", clash) if clash else None,
+        _badge((mark[0], mark[1] - (18 if clash else 0)), "K", "known", "by knowledge") if given else None,
+        class_=f"edge {edge_class(edge, scale)}",
         data_edge=index,
         data_strength=scale.strength(edge),
     )
@@ -149,29 +168,44 @@ def _head(tip: Point) -> str:
     return f"M{x:.1f} {y:.1f}l-4.5 -{_HEAD:g}h9z"
 
 
-def _badge(at: Point, letter: str, kind: str) -> Markup:
+def _badge(at: Point, letter: str, kind: str, meant: str) -> Markup:
     x, y = at
     return tag(
         "g",
+        tag("title", meant),
         tag("circle", cx=round(x, 1), cy=round(y, 1), r=7.5),
         tag("text", letter, x=round(x, 1), y=round(y + 3.8, 1)),
         class_=f"badge {kind}",
     )
 
 
-def _told(edge: Edge) -> str:
+def _told(edge: Edge, scale: Scale) -> str:
     parts = [arrow(edge), f"p-value {pvalue(edge.pvalue)}"]
+    if scale.given.drew(edge):
+        return ", ".join([*parts, "required as knowledge: the data show no edge"])
     if edge.frequencies is not None:
         parts.append(f"in {percent(edge.frequencies.edge)} of resamples")
-    if edge.evidence is not None:
+    if edge.evidence is not None and not scale.given.directed(edge):
         parts.append(f"evidence of the direction {edge.evidence:.1f}")
-    if edge.background:
-        parts.append("direction given as knowledge")
+    if scale.given.directed(edge):
+        parts.append("direction by knowledge")
     return ", ".join(parts)
 
 
-def _edges_in_conflict(result: Result) -> set[frozenset[str]]:
-    return {frozenset(found.variables) for found in result.conflicts if len(found.variables) == 2}
+def _marks(result: Result) -> dict[frozenset[str], str]:
+    """For each pair in conflict what the mark on its edge means; data against knowledge goes first."""
+    found = sorted(result.conflicts, key=is_with_knowledge)
+    return {
+        frozenset(conflict.variables): AGAINST_KNOWLEDGE if is_with_knowledge(conflict) else AGAINST_ITSELF
+        for conflict in found
+        if len(conflict.variables) == 2
+    }
+
+
+def marks_shown(result: Result) -> set[str]:
+    """The marks that the picture has."""
+    marks = _marks(result)
+    return {marks[pair] for edge in result.edges if (pair := frozenset((edge.first, edge.second))) in marks}
 
 
 # --- nodes -----------------------------------------------------------------------------------------------

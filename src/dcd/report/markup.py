@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
+
+from dcd.svg import LEFT_TO_RIGHT, visible
 
 _VOID = frozenset(("br", "hr", "input", "link", "meta"))
 
@@ -57,20 +60,32 @@ def _attribute(key: str, value: Any) -> str:
 
 def escape(text: str) -> str:
     """Text for HTML; characters that would be invisible or that no HTML may hold are shown as �."""
-    return html.escape(text if text.isprintable() else "".join(map(_shown, text)))
-
-
-def _shown(character: str) -> str:
-    if character in "\n\t" or character.isprintable() or character.isspace():
-        return character
-    # Joiners are part of words and of emoji; other controls and formats could hide or turn around text.
-    return character if character in "\u200c\u200d" or unicodedata.category(character) == "Co" else "\ufffd"
+    return html.escape(visible(text))
 
 
 def name_of(variable: str, cells: int = 40) -> Markup:
     """The name of a variable, apart from the direction of the text around it; cut if very long."""
     shown = shortened(variable, cells) if variable.strip() else "(no name)"
     return tag("bdi", shown, title=variable if shown != variable else None)
+
+
+def set_apart(name: str) -> str:
+    """A name for plain text with an arrow beside it.
+
+    Without marks around it, a name that is written from right to left takes the arrow along, which then
+    points at the cause.
+    """
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in name):
+        return f"{LEFT_TO_RIGHT}{name}{LEFT_TO_RIGHT}"
+    return name
+
+
+def with_names_apart(text: str, names: Iterable[str]) -> str:
+    """A sentence in which the names are set apart."""
+    turned = sorted((name for name in set(names) if set_apart(name) != name), key=len, reverse=True)
+    if not turned:
+        return text
+    return re.sub("|".join(map(re.escape, turned)), lambda found: set_apart(found[0]), text)
 
 
 def shortened(text: str, cells: int) -> str:

@@ -6,7 +6,7 @@ import json
 
 from dcd.report.confidence import GRADES, Scale
 from dcd.report.frame import section
-from dcd.report.graph import draw_graph
+from dcd.report.graph import CLASHES, colliders_seen, draw_graph, edge_class, marks_shown
 from dcd.report.markup import Markup, tag
 from dcd.report.variables import pictures_of, variable_section
 from dcd.report.words import findings, number, sentence
@@ -50,7 +50,7 @@ def graph(result: Result, scale: Scale) -> Markup:
             "the rows behind each edge.",
         ),
         _controls(result, scale),
-        tag("a", "Skip the picture", href="#edges", class_="skip"),
+        tag("a", "Skip the picture", href="#variables", class_="skip"),
         tag(
             "div",
             draw_graph(result, scale),
@@ -92,23 +92,28 @@ def _controls(result: Result, scale: Scale) -> Markup | None:
 
 
 def _legend(result: Result, scale: Scale) -> Markup:
-    kinds = {
-        "given" if edge.background else "arrow" if edge.type == "->" else "line" for edge in result.edges
-    }
+    classes = {edge_class(edge, scale) for edge in result.edges}
+    kinds = {drawn.split()[0] for drawn in classes}
     words = {
         "arrow": "cause → effect",
         "line": "related, direction unknown",
         "given": "direction by knowledge that was given (K)",
     }
     items = [_entry(_sample(f"{kind} firm", kind != "line"), words[kind]) for kind in words if kind in kinds]
+    if "given required" in classes:
+        items.append(_entry(_sample("given required", True), "required as knowledge, not seen in the data"))
     grades = {scale.grade(edge) for edge in result.edges}
     items += [
         _entry(_sample(f"line {grade}", False), scale.words(grade)) for grade in GRADES if grade in grades
     ]
-    if result.colliders:
+    if colliders_seen(result, scale):
         items.append(_entry(tag("span", class_="swatch collider"), "collider: two causes that meet"))
-    if any(len(conflict.variables) == 2 for conflict in result.conflicts):
-        items.append(_entry(tag("span", "!", class_="swatch clash"), "the data contradict themselves"))
+    shown = marks_shown(result)
+    items += [
+        _entry(tag("span", sign, class_="swatch clash"), meant)
+        for meant, sign in CLASHES.items()
+        if meant in shown
+    ]
     return tag("ul", items, class_="legend", aria_label="Legend")
 
 

@@ -24,6 +24,11 @@ TERMS = (
         "otherwise, do so once c is known.",
     ),
 )
+BY_KNOWLEDGE = (
+    "An arrow with K",
+    "Its direction, or the edge itself, follows from knowledge that was given. The data alone leave it open "
+    "or show no edge: such an arrow is as sure as that knowledge.",
+)
 ASSUMPTIONS = (
     (
         "No hidden common causes.",

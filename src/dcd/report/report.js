@@ -49,6 +49,10 @@
     select(index);
     history.replaceState(null, "", `#v${index}`);
     byId(`v${index}-name`).focus({ preventScroll: true });
+    reveal(index);
+  }
+
+  function reveal(index) {
     const top = panel.classList.contains("everything") ? articles[index] : panel;
     const box = top.getBoundingClientRect();
     if (box.top < 0 || box.top > window.innerHeight * 0.6) top.scrollIntoView();
@@ -71,7 +75,10 @@
     const index = variableIn(location.hash);
     if (index !== null) go(index);
   });
-  chooser.addEventListener("change", () => select(Number(chooser.value)));
+  chooser.addEventListener("change", () => { // the focus stays in the list, for the next key
+    select(Number(chooser.value));
+    if (panel.classList.contains("everything")) reveal(Number(chooser.value));
+  });
 
   const everything = byId("all");
   everything.addEventListener("click", () => {

@@ -21,6 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 10, 10, 42
 _SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
 _DOT = 8.0  # width of a dot of weight 1
 _LEVELS_SHOWN = 7
+_STEP_X, _STEP_Y = 0.7548776662, 0.5698402910  # of the plastic ratio: together they fill a square evenly
 _TREND_AT = 25
 
 
@@ -50,12 +51,15 @@ class Axis:
         low, high = self.ends
         return (values - low) / (high - low)
 
-    def spread(self) -> FloatArray:
-        """Values, those of levels moved a little so that dots do not cover each other."""
+    def spread(self, step: float) -> FloatArray:
+        """Values, those of levels moved a little so that dots do not cover each other.
+
+        The steps of two axes must differ: with the same, the dots of two categories would lie on a diagonal.
+        """
         if self.column.levels is None:
             return self.values
-        golden = np.arange(len(self.values)) * 0.6180339887 % 1.0
-        return self.values + 0.5 * (golden - 0.5)
+        moved = np.arange(len(self.values)) * step % 1.0
+        return self.values + 0.5 * (moved - 0.5)
 
     def ticks(self) -> list[tuple[float, str]]:
         """`(share, label)`."""
@@ -81,8 +85,8 @@ def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Ma
     shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
     shares = np.where(together, shares, 0.0)
     with np.errstate(invalid="ignore"):
-        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.at(x.spread())
-        down = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.at(y.spread())
+        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.at(x.spread(_STEP_X))
+        down = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.at(y.spread(_STEP_Y))
     return tag(
         "svg",
         _frame(x, y),

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcd.arrays import FloatArray
-from dcd.report.markup import Markup, join, name_of, tag
+from dcd.report.frame import scrolling
+from dcd.report.markup import Markup, join, name_of, tag, with_names_apart
 from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
+from dcd.results.origin import given_in
 
 _MUCH_LEFT = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small
@@ -78,7 +80,12 @@ def _in_words(boundary: Boundary) -> Markup:
 def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Markup:
     """The boundary as a table; the strengths are with the pictures where there are any."""
     place = {name: index for index, name in enumerate(result.names)}
-    found = {frozenset((edge.first, edge.second)): edge.frequencies for edge in result.edges}
+    given = given_in(result)
+    found = {
+        frozenset((edge.first, edge.second)): edge.frequencies
+        for edge in result.edges
+        if not given.drew(edge)
+    }
     heads = [("Variable", None), ("It is", None), ("p-value", "number")]
     if result.resampling:
         heads.append(("In resamples", "number"))
@@ -97,7 +104,8 @@ def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Mar
         rows.append(tag("tr", cells))
     head = tag("tr", [tag("th", words, scope="col", class_=kind) for words, kind in heads])
     caption = tag("caption", "Markov boundary of ", name_of(boundary.target))
-    return tag("div", tag("table", caption, tag("thead", head), tag("tbody", rows)), class_="scroll")
+    table = tag("table", caption, tag("thead", head), tag("tbody", rows))
+    return scrolling(table, f"Markov boundary of {boundary.target}")
 
 
 def _signed(value: float | None) -> str:
@@ -172,9 +180,13 @@ def _panel(x: Axis, y: Axis, weights: FloatArray | None, caption: str, strength:
 
 
 def _remarks(result: Result, target: str) -> Markup | None:
-    found = [caution.text for caution in result.cautions if target in caution.variables]
+    found = [
+        with_names_apart(caution.text, caution.variables)
+        for caution in result.cautions
+        if target in caution.variables
+    ]
     found += [
-        f"{conflict.problem} {conflict.action}"
+        with_names_apart(f"{conflict.problem} {conflict.action}", conflict.variables)
         for conflict in result.conflicts
         if target in conflict.variables
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dcd.report.markup import shortened
+from dcd.report.markup import set_apart, shortened
 from dcd.results.model import Edge, Result
+from dcd.results.origin import Given, given_in, is_with_knowledge
 
 NONE = "\u2013"  # an en dash where there is nothing
 ROLES = {
@@ -81,7 +82,7 @@ def sentence(text: str) -> str:
 
 def brief(name: str) -> str:
     """A name for a sentence or a label."""
-    return shortened(name, 40) if name.strip() else "(no name)"
+    return set_apart(shortened(name, 40)) if name.strip() else "(no name)"
 
 
 def arrow(edge: Edge) -> str:
@@ -91,22 +92,27 @@ def arrow(edge: Edge) -> str:
 
 def findings(result: Result) -> list[str]:
     """The findings, a sentence or two each, the most important first."""
+    given = given_in(result)
+    seen = [edge for edge in result.edges if not given.drew(edge)]
     return [
-        *_relations(result),
-        *_directions(result),
+        *_relations(result, seen),
+        *_directions(seen, given),
         *_groups(result),
-        *_sureness(result),
+        *_sureness(result, seen),
         *_doubts(result),
     ]
 
 
-def _relations(result: Result) -> list[str]:
+def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
     d = len(result.names)
-    if not result.edges:
-        return ["No two variables were found to be directly related."]
+    required = len(result.edges) - len(seen)
+    added = count(required, "edge is", "edges are") + " there only because knowledge requires it."
+    added = f" {sentence(added if required == 1 else added.replace(' it.', ' them.'))}" if required else ""
+    if not seen:
+        return ["No two variables were found to be directly related." + added]
     pairs = d * (d - 1) // 2
-    related = count(len(result.edges), "pair is", "pairs are")
-    text = f"Of {number(pairs)} pairs of variables, {related} directly related."
+    related = count(len(seen), "pair is", "pairs are")
+    text = f"Of {number(pairs)} pairs of variables, {related} directly related.{added}"
     degree = {name: sum(name in (edge.first, edge.second) for edge in result.edges) for name in result.names}
     most = max(degree.values())
     hubs = [brief(name) for name in result.names if degree[name] == most]
@@ -115,23 +121,25 @@ def _relations(result: Result) -> list[str]:
     return [text]
 
 
-def _directions(result: Result) -> list[str]:
-    arrows = [edge for edge in result.edges if edge.type == "->"]
-    if not result.edges:
+def _directions(seen: Sequence[Edge], given: Given) -> list[str]:
+    if not seen:
         return []
+    known = [edge for edge in seen if given.directed(edge)]
+    arrows = [edge for edge in seen if edge.type == "->" and not given.directed(edge)]
+    lines = len(seen) - len(arrows) - len(known)
     if not arrows:
-        return [
-            "The direction of these relations cannot be told: graphs with different directions fit the data "
-            "equally well."
-        ]
-    told = [arrow(edge) for edge in arrows]
-    lines = len(result.edges) - len(arrows)
-    text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {listed(told, 6)}."
-    if lines:
-        text += f" For {count(lines, 'other')} it cannot be told from such data."
-    given = sum(edge.background for edge in arrows)
-    if given:
-        text += f" {sentence(count(given, 'arrow follows', 'arrows follow'))} from knowledge that was given."
+        text = (
+            "The direction of these relations cannot be told from the data: graphs with different directions "
+            "fit equally well."
+        )
+    else:
+        told = listed([arrow(edge) for edge in arrows], 6)
+        text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {told}."
+        if lines:
+            text += f" For {count(lines, 'other')} it cannot be told from such data."
+    if known:
+        told = listed([arrow(edge) for edge in known], 6)
+        text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {told}."
     return [text]
 
 
@@ -163,16 +171,16 @@ def _groups(result: Result) -> list[str]:
     return [" ".join(sentences)] if sentences else []
 
 
-def _sureness(result: Result) -> list[str]:
-    if not result.edges:
+def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
+    if not seen:
         return []
     if result.resampling is not None:
-        again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in result.edges)
+        again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
         return [
             f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
-            f"{len(result.edges)} edges came back at least four times in five."
+            f"{len(seen)} edges came back at least four times in five."
         ]
-    weakest = max((edge for edge in result.edges if edge.pvalue is not None), key=_pvalue_of, default=None)
+    weakest = max((edge for edge in seen if edge.pvalue is not None), key=_pvalue_of, default=None)
     if weakest is None:
         return []
     return [
@@ -187,13 +195,16 @@ def _pvalue_of(edge: Edge) -> float:
 
 def _doubts(result: Result) -> list[str]:
     n_cautions, n_conflicts = len(result.cautions), len(result.conflicts)
+    n_known = sum(is_with_knowledge(conflict) for conflict in result.conflicts)
     if not n_cautions and not n_conflicts:
         return ["Nothing in the data contradicted itself, and nothing unusual was noticed on the way."]
     found = []
     if n_cautions:
         found.append(count(n_cautions, "reason") + " for care")
-    if n_conflicts:
-        found.append(count(n_conflicts, "contradiction") + " in the data")
+    if n_conflicts > n_known:
+        found.append(count(n_conflicts - n_known, "contradiction") + " in the data")
+    if n_known:
+        found.append(count(n_known, "contradiction") + " between data and knowledge")
     verb = "was" if n_cautions + n_conflicts == 1 else "were"
     where = "it is" if verb == "was" else "they are"
     return [f"{sentence(listed(found))} {verb} noted; {where} below."]

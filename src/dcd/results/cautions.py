@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dcd.data import FEW_ROWS
-from dcd.results.model import Boundary, Caution, Collider, Data, Edge, Resampling
+from dcd.results.model import Boundary, Caution, Collider, Conflict, Data, Edge, Resampling
+from dcd.results.origin import required_pairs
 
 LOW_EVIDENCE = 1.0
 _LOW_ESS = 0.3
@@ -19,6 +20,7 @@ def cautions_of(
     edges: Sequence[Edge],
     colliders: Sequence[Collider],
     boundaries: Sequence[Boundary],
+    conflicts: Sequence[Conflict],
     resampling: Resampling | None,
     level: float,
 ) -> tuple[Caution, ...]:
@@ -28,7 +30,7 @@ def cautions_of(
         *_of_decoupling(model, boundaries),
         *_of_search(model),
         *_of_colliders(colliders),
-        *_of_edges(edges, level),
+        *_of_edges(edges, required_pairs(conflicts), level),
         *_of_resampling(edges, resampling),
         *_of_columns(data),
     )
@@ -104,9 +106,10 @@ def _of_colliders(colliders: Sequence[Collider]) -> Iterator[Caution]:
             )
 
 
-def _of_edges(edges: Sequence[Edge], level: float) -> Iterator[Caution]:
+def _of_edges(edges: Sequence[Edge], required: set[frozenset[str]], level: float) -> Iterator[Caution]:
     for edge in edges:
-        if edge.pvalue is not None and edge.pvalue >= level and not edge.background:
+        by_knowledge = frozenset((edge.first, edge.second)) in required
+        if edge.pvalue is not None and edge.pvalue >= level and not by_knowledge:
             yield Caution(
                 "restored-edge",
                 (edge.first, edge.second),

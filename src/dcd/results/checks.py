@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from dcd.validation import InputError
 
 Problem = tuple[str, str]
+_DEEPEST = 40
 _REMEDY = "Save the result again, with Result.save."
 
 
@@ -126,7 +127,10 @@ def _words(allowed: str | list[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested very deep"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -149,6 +153,9 @@ def _misfits(document: dict[str, Any]) -> Iterator[Problem]:
         view = boundary["view"]
         if view is not None and len(view["bins"]) != len(view["counts"]) + 1:
             yield f"boundaries[{index}].view.bins", "must be one more than counts"
+        if view is not None and any(high <= low for low, high in pairwise(view["bins"])):
+            yield f"boundaries[{index}].view.bins", "must go up"
+    yield from _parameter_misfits(document["reproduction"]["parameters"])
     if document["sample"] is not None:
         yield from _sample_misfits(document["sample"], document["data"], known)
 
@@ -187,6 +194,22 @@ def _edge_misfits(edges: list[dict[str, Any]]) -> Iterator[Problem]:
         if pair in seen:
             yield f"edges[{index}]", "is there twice"
         seen.add(pair)
+
+
+def _parameter_misfits(parameters: dict[str, Any]) -> Iterator[Problem]:
+    """What the schema leaves open, and JSON could not be written of or nothing could walk through."""
+    place = "reproduction.parameters"
+    layer: list[Any] = [parameters]
+    for _ in range(_DEEPEST):
+        within: list[Any] = []
+        for value in layer:
+            if isinstance(value, (dict, list)):
+                within += value.values() if isinstance(value, dict) else value
+            elif not (value is None or isinstance(value, (bool, str)) or _has_type(value, "number")):
+                yield place, f"has {_shown(value)}, which JSON cannot hold"
+        layer = within
+    if layer:
+        yield place, f"is nested more than {_DEEPEST} deep"
 
 
 def _sample_misfits(sample: dict[str, Any], data: dict[str, Any], known: set[str]) -> Iterator[Problem]:

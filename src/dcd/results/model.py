@@ -166,10 +166,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class Resampling:
-    """What refitting on resamples showed; `pairs` are those that had an edge at least once."""
+    """What refitting on resamples showed.
+
+    Attributes
+    ----------
+    n_resamples : how many were fitted; `n_failed` more were refused by the method.
+    scheme : how rows were drawn, "subsample" or "bootstrap".
+    fraction : share of the rows in a subsample; None for "bootstrap".
+    seed : the `random_state` of the draws; None if it is not known.
+    pairs : those that had an edge at least once.
+    """
 
     n_resamples: int
+    n_failed: int
     scheme: str
+    fraction: float | None
+    seed: int | None
     pairs: tuple[Pair, ...]
 
 

@@ -13,13 +13,15 @@ import scipy
 from dcd.association import PartialAssociation
 from dcd.growth import GrowShrink
 from dcd.orientation import ColliderEvidence
-from dcd.results.model import Reproduction
+from dcd.results.model import Data, Reproduction, Resampling
 
 _WITHOUT_EFFECT = ("n_jobs", "progress")
 _DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}
 
 
-def reproduction_of(model: Any, fingerprint: str, weighted: bool) -> Reproduction:
+def reproduction_of(
+    model: Any, data: Data, resampling: Resampling | None, *, title: str | None, rows: bool
+) -> Reproduction:
     """The account of a fitted model."""
     given = {
         name: value for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
@@ -33,7 +35,7 @@ def reproduction_of(model: Any, fingerprint: str, weighted: bool) -> Reproductio
         estimator=type(model).__name__,
         parameters=parameters,
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
-        code=_code(model, given, fingerprint, weighted),
+        code=_code(model, given, data, resampling, {"title": title, "rows": rows}),
     )
 
 
@@ -72,7 +74,13 @@ def plain(value: Any) -> Any:
     return f"{type(value).__name__} (not kept)"
 
 
-def _code(model: Any, given: dict[str, Any], fingerprint: str, weighted: bool) -> str:
+def _code(
+    model: Any,
+    given: dict[str, Any],
+    data: Data,
+    resampling: Resampling | None,
+    told: dict[str, str | bool | None],
+) -> str:
     signature = inspect.signature(type(model)).parameters
     changed = {
         name: value
@@ -80,19 +88,33 @@ def _code(model: Any, given: dict[str, Any], fingerprint: str, weighted: bool) -
         if name in signature and not _same(value, signature[name].default)
     }
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
-    weights = ", sample_weight=weights" if weighted else ""
+    weights = ", sample_weight=weights" if data.weighted else ""
+    stability = "" if resampling is None else ", stability=stability"
+    options = "".join(f", {name}={told[name]!r}" for name in told if told[name] not in (None, True))
     return "\n".join(
         [
             "import dcd",
             "import pandas",
             "",
-            'table = pandas.read_csv("table.csv")  # or however the table was read',
-            *(["weights = ...  # one number for each row"] if weighted else []),
-            f"dcd.results.fingerprint(table)  # {fingerprint}",
+            "# or however the table was read; with the columns that were used, and no others",
+            'table = pandas.read_csv("table.csv", float_precision="round_trip")',
+            *(["weights = ...  # one number for each row"] if data.weighted else []),
+            f"dcd.results.fingerprint(table)  # {data.fingerprint}",
             f"model = dcd.{type(model).__name__}({arguments}).fit(table{weights})",
-            f"result = dcd.summarise(model, table{weights})",
+            *([] if resampling is None else [f"stability = {_refits(resampling, weights)}"]),
+            f"result = dcd.summarise(model, table{stability}{options}{weights})",
             'dcd.report.write(result, "report.html")',
         ]
+    )
+
+
+def _refits(resampling: Resampling, weights: str) -> str:
+    """The call that drew and fitted the resamples."""
+    seed = "...  # not kept" if resampling.seed is None else str(resampling.seed)
+    fraction = "" if resampling.fraction is None else f", fraction={resampling.fraction!r}"
+    return (
+        f"dcd.bootstrap(\n    model, table, n_resamples={resampling.n_resamples + resampling.n_failed}, "
+        f"scheme={resampling.scheme!r}{fraction}{weights},\n    random_state={seed}\n)"
     )
 
 

@@ -34,6 +34,7 @@ from dcd.validation import InputError
 
 SAMPLE_ROWS = 300
 _SEED = 853
+_LARGEST = 1e300
 
 
 def summarise(
@@ -80,6 +81,10 @@ def summarise(
     colliders = _colliders(model, cpdag)
     resampling = _resampling(stability, cpdag)
     edges = _edges(cpdag, table.pvalues, colliders, resampling)
+    conflicts = tuple(
+        Conflict(found.kind, tuple(found.variables), found.problem, found.action)
+        for found in model.conflicts_
+    )
     level = float(getattr(model.diagnostics_, "level", model.alpha))
     return Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
@@ -89,15 +94,12 @@ def summarise(
         edges=edges,
         colliders=colliders,
         boundaries=boundaries,
-        conflicts=tuple(
-            Conflict(found.kind, tuple(found.variables), found.problem, found.action)
-            for found in model.conflicts_
-        ),
-        cautions=cautions_of(model, data, edges, colliders, boundaries, resampling, level),
+        conflicts=conflicts,
+        cautions=cautions_of(model, data, edges, colliders, boundaries, conflicts, resampling, level),
         resampling=resampling,
         knowledge=_statements(model),
         sample=_sample(columns, {name: weights for name, (_, weights) in looks.items()}) if rows else None,
-        reproduction=reproduction_of(model, data.fingerprint, data.weighted),
+        reproduction=reproduction_of(model, data, resampling, title=title, rows=rows),
     )
 
 
@@ -252,7 +254,14 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
             found = Frequencies(*(round(float(share), 6) for share in (forward, backward, line)))
             if found.edge > 0:
                 pairs.append(Pair(first, second, found))
-    return Resampling(int(stability.n_resamples), str(stability.scheme), tuple(pairs))
+    return Resampling(
+        n_resamples=int(stability.n_resamples),
+        n_failed=int(stability.n_failed),
+        scheme=str(stability.scheme),
+        fraction=None if stability.fraction is None else float(stability.fraction),
+        seed=stability.seed,
+        pairs=tuple(pairs),
+    )
 
 
 def _statements(model: Any) -> tuple[str, ...]:
@@ -275,5 +284,6 @@ def _sample(columns: Mapping[str, TableColumn], weights: Mapping[str, FloatArray
 
 
 def _rounded(numbers: FloatArray) -> tuple[float | None, ...]:
-    """Six significant digits; None for missing."""
-    return tuple(None if np.isnan(number) else float(f"{number:.6g}") for number in numbers)
+    """Six significant digits; None for missing. What is too large to be drawn is brought within bounds."""
+    drawn = np.clip(numbers, -_LARGEST, _LARGEST)
+    return tuple(None if np.isnan(number) else float(f"{number:.6g}") for number in drawn)

@@ -1,0 +1,78 @@
+"""What of a result comes from knowledge that was given, and not from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dcd.graph import CPDAG, apply_meek_rules, skeleton_of, unshielded_colliders
+from dcd.results.model import Conflict, Edge, Result
+
+_WITH_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")
+
+
+@dataclass(frozen=True)
+class Given:
+    """The part of a graph that the data do not show.
+
+    Attributes
+    ----------
+    edges : pairs whose edge is there only because it was required.
+    arrows : `(cause, effect)` whose direction the data leave open, and all arrows of `edges`.
+    """
+
+    edges: frozenset[frozenset[str]] = frozenset()
+    arrows: frozenset[tuple[str, str]] = frozenset()
+
+    def drew(self, edge: Edge) -> bool:
+        """Whether the data show no such edge."""
+        return frozenset((edge.first, edge.second)) in self.edges
+
+    def directed(self, edge: Edge) -> bool:
+        """Whether the direction, and maybe the edge itself, is by knowledge."""
+        return edge.type == "->" and (edge.first, edge.second) in self.arrows
+
+
+def given_in(result: Result) -> Given:
+    """What knowledge gave to a result."""
+    if not result.knowledge and not result.conflicts and not any(edge.background for edge in result.edges):
+        return Given()
+    pairs = required_pairs(result.conflicts)
+    drawn = frozenset(
+        pair for edge in result.edges if (pair := frozenset((edge.first, edge.second))) in pairs
+    )
+    return Given(drawn, frozenset(_arrows_by_knowledge(result.cpdag, drawn, result.conflicts)))
+
+
+def required_pairs(conflicts: Iterable[Conflict]) -> set[frozenset[str]]:
+    """Pairs that knowledge joins though the data show no edge."""
+    return {frozenset(found.variables) for found in conflicts if found.kind == "required_edge"}
+
+
+def is_with_knowledge(conflict: Conflict) -> bool:
+    """Whether data and knowledge are at odds, and not the data with themselves."""
+    refused = conflict.kind == "refused_collider" and conflict.action.startswith("Knowledge")
+    return refused or conflict.kind in _WITH_KNOWLEDGE
+
+
+def _arrows_by_knowledge(
+    cpdag: CPDAG, drawn: frozenset[frozenset[str]], conflicts: Iterable[Conflict]
+) -> Iterable[tuple[str, str]]:
+    """Arrows that do not follow from the edges and colliders that the data show."""
+    names = cpdag.names
+    known = {
+        (found.variables[1], frozenset((found.variables[0], found.variables[2])))
+        for found in conflicts
+        if found.kind == "known_collider" and len(found.variables) == 3
+    }
+    seen = skeleton_of(cpdag.adjacency).astype("int8")
+    for a, b in (tuple(pair) for pair in drawn):
+        seen[cpdag.index(a), cpdag.index(b)] = seen[cpdag.index(b), cpdag.index(a)] = 0
+    for x, z, y in unshielded_colliders(cpdag.adjacency):
+        if seen[x, z] and seen[y, z] and (names[z], frozenset((names[x], names[y]))) not in known:
+            seen[z, x] = seen[z, y] = 0
+    by_data = apply_meek_rules(seen)
+    for cause, effect in cpdag.directed_edges:
+        i, j = cpdag.index(cause), cpdag.index(effect)
+        if not by_data[i, j] or by_data[j, i]:
+            yield cause, effect
