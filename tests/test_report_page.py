@@ -7,9 +7,11 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_results import HOSTILE, make_document, make_result, random_cpdag
 
+import dcd
 from dcd import CPDAG, InputError, Result, report
 from dcd.report.confidence import scale_of
 from dcd.report.graph import draw_graph
@@ -354,3 +356,16 @@ def test_knowledge_and_columns_left_out_are_told():
 def test_only_results_are_rendered():
     with pytest.raises(InputError, match="parameter 'result': must be a Result, got dict"):
         report.render({})
+
+
+def test_a_member_without_an_edge_shares_an_effect_only_if_the_graph_says_so():
+    rng = np.random.default_rng(0)
+    a, b, e, f = rng.standard_normal((4, 800))
+    frame = pd.DataFrame({"a": a, "b": b, "c": a + b + e, "d": f})
+    model = dcd.RobustDCD(progress=False).fit(frame)
+    assert model.markov_boundaries_["a"]["b"] == "spouse"
+    assert "cause of a common effect" in dcd.report.render(dcd.summarise(model, frame))
+    model.markov_boundaries_["a"]["d"] = "spouse"  # as after a conflict: in the boundary, no edge
+    page = dcd.report.render(dcd.summarise(model, frame))
+    assert "no edge drawn" in page
+    assert "but no edge was drawn" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,9 @@ from dcd.cli.options import Handling, Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 from dcd.cli.terminal import count, say, show_table
+
+if TYPE_CHECKING:
+    from dcd import TableSummary
 
 _EPILOG = """\b
 Examples:
@@ -78,10 +82,19 @@ def boundary(
         say(f"Boundary of {target}: {members}", style="bold")
         say(f"{count(len(frame), 'row')}, effective sample size {ess:.0f} under the weights")
         show_losses(found.table_, len(frame))
+        level = alpha if method == "dcd" else alpha / (len(found.table_.names) - 1)
+        say(f"Members have a p-value below {level:.2g}, given the other members.")
         say()
         rows = [
-            (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", f"{c['correlation']:+.2f}")
+            (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", _shown(c, target, found.table_))
             for c in columns
         ]
         show_table(["column", "member", "p-value", "correlation"], rows, right=("p-value", "correlation"))
     return FINE
+
+
+def _shown(column: dict[str, Any], target: str, table: TableSummary) -> str:
+    """The correlation; without a sign where several categories have none."""
+    several = [name for name in (column["name"], target) if len(table.levels.get(name, ())) > 2]
+    unsigned = any(table.kinds[name] == "nominal" for name in several)
+    return f"{column['correlation']:.2f}" if unsigned else f"{column['correlation']:+.2f}"

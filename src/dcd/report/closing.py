@@ -69,7 +69,12 @@ def data(result: Result) -> Markup:
     """The table at a glance."""
     given = result.data
     used = "all" if given.n_rows == given.n_rows_used else number(given.n_rows_used)
-    told = f"{number(given.n_rows)} rows, {used} of them used. {_columns_in_words(given.columns)}"
+    complete = (
+        ""
+        if used != "all" or not any(column.n_missing for column in given.columns)
+        else (", each for the variables that it has")
+    )
+    told = f"{number(given.n_rows)} rows, {used} of them used{complete}. {_columns_in_words(given.columns)}"
     if given.weighted:
         told += " Rows were weighted."
     dropped = [tag("li", name_of(name), f": {why}") for name, why in given.dropped.items()]

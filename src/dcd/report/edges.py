@@ -87,7 +87,8 @@ def _bar(edge: Edge) -> Markup | None:
 
 
 def _how_p(result: Result, has_evidence: bool) -> Markup:
-    parts = [prose.PVALUE, f"Edges are drawn below {result.level:.2g}."]
+    shared = ", alpha shared by the tests of one boundary" if result.level * 1.5 < _alpha(result) else ""
+    parts = [prose.PVALUE, f"Edges are drawn below {result.level:.2g}{shared}."]
     if has_evidence:
         parts.append(prose.EVIDENCE)
     if result.resampling:
@@ -96,3 +97,8 @@ def _how_p(result: Result, has_evidence: bool) -> Markup:
             f"{number(result.resampling.n_resamples)} fits on resampled rows ({result.resampling.scheme})."
         )
     return tag("p", " ".join(parts), class_="note")
+
+
+def _alpha(result: Result) -> float:
+    alpha = result.reproduction.parameters.get("alpha")
+    return alpha if isinstance(alpha, float) else result.level

@@ -48,10 +48,10 @@ def variable_section(result: Result, index: int, pictures: Pictures | None) -> M
     return tag(
         "article",
         tag("h3", name_of(boundary.target, 400), id=f"v{index}-name", tabindex="-1"),
-        _in_words(boundary),
+        _in_words(result, boundary),
         _members(result, boundary, with_strengths=pictures is None) if boundary.members else None,
         _decoupling(boundary.view) if boundary.view is not None else None,
-        _small_multiples(boundary, pictures) if pictures is not None else None,
+        _small_multiples(result, boundary, pictures) if pictures is not None else None,
         _remarks(result, boundary.target),
         tag("p", tag("a", "Back to the graph", href="#graph"), class_="back"),
         class_="variable",
@@ -60,21 +60,39 @@ def variable_section(result: Result, index: int, pictures: Pictures | None) -> M
     )
 
 
-def _in_words(boundary: Boundary) -> Markup:
+def _in_words(result: Result, boundary: Boundary) -> Markup:
     target = name_of(boundary.target)
     if not boundary.members:
         return tag("p", "No relation of ", target, " with another variable was seen.")
     adjacent = sum(member.role != "spouse" for member in boundary.members)
-    spouses = len(boundary.members) - adjacent
+    spouses = sum(_share_effect(result, boundary.target, member) for member in boundary.members)
+    others = len(boundary.members) - adjacent - spouses
     told = [target, f" is directly related to {count(adjacent, 'variable')}"]
     if spouses:
         told.append(f", and shares an effect with {count(spouses, 'other')}")
+    if others:
+        told.append(f"; {count(others, 'other')} told something of it as well, but no edge was drawn")
     return tag(
         "p",
         *told,
         f". Once {'this is' if len(boundary.members) == 1 else 'these are'} known, nothing else in the table "
         "was seen to tell more about it.",
     )
+
+
+def _share_effect(result: Result, target: str, member: Member) -> bool:
+    """Whether a member without an edge acts on something that the target acts on, in the graph."""
+    effects = [
+        {effect for cause, effect in result.cpdag.directed_edges if cause == name}
+        for name in (target, member.name)
+    ]
+    return member.role == "spouse" and bool(effects[0] & effects[1])
+
+
+def _role(result: Result, target: str, member: Member) -> str:
+    if member.role == "spouse" and not _share_effect(result, target, member):
+        return "no edge drawn"
+    return ROLES[member.role]
 
 
 def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Markup:
@@ -94,7 +112,8 @@ def _members(result: Result, boundary: Boundary, *, with_strengths: bool) -> Mar
     rows = []
     for member in boundary.members:
         cells = [tag("th", tag("a", name_of(member.name), href=f"#v{place[member.name]}"), scope="row")]
-        cells += [tag("td", ROLES[member.role]), tag("td", pvalue(member.pvalue), class_="number")]
+        role = _role(result, boundary.target, member)
+        cells += [tag("td", role), tag("td", pvalue(member.pvalue), class_="number")]
         if result.resampling:
             often = found.get(frozenset((member.name, boundary.target)))
             cells.append(tag("td", NONE if often is None else percent(often.edge), class_="number"))
@@ -148,23 +167,29 @@ def _effect(view: View) -> str:
     return told + "What then still goes along with it does so by itself."
 
 
-def _small_multiples(boundary: Boundary, pictures: Pictures) -> Markup | None:
+def _small_multiples(result: Result, boundary: Boundary, pictures: Pictures) -> Markup | None:
     if not boundary.members:
         return None
     weighted = boundary.view is not None and len(boundary.view.decoupled) > 1
     weights = pictures.weights.get(boundary.target) if weighted else None
-    rows = [_pair(boundary.target, member, pictures, weights) for member in boundary.members]
+    rows = [_pair(result, boundary.target, member, pictures, weights) for member in boundary.members]
     return join(tag("h4", "The rows behind it"), tag("div", rows, class_="multiples"))
 
 
-def _pair(target: str, member: Member, pictures: Pictures, weights: FloatArray | None) -> Markup:
+def _pair(
+    result: Result, target: str, member: Member, pictures: Pictures, weights: FloatArray | None
+) -> Markup:
     x, y = pictures.axes[member.name], pictures.axes[target]
     panels = [_panel(x, y, None, "As measured", member.before)]
     if weights is not None:
         panels.append(_panel(x, y, weights, "Weighted", member.after))
     return tag(
         "figure",
-        tag("figcaption", name_of(member.name), tag("span", f" {ROLES[member.role]}", class_="role")),
+        tag(
+            "figcaption",
+            name_of(member.name),
+            tag("span", f" {_role(result, target, member)}", class_="role"),
+        ),
         tag("div", panels, class_="panels"),
         tag("p", "↑ ", name_of(target), "   → ", name_of(member.name), f"   {member.measure}", class_="axes"),
         class_="pair",
