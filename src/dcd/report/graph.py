@@ -17,8 +17,7 @@ _CELL = 7.4  # width of a character at the size of the labels
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0
 _HEAD = 9.0
 Point = tuple[float, float]
-AGAINST_ITSELF, AGAINST_KNOWLEDGE = "the data contradict themselves", "the data contradict what was given"
-CLASHES = {AGAINST_ITSELF: "!", AGAINST_KNOWLEDGE: "\u2260"}
+CONTRADICTION = "the data contradict themselves"
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,10 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
     ]
     boxes, (width, height) = _boxes(layout, labels)
     ways = _ways(result, layout, boxes)
-    marks = _marks(result)
+    marked = contradicted(result)
     middles = colliders_seen(result, scale)
     edges = [
-        _draw_edge(index, edge, ways[index], scale, marks.get(frozenset((edge.first, edge.second))))
+        _draw_edge(index, edge, ways[index], scale, clash=frozenset((edge.first, edge.second)) in marked)
         for index, edge in enumerate(result.edges)
     ]
     nodes = [
@@ -132,7 +131,7 @@ def edge_class(edge: Edge, scale: Scale) -> str:
     return f"{kind} {scale.grade(edge) or 'required'}"
 
 
-def _draw_edge(index: int, edge: Edge, way: list[Point], scale: Scale, clash: str | None) -> Markup:
+def _draw_edge(index: int, edge: Edge, way: list[Point], scale: Scale, *, clash: bool) -> Markup:
     directed = edge.type == "->"
     middle = len(way) // 2
     mark = ((way[middle - 1][0] + way[middle][0]) / 2, (way[middle - 1][1] + way[middle][1]) / 2)
@@ -146,7 +145,7 @@ def _draw_edge(index: int, edge: Edge, way: list[Point], scale: Scale, clash: st
         tag("path", d=_curve(way), class_="hit"),
         tag("path", d=_curve(way), class_="way"),
         tag("path", d=_head(tip), class_="head") if directed else None,
-        _badge(mark, CLASHES[clash], "clash", clash) if clash else None,
+        _badge(mark, "!", "clash", CONTRADICTION) if clash else None,
         _badge((mark[0], mark[1] - (18 if clash else 0)), "K", "known", "by knowledge") if given else None,
         class_=f"edge {edge_class(edge, scale)}",
         data_edge=index,
@@ -192,20 +191,10 @@ def _told(edge: Edge, scale: Scale) -> str:
     return ", ".join(parts)
 
 
-def _marks(result: Result) -> dict[frozenset[str], str]:
-    """For each pair in conflict what the mark on its edge means; data against knowledge goes first."""
-    found = sorted(result.conflicts, key=is_with_knowledge)
-    return {
-        frozenset(conflict.variables): AGAINST_KNOWLEDGE if is_with_knowledge(conflict) else AGAINST_ITSELF
-        for conflict in found
-        if len(conflict.variables) == 2
-    }
-
-
-def marks_shown(result: Result) -> set[str]:
-    """The marks that the picture has."""
-    marks = _marks(result)
-    return {marks[pair] for edge in result.edges if (pair := frozenset((edge.first, edge.second))) in marks}
+def contradicted(result: Result) -> set[frozenset[str]]:
+    """The edges where the data contradict themselves; an edge against knowledge is drawn as required."""
+    pairs = {frozenset(found.variables) for found in result.conflicts if not is_with_knowledge(found)}
+    return pairs & {frozenset((edge.first, edge.second)) for edge in result.edges}
 
 
 # --- nodes -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import json
 
 from dcd.report.confidence import GRADES, Scale
 from dcd.report.frame import section
-from dcd.report.graph import CLASHES, colliders_seen, draw_graph, edge_class, marks_shown
+from dcd.report.graph import CONTRADICTION, colliders_seen, contradicted, draw_graph, edge_class
 from dcd.report.markup import Markup, tag
 from dcd.report.variables import pictures_of, variable_section
 from dcd.report.words import findings, number, sentence
@@ -108,12 +108,8 @@ def _legend(result: Result, scale: Scale) -> Markup:
     ]
     if colliders_seen(result, scale):
         items.append(_entry(tag("span", class_="swatch collider"), "collider: two causes that meet"))
-    shown = marks_shown(result)
-    items += [
-        _entry(tag("span", sign, class_="swatch clash"), meant)
-        for meant, sign in CLASHES.items()
-        if meant in shown
-    ]
+    if contradicted(result):
+        items.append(_entry(tag("span", "!", class_="swatch clash"), CONTRADICTION))
     return tag("ul", items, class_="legend", aria_label="Legend")
 
 
