@@ -1077,3 +1077,13 @@ def test_help_does_not_wait_for_numpy():
     modules = set(answer.stdout.split())
     assert "dcd.cli" in modules
     assert not modules & {"numpy", "pandas", "scipy", "sklearn", "matplotlib", "rich.console"}
+
+
+def test_the_usual_methods_are_those_that_are_installed(monkeypatch, call, tmp_path):
+    table = tmp_path / "data.csv"
+    assert call("simulate", "--variables", 4, "--rows", 120, "--out", table).code == 0
+    monkeypatch.setattr(dcd.baselines, "installed", lambda name: "dcd" in name)
+    ran = call("compare", table)
+    assert ran.code == 0
+    assert "note: pc, ges: not installed, left out" in ran.err
+    assert "robust-dcd" in ran.out

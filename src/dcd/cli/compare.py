@@ -16,7 +16,7 @@ from dcd.cli.graphs import show_losses
 from dcd.cli.options import Source
 from dcd.cli.outputs import check_outputs, write_text
 from dcd.cli.running import FINE, METHOD_FAILED, with_debug
-from dcd.cli.terminal import remarks, say, show_table
+from dcd.cli.terminal import remark, remarks, say, show_table
 from dcd.cli.wording import input_error_words
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def compare(
 ) -> int:
     """Run several methods on the table DATA and show where their graphs agree."""
     check_outputs({"--json": json_path}, [source.path])
-    chosen = _known_methods(methods or tuple(_DEFAULT.split(",")))
+    chosen = _known_methods(methods or _installed(_DEFAULT.split(",")))
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.data import TableOptions
@@ -74,6 +74,17 @@ def compare(
     if json_path != "-":
         _show(answers, table)
     return METHOD_FAILED if answers.reasons else FINE
+
+
+def _installed(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the usual methods that can run here; our own can in any case."""
+    from dcd.baselines import installed
+
+    there = tuple(name for name in names if installed(SHORT.get(name, name)))
+    absent = [name for name in names if name not in there]
+    if absent:
+        remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' tells what to install)")
+    return there
 
 
 def _known_methods(given: Sequence[str]) -> list[str]:
