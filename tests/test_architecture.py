@@ -12,6 +12,7 @@ STAGES = [
     "columns",
     "preflight",
     "data",
+    "reading",
     "kernels",
     "scores",
     "decoupling",

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 import dcd
 from dcd import InputError, MarkovBoundary
 from dcd.boundary import BoundaryIdentifier, decouple_set
-from dcd.data import read_table
 from dcd.decoupling import WeightOptions
 from dcd.kernels import kernel_features
+from dcd.reading import read_table
 
 # What scikit-learn asks of estimators and does not apply here.
 NOT_APPLICABLE = {

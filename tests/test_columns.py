@@ -7,7 +7,8 @@ import pytest
 
 import dcd
 from dcd.columns import as_kind, columns_of, infer_kind
-from dcd.data import TableOptions, read_table
+from dcd.data import TableOptions
+from dcd.reading import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse
 
 from dcd import InputError, SmallSampleWarning
-from dcd.data import read_table
+from dcd.reading import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 

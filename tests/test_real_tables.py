@@ -6,9 +6,10 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd.data import TableOptions, read_table
+from dcd.data import TableOptions
 from dcd.dependence import canonical_correlation
 from dcd.partial import adjusted_log_pvalues
+from dcd.reading import read_table
 from dcd.scores import scores_of, scores_with_gaps
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")

@@ -29,8 +29,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import Kind
-from dcd.data import TableOptions, read_table
+from dcd.data import TableOptions
 from dcd.decoupling import one_blas_thread
+from dcd.reading import read_table
 from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, scores_of
 from dcd.validation import check_number
 

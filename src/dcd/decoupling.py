@@ -32,8 +32,9 @@ from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
 from dcd.columns import Kind
-from dcd.data import Dataset, TableOptions, read_table
+from dcd.data import Dataset, TableOptions
 from dcd.kernels import kernel_features
+from dcd.reading import read_table
 from dcd.validation import check_number, make_generator
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8

@@ -16,11 +16,12 @@ from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, tabl
 from dcd.columns import Kind
 from dcd.conflicts import Conflict
 from dcd.construction import Construction, construct, warn_of_cuts
-from dcd.data import Dataset, Missing, TableSummary, read_table
+from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import WeightOptions
 from dcd.display import Plotted
 from dcd.graph import CPDAG, Role
 from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.reading import read_table
 from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
 from dcd.validation import InputError, check_number, make_generator
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.columns import Kind
-from dcd.data import Dataset, Missing, TableOptions, read_table
+from dcd.data import Dataset, Missing, TableOptions
 from dcd.decoupling import one_blas_thread
 from dcd.gaps import bind
+from dcd.reading import read_table
 from dcd.validation import InputError, check_number, check_strategy
 
 Column = str | int

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from dcd.columns import Column, Kind, columns_of
-from dcd.data import FEW_ROWS, TableOptions, with_kinds
+from dcd.data import TableOptions
 from dcd.preflight import LARGEST, MIN_ROWS, combination_among, useless_columns
+from dcd.reading import FEW_ROWS, with_kinds
 from dcd.validation import InputError
 
 

@@ -20,9 +20,10 @@ from dcd.arrays import FloatArray
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import find_method
 from dcd.columns import Column, Kind, column_list
-from dcd.data import Dataset, TableOptions, read_columns
+from dcd.data import Dataset, TableOptions
 from dcd.graph import CPDAG
 from dcd.preflight import check_combinations
+from dcd.reading import read_columns
 from dcd.validation import InputError, check_choice, check_number
 
 Status = Literal["ok", "failed", "timeout"]

@@ -101,7 +101,7 @@ def _known_methods(given: Sequence[str]) -> list[str]:
 
 def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
     """What becomes of the table; an `InputError` if that suits no method."""
-    from dcd.data import read_columns, warn_of_lost_rows
+    from dcd.reading import read_columns, warn_of_lost_rows
     from dcd.validation import InputError
 
     try:

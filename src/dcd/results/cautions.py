@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dcd.data import FEW_ROWS
+from dcd.reading import FEW_ROWS
 from dcd.results.model import Boundary, Caution, Collider, Conflict, Data, Edge, Resampling
 from dcd.results.origin import required_pairs
 
