@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dcd.files import whole_file
 from dcd.validation import InputError
 
 _KIND = "dcd checkpoint"
@@ -59,12 +59,8 @@ class Checkpoint:
 
     def _start(self) -> None:
         # Under its name there is a whole header or no file: a crash cannot leave half of one.
-        descriptor, temporary = tempfile.mkstemp(dir=self._path.absolute().parent, suffix=".new")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_line(self._header))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(self._path)
+        with whole_file(self._path) as temporary:
+            temporary.write_bytes(_line(self._header))
 
     def _read(self) -> None:
         content = self._path.read_bytes()
