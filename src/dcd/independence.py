@@ -108,9 +108,10 @@ def ci_test(
     """
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     wanted = [x, y, *given] if isinstance(given, Collection) and not isinstance(given, str) else []
-    if isinstance(frame, nw.DataFrame) and wanted and set(wanted) <= set(frame.columns):
+    distinct = len(set(wanted)) == len(wanted) > 1  # what is not has a message of its own
+    if isinstance(frame, nw.DataFrame) and distinct and set(wanted) <= set(frame.columns):
         # What is wrong with other columns is no matter here.
-        data = frame[list(dict.fromkeys(map(str, wanted)))].to_native()
+        data = frame[[str(column) for column in wanted]].to_native()
         kinds = None if kinds is None else {name: kind for name, kind in kinds.items() if name in wanted}
     tested = IndependenceTest(data, test=test, kinds=kinds, missing=missing, sample_weight=sample_weight)
     return tested(x, y, given)
