@@ -7,7 +7,7 @@ import dcd
 
 
 def main() -> None:
-    """Run Robust DCD on the packaged Sachs data, compare with the published method, write a picture."""
+    """Run Robust DCD on the packaged Sachs data, compare with the published method, draw and report."""
     data = dcd.datasets.load_sachs()
     rows, columns = data.frame.shape
     print(f"Sachs et al. (2005): {rows} cells, {columns} proteins\n")
@@ -36,6 +36,10 @@ def main() -> None:
     picture.parent.mkdir(parents=True, exist_ok=True)
     dcd.plot.plot_cpdag(model.cpdag_, truth=data.cpdag).figure.savefig(picture, dpi=150)
     print(f"\nPicture: {picture}")
+
+    page = picture.with_name("report.html")
+    dcd.report.write(dcd.summarise(model, data.frame, title="Protein signalling in T cells"), page)
+    print(f"Report:  {page} (open it in a browser)")
 
 
 if __name__ == "__main__":
