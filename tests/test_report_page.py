@@ -302,6 +302,7 @@ def test_hostile_names_are_text():
 
 def test_half_a_surrogate_pair_can_be_written(tmp_path):
     report.write(make_result(random_cpdag(["half \ud800", "b", "c"], 2)), tmp_path / "odd.html")
+    assert "half " in (tmp_path / "odd.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("n_variables", [2, 46])

@@ -292,8 +292,10 @@ def test_other_runs_are_refused_with_what_differs(tmp_path, change, named):
 
 def test_n_jobs_and_progress_do_not_make_another_run(tmp_path):
     path, table = tmp_path / "run.jsonl", chain_table()
-    bootstrap(RobustDCD(n_jobs=2, random_state=8), table, n_resamples=2, checkpoint=path)
-    bootstrap(RobustDCD(progress=False), table, n_resamples=2, n_jobs=2, checkpoint=path)
+    first = bootstrap(RobustDCD(n_jobs=2, random_state=8), table, n_resamples=2, checkpoint=path)
+    lines = path.read_bytes()
+    assert bootstrap(RobustDCD(progress=False), table, n_resamples=2, n_jobs=2, checkpoint=path) == first
+    assert path.read_bytes() == lines
 
 
 def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):

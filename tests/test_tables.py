@@ -318,4 +318,4 @@ def test_columns_left_out_are_not_judged(write):
 def test_good_tables_bring_no_warning(write):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_file(write("a,b,c\n1,2.5,x\n,3,y\n"))
+        assert read_file(write("a,b,c\n1,2.5,x\n,3,y\n")).shape == (2, 3)

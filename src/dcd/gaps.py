@@ -11,7 +11,7 @@ from dcd.arrays import FloatArray
 from dcd.association import BoundTest, Record, Test
 from dcd.data import Dataset
 from dcd.preflight import MIN_ROWS
-from dcd.scores import scores_of
+from dcd.scores import Scores, scores_of
 
 
 class GappyTest:
@@ -55,8 +55,8 @@ class GappyTest:
             self.record.interactions[*pair, others] = replace(found, pair=pair, given=others)
 
 
-def bind(strategy: Test, dataset: Dataset, level: float) -> BoundTest:
-    """A test bound to a table, with gaps or without."""
+def bind(strategy: Test, dataset: Dataset, level: float, scores: Scores | None = None) -> BoundTest:
+    """A test bound to a table, with gaps or without; `scores` are those of the table, if they are there."""
     if dataset.has_gaps:
         return GappyTest(strategy, dataset, level)
-    return strategy.bind(scores_of(dataset), level)
+    return strategy.bind(scores_of(dataset) if scores is None else scores, level)

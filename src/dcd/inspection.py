@@ -113,7 +113,8 @@ def audit(table: Any, *, kinds: Mapping[str, Kind] | None = None) -> Audit:
 def _complaints(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
     """For each column that would be refused, the problem and the remedy."""
     complaints = {column.name: column.trouble for column in columns if column.trouble is not None}
-    for name, why in useless_columns(columns).items():
+    useless = useless_columns(columns)
+    for name, why in useless.items():
         complaints[name] = why, "Drop it (drop_useless=True does)."
     for column in columns:
         if column.name in complaints:
@@ -128,7 +129,7 @@ def _complaints(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
             complaints[column.name] = f"has {column.n_missing} missing values ({share})", remedy
     sound = [c for c in columns if c.name not in complaints or c.n_missing < len(c.values)]
     sound = [c for c in sound if c.trouble is None and np.isfinite(c.values[~np.isnan(c.values)]).all()]
-    sound = [c for c in sound if c.name not in useless_columns(columns)]
+    sound = [c for c in sound if c.name not in useless]
     involved = combination_among(sound)
     for name in involved:
         others = ", ".join(repr(other) for other in involved if other != name)

@@ -207,7 +207,8 @@ class RobustDCD(Discovery):
         names = dataset.names
         level = self.alpha / (len(names) - 1)
         with one_blas_thread():
-            bound: BoundTest = bind(test, dataset, level)
+            scores = scores_with_gaps(dataset) if dataset.has_gaps else scores_of(dataset)
+            bound: BoundTest = bind(test, dataset, level, scores)
         label = "Markov boundaries" if self.progress else None
         known = bind_knowledge(self.knowledge, names)
         searches = search_boundaries(
@@ -215,7 +216,6 @@ class RobustDCD(Discovery):
         )
 
         def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
-            scores = scores_with_gaps(dataset) if dataset.has_gaps else scores_of(dataset)
             return orientation.colliders(scores, skeleton, rng, forbidden=forbidden)
 
         construction = assemble(names, searches, orient, knowledge=known)

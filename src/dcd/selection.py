@@ -183,9 +183,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         names = dataset.names
         own, level = names.index(target), self.alpha / (len(names) - 1)
         with one_blas_thread():
-            bound = bind(test, dataset, level)
-            members = search.boundary(bound, own, len(names), level)
             whole = None if dataset.has_gaps else scores_of(dataset)
+            bound = bind(test, dataset, level, whole)
+            members = search.boundary(bound, own, len(names), level)
             for index in (index for index in range(len(names)) if index != own):
                 others = [member for member in members if member != index]
                 place = given.summary.columns.index(names[index])

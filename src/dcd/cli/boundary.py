@@ -31,13 +31,7 @@ the target: its causes, its effects, and the other causes of its effects."""
 
 @click.command(epilog=_EPILOG, short_help="What matters for one column.")
 @click.option("--target", required=True, metavar="COLUMN", help="The column whose boundary is sought.")
-@click.option(
-    "--method",
-    type=click.Choice(["robust-dcd", "robust", "dcd"]),
-    default="robust-dcd",
-    show_default=True,
-    help="How it is sought; dcd is the published way.",
-)
+@options.method
 @options.alpha
 @options.json_file
 @options.handles_real_columns

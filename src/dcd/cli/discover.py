@@ -18,6 +18,7 @@ from dcd.files import whole_file
 
 if TYPE_CHECKING:
     from dcd.graph import CPDAG
+    from dcd.results import Result
 
 _EPILOG = """\b
 Examples:
@@ -33,13 +34,7 @@ direction cannot be told from such data."""
 
 
 @click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
-@click.option(
-    "--method",
-    type=click.Choice(["robust-dcd", "robust", "dcd"]),
-    default="robust-dcd",
-    show_default=True,
-    help="The method; dcd is the published one.",
-)
+@options.method
 @options.alpha
 @click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
 @click.option(
@@ -80,10 +75,7 @@ def discover(
     seed: int,
 ) -> int:
     """Find the causal graph behind the table DATA ('-' is standard input)."""
-    if checkpoint is not None and bootstrap is None:
-        raise click.UsageError("--checkpoint keeps the resamples of --bootstrap, which is not given.")
-    if checkpoint == "-":
-        raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
+    _check_checkpoint(checkpoint, bootstrap)
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge])
     if plot is not None:
@@ -100,36 +92,37 @@ def discover(
     frame, weights = handling.read(source)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
         model.fit(frame, **weights)
-        stability = None
-        if bootstrap is not None:
-            if checkpoint is not None:
-                state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
-            stability = dcd.bootstrap(
-                model,
-                frame,
-                n_resamples=bootstrap,
-                n_jobs=jobs,
-                random_state=seed,
-                checkpoint=checkpoint,
-                **weights,
-            )
+        if checkpoint is not None:
+            state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
+        how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
+        stability = None if bootstrap is None else dcd.bootstrap(model, frame, n_resamples=bootstrap, **how)
     if "-" not in (json_path, report):
         show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
-        summarise: Any = dcd.summarise
-        result = summarise(
-            model, frame, stability=stability, title=title or source.title, rows=rows, **weights
-        )
-        if json_path == "-":
-            write_text(json_path, json.dumps(result.to_dict(), indent=1))
-        elif json_path is not None:
-            result.save(json_path)
-            wrote(json_path)
-        if report is not None:
-            write_text(report, dcd.report.render(result))
+        told = {"stability": stability, "title": title or source.title, "rows": rows, **weights}
+        _write(dcd.summarise(model, frame, **told), json_path, report)
     if plot is not None:
         _draw(model.cpdag_, plot)
     return FINE
+
+
+def _check_checkpoint(checkpoint: str | None, bootstrap: int | None) -> None:
+    if checkpoint is not None and bootstrap is None:
+        raise click.UsageError("--checkpoint keeps the resamples of --bootstrap, which is not given.")
+    if checkpoint == "-":
+        raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
+
+
+def _write(result: Result, json_path: str | None, report: str | None) -> None:
+    from dcd.report import render
+
+    if json_path == "-":
+        write_text(json_path, json.dumps(result.to_dict(), indent=1))
+    elif json_path is not None:
+        result.save(json_path)
+        wrote(json_path)
+    if report is not None:
+        write_text(report, render(result))
 
 
 def _check_plot(path: str) -> None:

@@ -111,6 +111,17 @@ def _all(command: Command, options: Sequence[Callable[[Command], Command]]) -> C
     return command
 
 
+def method(command: Command) -> Command:
+    """`--method`."""
+    return click.option(
+        "--method",
+        type=click.Choice(["robust-dcd", "robust", "dcd"]),
+        default="robust-dcd",
+        show_default=True,
+        help="The method; dcd is the published one.",
+    )(command)
+
+
 def alpha(command: Command) -> Command:
     """`--alpha`."""
     return click.option(
