@@ -23,7 +23,7 @@ import numpy.typing as npt
 from dcd.arrays import Float32Array, FloatArray
 from dcd.kernels import FeatureMap, IndicatorMap
 
-NEGLIGIBLE = 1e-5
+NEGLIGIBLE = 3e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache
 _BLOCKS_A_TASK = 8
 _PANEL = 64  # columns; fewer follow the staircase more closely, with slower products
