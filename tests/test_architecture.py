@@ -15,7 +15,7 @@ STAGES = [
     "reading",
     "kernels",
     "scores",
-    "blocks",
+    "feature_blocks",
     "objective",
     "descent",
     "decoupling",

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dcd.arrays import FloatArray
-from dcd.blocks import FeatureBlocks
+from dcd.feature_blocks import FeatureBlocks
 from dcd.columns import column_list, merge_rare
 from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (

@@ -3,7 +3,7 @@ r"""Sample weights under which a set of variables is pairwise independent (Secti
 Adam minimises the loss of `dcd.objective`, the weighted HSIC of all pairs, over the logarithms of the
 weights, and stops when Kish's effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
 
-Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`dcd.blocks`), and no array
+Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`dcd.feature_blocks`), and no array
 larger than that.
 """
 
@@ -20,7 +20,7 @@ from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
-from dcd.blocks import NEGLIGIBLE, FeatureBlocks, in_order
+from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
 from dcd.columns import Kind
 from dcd.data import Dataset, TableOptions
 from dcd.descent import BlockDescent, Descent, DirectDescent, softmax

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from dcd.arrays import Float32Array, FloatArray
-from dcd.blocks import FeatureBlocks, Staircase, in_order, total
+from dcd.feature_blocks import FeatureBlocks, Staircase, in_order, total
 from dcd.objective import LARGEST_DENSE, Objective
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
 from dcd.arrays import FloatArray
-from dcd.blocks import FeatureBlocks
+from dcd.feature_blocks import FeatureBlocks
 
 # Nanoseconds a step, measured on one core: an entry of the (n, n) matrix, its set-up shared over a hundred
 # steps, with and without the matrix in the cache; and an entry of the (R, R) covariance for each sample.
