@@ -130,7 +130,7 @@ class Dataset:
     rows: npt.NDArray[np.intp] = field(repr=False)
     summary: TableSummary = field(repr=False)
     target: str | None = None
-    memory: Memory = Memory()
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
     def probabilities(self) -> FloatArray:

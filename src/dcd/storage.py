@@ -1,8 +1,8 @@
 """How much memory a run may take: large arrays go to scratch files, and blocks of rows get smaller.
 
-A limit is about private memory, which is what makes a machine swap. A scratch file is mapped into memory, too,
-but the system can write its pages back and forget them. It has no name and goes when its array does, also if
-the process is killed.
+A limit is about private memory, which is what makes a machine swap. A scratch file is mapped into memory,
+too, but the system can write its pages back and forget them. It has no name and goes when its array does,
+also if the process is killed.
 
 Blocks have a fixed number of rows unless the limit is too small for them. So sums over blocks have the same
 terms in the same order, and results are equal to the last bit with and without a limit; below that the last
