@@ -12,6 +12,7 @@ products adjusted for as well. Where it need not, all of the sample is used.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -19,13 +20,14 @@ from typing import Literal, Protocol
 import numpy as np
 
 from dcd.arrays import BoolArray, FloatArray
-from dcd.balancing import Balance, ConvexWeights
+from dcd.balancing import Balance, BalanceSummary, ConvexWeights
 from dcd.interactions import interaction_adjusters, interaction_log_pvalues
 from dcd.partial import adjusted_log_pvalues, weighted_log_pvalue
 from dcd.scores import Scores
 from dcd.validation import check_choice, check_number, check_strategy
 
 DECOUPLE = ("where-needed", "always", "never")
+_KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has its weights learned again
 
 
 @dataclass(frozen=True)
@@ -49,21 +51,44 @@ class Interaction:
 
 @dataclass
 class Record:
-    """What a test has done under weights.
+    """What a test was asked under weights since the record was begun, be the answer new or kept.
 
     Attributes
     ----------
-    balances : the sets that were decoupled.
+    balances : the sets that were decoupled. Where missing values decouple one set on several parts of the
+        rows, the part with the smallest effective sample size.
     interactions : the associations that were tested again under weights.
     """
 
-    balances: dict[tuple[int, ...], Balance] = field(default_factory=dict)
+    balances: dict[tuple[int, ...], BalanceSummary] = field(default_factory=dict)
     interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
 
     def add(self, other: Record) -> None:
-        """Take over what a copy of the test in another process has done."""
-        self.balances |= other.balances
+        """Take over another record; the order in which records are added makes no difference."""
+        for members, summary in other.balances.items():
+            self.note(members, summary)
         self.interactions |= other.interactions
+
+    def note(self, members: tuple[int, ...], summary: BalanceSummary) -> None:
+        """Keep how far a set was decoupled."""
+        self.balances[members] = min(summary, self.balances.get(members, summary))
+
+
+class _Weights:
+    """The weights of sets on one table, of which those asked for last are kept."""
+
+    def __init__(self, options: ConvexWeights, scores: Scores) -> None:
+        self._options, self._scores = options, scores
+        self._most = max(1, _KEPT_BYTES // (8 * scores.n_samples))
+        self._kept: OrderedDict[tuple[int, ...], Balance] = OrderedDict()
+
+    def __call__(self, members: tuple[int, ...]) -> Balance:
+        if members not in self._kept:
+            self._kept[members] = self._options.learn(self._scores, members)
+        self._kept.move_to_end(members)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return self._kept[members]
 
 
 class BoundTest(Protocol):
@@ -132,6 +157,8 @@ class BoundAssociation:
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
         self._adjusted: dict[tuple[int, ...], FloatArray] = {}
         self._interacts: dict[tuple[int, ...], BoolArray] = {}
+        self._weights = _Weights(strategy.weights, scores)
+        self._decoupled: dict[tuple[int, int, tuple[int, ...]], tuple[Interaction, BalanceSummary]] = {}
 
     def first_look(self, target: int, given: Collection[int]) -> FloatArray:
         """See `BoundTest`; under equal weights, for all variables at once."""
@@ -144,25 +171,28 @@ class BoundAssociation:
         if adjusted >= self._log_level or not self._must_decouple(x, y, members):
             return adjusted
         key = (x, y, members)
-        if key not in self.record.interactions:
-            weighed = self._balance(members)
-            adjusters = interaction_adjusters(self.scores, members)
-            decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
-            decoupled = adjusted if decoupled is None else decoupled
-            self.record.interactions[key] = Interaction(
-                key[:2], members, adjusted, decoupled, weighed.ess, weighed.dependence
-            )
-        return max(adjusted, self.record.interactions[key].log_pvalue_decoupled)
+        if key not in self._decoupled:
+            self._decoupled[key] = self._tested_again(x, y, members, adjusted)
+        found, summary = self._decoupled[key]
+        self.record.interactions[key] = found
+        self.record.note(members, summary)
+        return max(adjusted, found.log_pvalue_decoupled)
+
+    def _tested_again(
+        self, x: int, y: int, given: tuple[int, ...], adjusted: float
+    ) -> tuple[Interaction, BalanceSummary]:
+        """The association under weights that decouple the set, with its products adjusted for as well."""
+        weighed = self._weights(given)
+        adjusters = interaction_adjusters(self.scores, given)
+        decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
+        decoupled = adjusted if decoupled is None else decoupled
+        found = Interaction((x, y), given, adjusted, decoupled, weighed.ess, weighed.dependence)
+        return found, weighed.summary
 
     def _adjusted_log_pvalues(self, given: tuple[int, ...]) -> FloatArray:
         if given not in self._adjusted:
             self._adjusted[given] = adjusted_log_pvalues(self.scores, given)
         return self._adjusted[given]
-
-    def _balance(self, given: tuple[int, ...]) -> Balance:
-        if given not in self.record.balances:
-            self.record.balances[given] = self.strategy.weights.learn(self.scores, given)
-        return self.record.balances[given]
 
     def _must_decouple(self, x: int, y: int, given: tuple[int, ...]) -> bool:
         if len(given) < 2 or self.strategy.decouple == "never":
@@ -199,6 +229,7 @@ class BoundWeightedAssociation:
     def __init__(self, strategy: WeightedAssociation, scores: Scores) -> None:
         self.record = Record()
         self.strategy, self.scores = strategy, scores
+        self._weights = _Weights(strategy.weights, scores)
 
     def first_look(self, target: int, given: Collection[int]) -> FloatArray:
         """See `BoundTest`; nothing is known before the weights are."""
@@ -210,7 +241,7 @@ class BoundWeightedAssociation:
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
-        if members not in self.record.balances:
-            self.record.balances[members] = self.strategy.weights.learn(self.scores, members)
+        weighed = self._weights(members)
+        self.record.note(members, weighed.summary)
         nothing = np.empty((self.scores.n_samples, 0))
-        return weighted_log_pvalue(self.scores, x, y, nothing, self.record.balances[members].weights) or 0.0
+        return weighted_log_pvalue(self.scores, x, y, nothing, weighed.weights) or 0.0

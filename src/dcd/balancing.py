@@ -43,13 +43,12 @@ _MANY_VARIABLES = 4  # beyond, two features a variable instead of three: the pro
 BalanceStatus = Literal["balanced", "ess_floor", "path_end", "nothing_to_decouple"]
 
 
-@dataclass(frozen=True)
-class Balance:
-    """Weights that decouple a set, and how far they got.
+@dataclass(frozen=True, order=True)
+class BalanceSummary:
+    """How far weights decouple a set, without the weights.
 
     Attributes
     ----------
-    weights : (n,) array, non-negative, summing to n.
     ess : Kish's effective sample size.
     dependence_before, dependence : what is left of the dependence, |B'p|², in units of what chance alone
         leaves in a sample of independent variables: about 1 is as good as independent.
@@ -59,12 +58,34 @@ class Balance:
         (fewer than two variables).
     """
 
+    ess: float
+    dependence_before: float
+    dependence: float
+    gap: float
+    status: BalanceStatus
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Weights that decouple a set, and how far they got.
+
+    Attributes
+    ----------
+    weights : (n,) array, non-negative, summing to n.
+    ess, dependence_before, dependence, gap, status : see `BalanceSummary`.
+    """
+
     weights: FloatArray = field(repr=False)
     ess: float
     dependence_before: float
     dependence: float
     gap: float
     status: BalanceStatus
+
+    @property
+    def summary(self) -> BalanceSummary:
+        """The same without the weights, which take as much memory as a column of the table."""
+        return BalanceSummary(self.ess, self.dependence_before, self.dependence, self.gap, self.status)
 
 
 @dataclass(frozen=True)

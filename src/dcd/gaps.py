@@ -20,7 +20,7 @@ class GappyTest:
     def __init__(self, strategy: Test, dataset: Dataset, level: float) -> None:
         self.record = Record()
         self._strategy, self._dataset, self._level = strategy, dataset, level
-        self._known: dict[tuple[int, ...], float] = {}
+        self._known: dict[tuple[int, ...], tuple[float, Record]] = {}
 
     def first_look(self, target: int, given: Collection[int]) -> FloatArray:
         """See `BoundTest`; rows differ between candidates, so each is tested by itself."""
@@ -35,24 +35,28 @@ class GappyTest:
         members = (min(x, y), max(x, y), *sorted(given))
         if members not in self._known:
             self._known[members] = self._tested(members)
-        return self._known[members]
-
-    def _tested(self, members: tuple[int, ...]) -> float:
-        part = self._dataset.complete_in(members)
-        if len(part.values) < MIN_ROWS or (np.ptp(part.values[:, :2], axis=0) == 0).any():
-            return float("nan")
-        bound = self._strategy.bind(scores_of(part), self._level)
-        found = bound.log_pvalue(0, 1, range(2, len(members)))
-        self._keep_record(bound, members)
+        found, record = self._known[members]
+        self.record.add(record)
         return found
 
-    def _keep_record(self, bound: BoundTest, members: Sequence[int]) -> None:
-        """Take over what was done under weights, under the positions that the variables have in the table."""
-        for part, balance in bound.record.balances.items():
-            self.record.balances[tuple(members[v] for v in part)] = balance
-        for (x, y, given), found in bound.record.interactions.items():
-            pair, others = (members[x], members[y]), tuple(members[v] for v in given)
-            self.record.interactions[*pair, others] = replace(found, pair=pair, given=others)
+    def _tested(self, members: tuple[int, ...]) -> tuple[float, Record]:
+        part = self._dataset.complete_in(members)
+        if len(part.values) < MIN_ROWS or (np.ptp(part.values[:, :2], axis=0) == 0).any():
+            return float("nan"), Record()
+        bound = self._strategy.bind(scores_of(part), self._level)
+        found = bound.log_pvalue(0, 1, range(2, len(members)))
+        return found, _in_the_table(bound.record, members)
+
+
+def _in_the_table(record: Record, members: Sequence[int]) -> Record:
+    """What was done under weights, under the positions that the variables have in the table."""
+    whole = Record()
+    for part, summary in record.balances.items():
+        whole.note(tuple(members[v] for v in part), summary)
+    for (x, y, given), found in record.interactions.items():
+        pair, others = (members[x], members[y]), tuple(members[v] for v in given)
+        whole.interactions[*pair, others] = replace(found, pair=pair, given=others)
+    return whole
 
 
 def bind(strategy: Test, dataset: Dataset, level: float, scores: Scores | None = None) -> BoundTest:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
-from dcd.balancing import Balance
+from dcd.balancing import BalanceSummary
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
@@ -51,7 +51,8 @@ class RobustDiagnostics:
     names : the variables, in the order of the positions used below.
     searches : for each target its boundary and its neighbours with their p-values.
     colliders : the colliders, with their evidence.
-    balances : the sets that were decoupled, by position, and how far that went.
+    balances : the sets that were decoupled, by position, and how far that went. The weights themselves are
+        not kept; `convex_weights` on the columns of a set learns them again.
     interactions : the associations that had to survive decoupling, with both p-values.
     n_samples : rows of the table.
     level : level of every single test.
@@ -62,7 +63,7 @@ class RobustDiagnostics:
     names: tuple[str, ...]
     searches: tuple[TargetSearch, ...]
     colliders: tuple[Collider, ...]
-    balances: dict[tuple[int, ...], Balance] = field(repr=False)
+    balances: dict[tuple[int, ...], BalanceSummary] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
     level: float
