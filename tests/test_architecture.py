@@ -39,7 +39,7 @@ STAGES = [
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display"]
+SHARED = ["arrays", "validation", "graph", "progress", "display", "storage"]
 
 
 def imported_by(module):
@@ -59,6 +59,7 @@ def test_stages_import_from_the_left(stage):
 
 def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
+    assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 
 
