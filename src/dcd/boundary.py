@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from dcd.arrays import FloatArray
-from dcd.feature_blocks import FeatureBlocks
+from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import column_list, merge_rare
 from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (
@@ -29,8 +28,9 @@ from dcd.decoupling import (
     threads_to_use,
 )
 from dcd.dependence import weighted_association
-from dcd.kernels import indicators
-from dcd.objective import Features
+from dcd.feature_blocks import FeatureBlocks
+from dcd.kernels import indicators, memberships
+from dcd.objective import LARGEST_DENSE, Features
 from dcd.preflight import MIN_ROWS
 from dcd.progress import watched
 from dcd.validation import InputError, make_generator
@@ -200,7 +200,7 @@ def learn_and_test(
 
 
 def _tested_on_present(
-    dataset: Dataset, left: Sequence[FloatArray], target: int, weights: FloatArray
+    dataset: Dataset, left: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     present = dataset.present_in([target])
     if present.sum() < MIN_ROWS:
@@ -211,12 +211,14 @@ def _tested_on_present(
     return weighted_association(kept, [right], weights[present], surveyed=surveyed)
 
 
-def _block(dataset: Dataset, column: int) -> FloatArray:
+def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     """What a variable is tested by: its values, or a column for each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
-    found = indicators(merge_rare(values).astype(np.float64))
+    codes = merge_rare(values).astype(np.float64)
+    # An eighth of the memory, which counts if there are many rows.
+    found = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
     return found[:, 1:] if found.shape[1] > 1 else found
 
 

@@ -3,8 +3,8 @@ r"""Sample weights under which a set of variables is pairwise independent (Secti
 Adam minimises the loss of `dcd.objective`, the weighted HSIC of all pairs, over the logarithms of the
 weights, and stops when Kish's effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
 
-Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`dcd.feature_blocks`), and no array
-larger than that.
+Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`dcd.feature_blocks`), and no
+array larger than that.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
-from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
 from dcd.columns import Kind
 from dcd.data import Dataset, TableOptions
 from dcd.descent import BlockDescent, Descent, DirectDescent, softmax
+from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
 from dcd.kernels import feature_map, kernel_features
 from dcd.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
 from dcd.reading import read_table
@@ -139,8 +139,9 @@ def decoupling_weights(
     reading.check()
     given = read_table(X, options=reading, sample_weight=sample_weight)
     dataset = given.in_canonical_order()
+    threads = threads_to_use(None)
     with one_blas_thread():
-        result = learn_weights(features_of(dataset), options, rng, dataset.probabilities)
+        result = learn_weights(features_of(dataset, threads), options, rng, dataset.probabilities)
     result = replace(result, weights=given.in_all_rows(result.weights))
     return result.reordered([dataset.names.index(name) for name in given.names])
 
@@ -152,7 +153,7 @@ def features_of(dataset: Dataset, threads: int = 1) -> Features:
         return [kernel_features(column, kind) for column, kind in columns]
     least = NEGLIGIBLE / _LARGEST_VARIANCE
     maps = in_order(lambda column: feature_map(*column, least), columns, threads)
-    return FeatureBlocks.of(dataset.values, list(maps), threads)
+    return FeatureBlocks.of(dataset.values, list(maps), threads=threads, memory=dataset.memory)
 
 
 def features_among(features: Features, members: Sequence[int]) -> Features:

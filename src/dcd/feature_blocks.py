@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from dcd.arrays import Float32Array, FloatArray
 from dcd.kernels import FeatureMap, IndicatorMap
+from dcd.storage import Memory
 
 NEGLIGIBLE = 3e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache
@@ -55,12 +56,18 @@ class FeatureBlocks:
 
     @classmethod
     def of(
-        cls, values: FloatArray, maps: Sequence[FeatureMap | IndicatorMap], threads: int = 1
+        cls,
+        values: FloatArray,
+        maps: Sequence[FeatureMap | IndicatorMap],
+        *,
+        threads: int = 1,
+        memory: Memory | None = None,
     ) -> FeatureBlocks:
         """The features that `maps` make of the columns of `values` (n, d)."""
         n_samples = len(values)
         edges = np.cumsum([0, *(len(one.variances) for one in maps)])
-        blocks = np.empty((-(-n_samples // BLOCK_ROWS), edges[-1], BLOCK_ROWS), dtype=np.float32)
+        shape = (BLOCK_ROWS, int(edges[-1]), -(-n_samples // BLOCK_ROWS))
+        blocks = (memory or Memory()).array(shape, np.float32).T  # which makes it C-ordered
 
         def fill(task: range) -> None:
             for block in task:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from dcd.arrays import FloatArray
+from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import Kind
 
 
@@ -120,7 +120,13 @@ def kernel_features(column: FloatArray, kind: Kind = "continuous") -> FloatArray
 
 def indicators(codes: FloatArray) -> FloatArray:
     """One column for every category, 1 where a sample is in it; their Gram matrix is 1 for two alike."""
-    return (codes[:, None] == np.unique(codes)).astype(np.float64)
+    return memberships(codes).astype(np.float64)
+
+
+def memberships(codes: FloatArray) -> BoolArray:
+    """One column for every category, whether a sample is in it."""
+    inside: BoolArray = codes[:, None] == np.unique(codes)
+    return inside
 
 
 # --- many rows -------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from dcd.boundary import learn_and_test, record_features, table_options, weight_
 from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread, threads_to_use
+from dcd.discovery import check_n_jobs
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
@@ -141,6 +142,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         rng = make_generator(self.random_state)
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         options = weight_options(self)
+        check_n_jobs(self.n_jobs)
         self._strategies()
         given, target = self._read(X, y, sample_weight)
         columns = given.summary.columns
