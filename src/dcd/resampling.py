@@ -19,11 +19,11 @@ from sklearn.base import clone
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint
-from dcd.columns import to_array
 from dcd.data import TableSummary
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.progress import watched
 from dcd.reading import read_columns
+from dcd.sources import to_array
 from dcd.stability import SCHEMES, Scheme, Stability
 from dcd.validation import InputError, check_choice, check_number, make_generator
 

@@ -59,6 +59,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     kinds, missing, drop_useless : as of `DCD`
         How to read the table: columns of categories, missing values, useless columns. "each-set" is for
         `search` and `test`; without them all other columns are one set.
+    memory_limit : int, str or None, default=None
+        Memory that the fit may take, as of `DCD`.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness; a small positive value shows how little the start matters.
@@ -110,6 +112,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         drop_useless: bool = False,
+        memory_limit: int | str | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
@@ -124,6 +127,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.kinds = kinds
         self.missing = missing
         self.drop_useless = drop_useless
+        self.memory_limit = memory_limit
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

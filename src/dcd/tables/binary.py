@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dcd.tables.cells import LARGEST_WHOLE, warn
-from dcd.tables.header import refuse_repeated
 from dcd.validation import InputError, suggest
 
 
@@ -40,32 +40,80 @@ def read_excel(
     return header, frame
 
 
-def read_arrow(content: bytes, name: str, kind: str) -> pd.DataFrame:
-    """The table of a Parquet file, or of an Arrow file or stream."""
+def require_pyarrow(name: str) -> None:
+    """An `InputError` if there is no pyarrow."""
     _require("pyarrow", name, "Parquet and Arrow", "parquet")
+
+
+def arrow_schema(content: bytes | Path, name: str, kind: str) -> tuple[Any, int]:
+    """The Arrow schema of a Parquet or Arrow file, and its number of rows."""
+    from pyarrow import ipc, parquet
+
+    def of_parquet(file: Any) -> tuple[Any, int]:
+        found = parquet.ParquetFile(file)
+        return found.schema_arrow, found.metadata.num_rows
+
+    def of_ipc(open_ipc: Any) -> Callable[[Any], tuple[Any, int]]:
+        def found(file: Any) -> tuple[Any, int]:
+            schema = open_ipc(file).schema
+            file.seek(0)
+            one = ipc.IpcReadOptions(included_fields=[0] if schema.names else [])
+            return schema, sum(len(batch) for batch in _batches(open_ipc(file, options=one)))
+
+        return found
+
+    readers = [of_parquet] if kind == "parquet" else [of_ipc(ipc.open_file), of_ipc(ipc.open_stream)]
+    return _first_that_reads(readers, content, name, kind)
+
+
+def arrow_column(content: bytes | Path, name: str, kind: str, place: int) -> Any:
+    """An Arrow table with one column of a file, by its place in the schema; the others are not read."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    readers: list[Callable[[Any], Any]] = (
-        [lambda source: parquet.ParquetFile(source).read()]
-        if kind == "parquet"
-        else [
-            lambda source: ipc.open_file(source).read_all(),
-            lambda source: ipc.open_stream(source).read_all(),
-        ]
-    )
+    def of_parquet(file: Any) -> Any:
+        found = parquet.ParquetFile(file)
+        column = found.schema_arrow.names[place]  # which also chooses the columns that have it as a prefix
+        return found.read(columns=[column]).select([column])
+
+    def of_ipc(open_ipc: Any) -> Callable[[Any], Any]:
+        def found(file: Any) -> Any:
+            reader = open_ipc(file, options=ipc.IpcReadOptions(included_fields=[place]))
+            return pa.Table.from_batches(_batches(reader), schema=reader.schema)
+
+        return found
+
+    readers = [of_parquet] if kind == "parquet" else [of_ipc(ipc.open_file), of_ipc(ipc.open_stream)]
+    return _first_that_reads(readers, content, name, kind)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """The record batches of an Arrow file or stream."""
+    if hasattr(reader, "get_batch"):
+        return (reader.get_batch(index) for index in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _first_that_reads(
+    readers: Sequence[Callable[[Any], Any]], content: bytes | Path, name: str, kind: str
+) -> Any:
+    """What the first reader that can reads; an `InputError` if none can."""
+    import pyarrow as pa
+
+    broken: Exception | None = None
     for reader in readers:
         try:
-            table = reader(pa.BufferReader(content))
-            refuse_repeated(table.column_names, name)
-            return _to_pandas(table)
+            with (
+                pa.memory_map(str(content)) if isinstance(content, Path) else pa.BufferReader(content) as file
+            ):
+                return reader(file)
         except (pa.ArrowException, OSError) as error:
             broken = error
     problem = str(broken).splitlines()[0]
     raise InputError(name, f"is no {kind} file ({problem})", "It may be cut short: copy it again.")
 
 
-def _to_pandas(table: Any) -> pd.DataFrame:
+def to_pandas(table: Any) -> pd.DataFrame:
     """An Arrow table with decimals as floats, and with the index that pandas wrote if it has a name."""
     import pyarrow as pa
 

@@ -1,0 +1,277 @@
+"""Any table as columns that are read one at a time, so that a table can be larger than memory.
+
+A table is a NumPy array (in memory or mapped), a table of pandas, polars or pyarrow, a polars LazyFrame, a
+Parquet file or dataset of pyarrow, or the name of a file. One column of it is read, turned into numbers and
+put beside the others into one array, which is in memory or, if it is too large, in a scratch file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dcd.arrays import BoolArray, FloatArray
+from dcd.cells import array_column, holds_numbers, number_column, series_column
+from dcd.columns import Column, check_names
+from dcd.storage import Memory
+from dcd.tables import ArrayFile, ColumnFile, open_file
+from dcd.validation import InputError
+
+Rows = npt.NDArray[np.intp]
+
+
+class Source(Protocol):
+    """A table with n rows and d columns, of which one can be read at a time."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns; "x0", "x1", ... where the table named none."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the table named its columns by text."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def cells(self, place: int) -> Any:
+        """One column, as a narwhals series or a NumPy array."""
+
+    def take(self, rows: Rows) -> Source:
+        """The table with some of its rows."""
+
+
+@dataclass(frozen=True)
+class SomeRows:
+    """Some rows of any table, in the order of their positions; they are taken when a column is read."""
+
+    table: Any
+    rows: Rows
+
+
+def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[Column], bool]:
+    """The columns of any table; the second value tells whether it named them by text.
+
+    Their values are side by side in an array of their own, made by `memory`.
+    """
+    memory = memory or Memory()
+    source = source_of(table, memory)
+    return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
+
+
+def fill(values: FloatArray, source: Source, memory: Memory) -> list[Column]:
+    """Read a table into the first columns of an array (n, d or more), and show what is there."""
+    if isinstance(source, _Array) and source.has_numbers:
+        source.copy_to(values, memory)
+        dtype = source.array.dtype
+        return [number_column(name, values[:, place], dtype) for place, name in enumerate(source.names)]
+    columns = []
+    for place, name in enumerate(source.names):
+        cells = source.cells(place)
+        read = series_column if isinstance(cells, nw.Series) else array_column
+        columns.append(stored(read(name, cells), values[:, place]))
+    return columns
+
+
+def stored(column: Column, place: FloatArray, rows: BoolArray | None = None) -> Column:
+    """The column, or some rows of it, with its values in another place."""
+    place[:] = column.values if rows is None else column.values[rows]
+    return replace(column, values=place)
+
+
+def source_of(table: Any, memory: Memory | None = None) -> Source:
+    """What reads the columns of a table; an `InputError` for what is no table."""
+    memory = memory or Memory()
+    if isinstance(table, (str, os.PathLike)):
+        table = open_file(Path(table))
+    if isinstance(table, SomeRows):
+        return source_of(table.table, memory).take(table.rows)
+    if isinstance(table, ArrayFile):
+        return _Array(table.array, table.names, table.places)
+    if isinstance(table, ColumnFile):
+        return _Reader(table.names, table.n_rows, lambda name: _series(table.read(name)))
+    if isinstance(table, pd.DataFrame):
+        return _pandas_source(table)
+    if is_frame(table):
+        return _frame_source(nw.from_native(table, eager_only=True))
+    if _is_polars_lazy(table):
+        return _frame_source(nw.from_native(_collected(table, memory), eager_only=True))
+    return _arrow_source(table) or _array_source(table)
+
+
+def is_on_disk(table: Any) -> bool:
+    """Whether a table is read from a file when its columns are asked for, and can be read so elsewhere."""
+    if isinstance(table, (str, os.PathLike, ArrayFile, ColumnFile, SomeRows)):
+        return True
+    return isinstance(table, np.memmap) or (_has("pyarrow.dataset") and _is_dataset(table))
+
+
+def is_frame(table: Any) -> bool:
+    """Whether narwhals knows it as a table."""
+    return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def to_array(table: Any, what: str) -> npt.NDArray[Any]:
+    """A NumPy array; masked entries become NaN."""
+    try:
+        if isinstance(table, np.ma.MaskedArray):
+            return np.ma.filled(table.astype(np.float64), np.nan)
+        return np.asarray(table)
+    except ValueError as error:
+        raise InputError(what, f"is no array of numbers ({error})", "Give rows of equal length.") from error
+
+
+# --- arrays ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Array:
+    array: npt.NDArray[Any]
+    names: tuple[str, ...]
+    places: tuple[int, ...]
+    rows: Rows | None = None
+    named: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.array) if self.rows is None else len(self.rows)
+
+    @property
+    def has_numbers(self) -> bool:
+        return holds_numbers(self.array.dtype)
+
+    def cells(self, place: int) -> npt.NDArray[Any]:
+        column: npt.NDArray[Any] = self.array[:, self.places[place]]
+        return column if self.rows is None else column[self.rows]
+
+    def take(self, rows: Rows) -> _Array:
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def copy_to(self, values: FloatArray, memory: Memory) -> None:
+        """All columns at once, by blocks of rows: an array on disk is read once and not once a column."""
+        every = self.places == tuple(range(self.array.shape[1]))
+        width = 2 * self.array.shape[1] * self.array.dtype.itemsize
+        for block in memory.blocks(self.n_rows, width):
+            part = self.array[block if self.rows is None else self.rows[block]]
+            values[block, : len(self.names)] = part if every else part[:, list(self.places)]
+
+
+def _array_source(table: Any) -> _Array:
+    if hasattr(table, "toarray") and hasattr(table, "nnz"):
+        raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
+    if hasattr(table, "collect"):
+        raise InputError("the table", "is lazy", "Pass table.collect().")
+    array = to_array(table, "the table")
+    if array.ndim == 0:
+        raise InputError(
+            "the table",
+            f"is no table, got {type(table).__name__}",
+            "Pass an array, a DataFrame or the name of a file.",
+        )
+    if array.ndim != 2:
+        raise InputError(
+            "the table",
+            f"has {array.ndim} dimension(s), expected 2",
+            "Reshape your data to (samples, variables).",
+        )
+    if np.iscomplexobj(array):
+        raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
+    places = tuple(range(array.shape[1]))
+    return _Array(array, tuple(f"x{place}" for place in places), places)
+
+
+# --- what has columns by name ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Columns by name, from a function that reads one."""
+
+    names: tuple[str, ...]
+    n_rows: int
+    read: Callable[[str], nw.Series[Any]]
+    named: bool = True
+
+    def cells(self, place: int) -> nw.Series[Any]:
+        return self.read(self.names[place])
+
+    def take(self, rows: Rows) -> _Reader:
+        read = self.read
+        return replace(self, n_rows=len(rows), read=lambda name: read(name)[rows])
+
+
+def _series(native: Any) -> nw.Series[Any]:
+    return nw.from_native(native, series_only=True)
+
+
+def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _Reader:
+    check_names(frame.columns)
+    return _Reader(tuple(frame.columns), len(frame), lambda name: frame[name], named)
+
+
+def _pandas_source(table: pd.DataFrame) -> _Reader:
+    # narwhals refuses duplicate and non-string names with messages of its own; ours come first.
+    names = [str(name) for name in table.columns]
+    check_names(names)
+    named = all(isinstance(name, str) for name in table.columns)
+    frame = table.set_axis(names, axis="columns")
+    return _frame_source(nw.from_native(frame, eager_only=True), named=named)
+
+
+def _is_polars_lazy(table: Any) -> bool:
+    return _has("polars") and isinstance(table, sys.modules["polars"].LazyFrame)
+
+
+def _collected(lazy: Any, memory: Memory) -> Any:
+    """What a polars LazyFrame leads to, computed once; with a limit, in a scratch file.
+
+    Computing each column by itself would be wrong: a lazy table may come in another order each time.
+    """
+    if memory.limit is None:
+        return lazy.collect()
+    with tempfile.TemporaryDirectory(prefix="dcd-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "table.arrow"
+        lazy.sink_ipc(path, compression="uncompressed")
+        return sys.modules["polars"].read_ipc(path, memory_map=True)  # which outlives the name of the file
+
+
+def _arrow_source(table: Any) -> _Reader | None:
+    """A Parquet file or dataset of pyarrow; None for anything else."""
+    if _has("pyarrow.parquet") and isinstance(table, sys.modules["pyarrow.parquet"].ParquetFile):
+        names: Sequence[str] = table.schema_arrow.names
+        n_rows = table.metadata.num_rows
+
+        def read(name: str) -> nw.Series[Any]:
+            return _series(table.read(columns=[name]).column(name))
+
+    elif _has("pyarrow.dataset") and _is_dataset(table):
+        field = sys.modules["pyarrow.dataset"].field
+        names, n_rows = table.schema.names, table.count_rows()
+
+        def read(name: str) -> nw.Series[Any]:
+            return _series(table.to_table(columns={name: field(name)}).column(name))
+
+    else:
+        return None
+    check_names(names)
+    return _Reader(tuple(names), n_rows, read)
+
+
+def _is_dataset(table: Any) -> bool:
+    return isinstance(table, sys.modules["pyarrow.dataset"].Dataset)
+
+
+def _has(module: str) -> bool:
+    """Whether a library is loaded; without it there is no object of it."""
+    return module in sys.modules
