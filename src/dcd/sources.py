@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +22,7 @@ import pandas as pd
 from dcd.arrays import BoolArray, FloatArray
 from dcd.cells import array_column, holds_numbers, number_column, series_column
 from dcd.columns import Column, check_names
-from dcd.storage import Memory
+from dcd.storage import Memory, ScratchFolder
 from dcd.tables import ArrayFile, ColumnFile, open_file
 from dcd.validation import InputError
 
@@ -72,8 +71,11 @@ def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[Column], 
 
 def fill(values: FloatArray, source: Source, memory: Memory) -> list[Column]:
     """Read a table into the first columns of an array (n, d or more), and show what is there."""
-    if isinstance(source, _Array) and source.has_numbers:
-        source.copy_to(values, memory)
+    if isinstance(source, ArraySource) and holds_numbers(source.array.dtype):
+        first = 0
+        for block in source.blocks(memory):
+            values[first : first + len(block), : len(source.names)] = block
+            first += len(block)
         dtype = source.array.dtype
         return [number_column(name, values[:, place], dtype) for place, name in enumerate(source.names)]
     columns = []
@@ -98,7 +100,7 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
     if isinstance(table, SomeRows):
         return source_of(table.table, memory).take(table.rows)
     if isinstance(table, ArrayFile):
-        return _Array(table.array, table.names, table.places)
+        return ArraySource(table.array, table.names, table.places)
     if isinstance(table, ColumnFile):
         return _Reader(table.names, table.n_rows, lambda name: _series(table.read(name)))
     if isinstance(table, pd.DataFrame):
@@ -106,7 +108,7 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
     if is_frame(table):
         return _frame_source(nw.from_native(table, eager_only=True))
     if _is_polars_lazy(table):
-        return _frame_source(nw.from_native(_collected(table, memory), eager_only=True))
+        return _lazy_source(table, memory)
     return _arrow_source(table) or _array_source(table)
 
 
@@ -115,6 +117,15 @@ def is_on_disk(table: Any) -> bool:
     if isinstance(table, (str, os.PathLike, ArrayFile, ColumnFile, SomeRows)):
         return True
     return isinstance(table, np.memmap) or (_has("pyarrow.dataset") and _is_dataset(table))
+
+
+def readable_again(table: Any) -> Any:
+    """The table; what can be read only once or only in this process is read into memory."""
+    if _is_polars_lazy(table):
+        return table.collect()
+    if _has("pyarrow.parquet") and isinstance(table, sys.modules["pyarrow.parquet"].ParquetFile):
+        return table.read()
+    return table
 
 
 def is_frame(table: Any) -> bool:
@@ -136,7 +147,9 @@ def to_array(table: Any, what: str) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class _Array:
+class ArraySource:
+    """Columns `places` and some or all rows of an array (n, d), in memory or mapped."""
+
     array: npt.NDArray[Any]
     names: tuple[str, ...]
     places: tuple[int, ...]
@@ -145,29 +158,32 @@ class _Array:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.array) if self.rows is None else len(self.rows)
 
     @property
-    def has_numbers(self) -> bool:
-        return holds_numbers(self.array.dtype)
+    def n_bytes(self) -> int:
+        """Bytes of all cells."""
+        return self.n_rows * len(self.names) * self.array.dtype.itemsize
 
     def cells(self, place: int) -> npt.NDArray[Any]:
+        """See `Source`."""
         column: npt.NDArray[Any] = self.array[:, self.places[place]]
         return column if self.rows is None else column[self.rows]
 
-    def take(self, rows: Rows) -> _Array:
+    def take(self, rows: Rows) -> ArraySource:
+        """See `Source`."""
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
-    def copy_to(self, values: FloatArray, memory: Memory) -> None:
+    def blocks(self, memory: Memory) -> Iterator[npt.NDArray[Any]]:
         """All columns at once, by blocks of rows: an array on disk is read once and not once a column."""
         every = self.places == tuple(range(self.array.shape[1]))
-        width = 2 * self.array.shape[1] * self.array.dtype.itemsize
-        for block in memory.blocks(self.n_rows, width):
+        for block in memory.blocks(self.n_rows, 2 * self.array.shape[1] * self.array.dtype.itemsize):
             part = self.array[block if self.rows is None else self.rows[block]]
-            values[block, : len(self.names)] = part if every else part[:, list(self.places)]
+            yield part if every else part[:, list(self.places)]
 
 
-def _array_source(table: Any) -> _Array:
+def _array_source(table: Any) -> ArraySource:
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
         raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
     if hasattr(table, "collect"):
@@ -188,7 +204,7 @@ def _array_source(table: Any) -> _Array:
     if np.iscomplexobj(array):
         raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
     places = tuple(range(array.shape[1]))
-    return _Array(array, tuple(f"x{place}" for place in places), places)
+    return ArraySource(array, tuple(f"x{place}" for place in places), places)
 
 
 # --- what has columns by name ----------------------------------------------------------------------------
@@ -233,17 +249,24 @@ def _is_polars_lazy(table: Any) -> bool:
     return _has("polars") and isinstance(table, sys.modules["polars"].LazyFrame)
 
 
-def _collected(lazy: Any, memory: Memory) -> Any:
-    """What a polars LazyFrame leads to, computed once; with a limit, in a scratch file.
+def _lazy_source(lazy: Any, memory: Memory) -> Source:
+    """A polars LazyFrame, computed once; with a limit, into a scratch file.
 
     Computing each column by itself would be wrong: a lazy table may come in another order each time.
     """
     if memory.limit is None:
-        return lazy.collect()
-    with tempfile.TemporaryDirectory(prefix="dcd-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "table.arrow"
-        lazy.sink_ipc(path, compression="uncompressed")
-        return sys.modules["polars"].read_ipc(path, memory_map=True)  # which outlives the name of the file
+        return _frame_source(nw.from_native(lazy.collect(), eager_only=True))
+    folder = ScratchFolder()
+    path = folder.path / "table.arrow"
+    lazy.sink_ipc(path, compression="uncompressed")
+    polars = sys.modules["polars"]
+    whole = polars.scan_ipc(path)
+
+    def read(name: str, folder: ScratchFolder = folder) -> nw.Series[Any]:  # noqa: ARG001  goes with the reader
+        return _series(whole.select(polars.col(name)).collect()[name])
+
+    n_rows = int(whole.select(polars.len()).collect().item())
+    return _Reader(tuple(whole.collect_schema().names()), n_rows, read)
 
 
 def _arrow_source(table: Any) -> _Reader | None:
