@@ -8,7 +8,6 @@ put beside the others into one array, which is in memory or, if it is too large,
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,7 +106,7 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
         return _pandas_source(table)
     if is_frame(table):
         return _frame_source(nw.from_native(table, eager_only=True))
-    if _is_polars_lazy(table):
+    if _is_a(table, "polars", "LazyFrame"):
         return _lazy_source(table, memory)
     return _arrow_source(table) or _array_source(table)
 
@@ -116,14 +115,14 @@ def is_on_disk(table: Any) -> bool:
     """Whether a table is read from a file when its columns are asked for, and can be read so elsewhere."""
     if isinstance(table, (str, os.PathLike, ArrayFile, ColumnFile, SomeRows)):
         return True
-    return isinstance(table, np.memmap) or (_has("pyarrow.dataset") and _is_dataset(table))
+    return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
 
 
 def readable_again(table: Any) -> Any:
     """The table; what can be read only once or only in this process is read into memory."""
-    if _is_polars_lazy(table):
+    if _is_a(table, "polars", "LazyFrame"):
         return table.collect()
-    if _has("pyarrow.parquet") and isinstance(table, sys.modules["pyarrow.parquet"].ParquetFile):
+    if _is_a(table, "pyarrow", "ParquetFile"):
         return table.read()
     return table
 
@@ -245,10 +244,6 @@ def _pandas_source(table: pd.DataFrame) -> _Reader:
     return _frame_source(nw.from_native(frame, eager_only=True), named=named)
 
 
-def _is_polars_lazy(table: Any) -> bool:
-    return _has("polars") and isinstance(table, sys.modules["polars"].LazyFrame)
-
-
 def _lazy_source(lazy: Any, memory: Memory) -> Source:
     """A polars LazyFrame, computed once; with a limit, into a scratch file.
 
@@ -256,10 +251,11 @@ def _lazy_source(lazy: Any, memory: Memory) -> Source:
     """
     if memory.limit is None:
         return _frame_source(nw.from_native(lazy.collect(), eager_only=True))
+    import polars
+
     folder = ScratchFolder()
     path = folder.path / "table.arrow"
     lazy.sink_ipc(path, compression="uncompressed")
-    polars = sys.modules["polars"]
     whole = polars.scan_ipc(path)
 
     def read(name: str, folder: ScratchFolder = folder) -> nw.Series[Any]:  # noqa: ARG001  goes with the reader
@@ -271,15 +267,16 @@ def _lazy_source(lazy: Any, memory: Memory) -> Source:
 
 def _arrow_source(table: Any) -> _Reader | None:
     """A Parquet file or dataset of pyarrow; None for anything else."""
-    if _has("pyarrow.parquet") and isinstance(table, sys.modules["pyarrow.parquet"].ParquetFile):
+    if _is_a(table, "pyarrow", "ParquetFile"):
         names: Sequence[str] = table.schema_arrow.names
         n_rows = table.metadata.num_rows
 
         def read(name: str) -> nw.Series[Any]:
-            return _series(table.read(columns=[name]).column(name))
+            return _series(table.read(columns=[name], use_threads=False).column(name))
 
-    elif _has("pyarrow.dataset") and _is_dataset(table):
-        field = sys.modules["pyarrow.dataset"].field
+    elif _is_a(table, "pyarrow", "Dataset"):
+        from pyarrow.dataset import field
+
         names, n_rows = table.schema.names, table.count_rows()
 
         def read(name: str) -> nw.Series[Any]:
@@ -291,10 +288,8 @@ def _arrow_source(table: Any) -> _Reader | None:
     return _Reader(tuple(names), n_rows, read)
 
 
-def _is_dataset(table: Any) -> bool:
-    return isinstance(table, sys.modules["pyarrow.dataset"].Dataset)
-
-
-def _has(module: str) -> bool:
-    """Whether a library is loaded; without it there is no object of it."""
-    return module in sys.modules
+def _is_a(table: Any, library: str, name: str) -> bool:
+    """Whether it is an object of a class of a library that need not be there."""
+    return any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == library for kind in type(table).__mro__
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,44 +48,95 @@ def require_pyarrow(name: str) -> None:
 
 def arrow_schema(content: bytes | Path, name: str, kind: str) -> tuple[Any, int]:
     """The Arrow schema of a Parquet or Arrow file, and its number of rows."""
-    from pyarrow import ipc, parquet
+    with _opened(content, name, kind) as file:
+        if kind == "parquet":
+            from pyarrow import parquet
 
-    def of_parquet(file: Any) -> tuple[Any, int]:
-        found = parquet.ParquetFile(file)
-        return found.schema_arrow, found.metadata.num_rows
-
-    def of_ipc(open_ipc: Any) -> Callable[[Any], tuple[Any, int]]:
-        def found(file: Any) -> tuple[Any, int]:
-            schema = open_ipc(file).schema
-            file.seek(0)
-            one = ipc.IpcReadOptions(included_fields=[0] if schema.names else [])
-            return schema, sum(len(batch) for batch in _batches(open_ipc(file, options=one)))
-
-        return found
-
-    readers = [of_parquet] if kind == "parquet" else [of_ipc(ipc.open_file), of_ipc(ipc.open_stream)]
-    return _first_that_reads(readers, content, name, kind)
+            found = parquet.ParquetFile(file)
+            return found.schema_arrow, found.metadata.num_rows
+        schema = _ipc_reader(file).schema
+        # One column tells the number of rows, and need be all that is unpacked.
+        places = [0] if schema.names and _is_compressed(file) else None
+        return schema, sum(len(batch) for batch in _batches(_ipc_reader(file, places)))
 
 
 def arrow_column(content: bytes | Path, name: str, kind: str, place: int) -> Any:
     """An Arrow table with one column of a file, by its place in the schema; the others are not read."""
     import pyarrow as pa
-    from pyarrow import ipc, parquet
 
-    def of_parquet(file: Any) -> Any:
-        found = parquet.ParquetFile(file)
-        column = found.schema_arrow.names[place]  # which also chooses the columns that have it as a prefix
-        return found.read(columns=[column]).select([column])
+    with _opened(content, name, kind) as file:
+        if kind == "parquet":
+            from pyarrow import parquet
 
-    def of_ipc(open_ipc: Any) -> Callable[[Any], Any]:
-        def found(file: Any) -> Any:
-            reader = open_ipc(file, options=ipc.IpcReadOptions(included_fields=[place]))
+            found = parquet.ParquetFile(file)
+            column = found.schema_arrow.names[place]  # which also chooses columns that have it as a prefix
+            return found.read(columns=[column], use_threads=False).select([column])
+        if _is_compressed(file):
+            reader = _ipc_reader(file, [place])
             return pa.Table.from_batches(_batches(reader), schema=reader.schema)
+        reader = _ipc_reader(file)  # which maps all columns, and copies none
+        batches = (batch.select([place]) for batch in _batches(reader))
+        return pa.Table.from_batches(batches, schema=pa.schema([reader.schema.field(place)]))
 
-        return found
 
-    readers = [of_parquet] if kind == "parquet" else [of_ipc(ipc.open_file), of_ipc(ipc.open_stream)]
-    return _first_that_reads(readers, content, name, kind)
+@contextlib.contextmanager
+def _opened(content: bytes | Path, name: str, kind: str) -> Iterator[Any]:
+    """A file for pyarrow, mapped into memory; what goes wrong with it is an `InputError`."""
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(content)) if isinstance(content, Path) else pa.BufferReader(content) as file:
+            yield file
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        problem = str(error).splitlines()[0]
+        remedy = "It may be cut short: copy it again."
+        raise InputError(name, f"is no {kind} file ({problem})", remedy) from error
+
+
+def _ipc_reader(file: Any, places: Sequence[int] | None = None) -> Any:
+    """A reader of some or all columns of an Arrow file or stream, from its beginning."""
+    from pyarrow import ipc
+
+    how = ipc.IpcReadOptions(use_threads=False, included_fields=places)
+    is_file = _is_arrow_file(file)
+    file.seek(0)
+    return ipc.open_file(file, options=how) if is_file else ipc.open_stream(file, options=how)
+
+
+def _is_arrow_file(file: Any) -> bool:
+    """Whether it is an Arrow file rather than a stream."""
+    file.seek(0)
+    return bool(file.read(6) == b"ARROW1")
+
+
+def _is_compressed(file: Any) -> bool:
+    """Whether the batches of an Arrow file or stream are compressed, told by the first.
+
+    Columns of a compressed file are unpacked one at a time; for others that would copy what can be mapped.
+    """
+    from pyarrow import ipc
+
+    file.seek(8 if _is_arrow_file(file) else 0)  # a file is a stream with a mark before it
+    for message in ipc.MessageReader.open_stream(file):
+        if message.type == "record batch":
+            # Slot 2 of a message is the record batch, and slot 3 of that how it is compressed, if it is.
+            metadata = message.metadata.to_pybytes()
+            batch = _flatbuffer_slot(metadata, int.from_bytes(metadata[:4], "little"), 2)
+            assert batch is not None
+            batch += int.from_bytes(metadata[batch : batch + 4], "little")
+            return _flatbuffer_slot(metadata, batch, 3) is not None
+    return False
+
+
+def _flatbuffer_slot(buffer: bytes, table: int, slot: int) -> int | None:
+    """Where one field of a flatbuffer table is; None if the table does not have it."""
+    slots = table - int.from_bytes(buffer[table : table + 4], "little", signed=True)
+    size = int.from_bytes(buffer[slots : slots + 2], "little")
+    place = slots + 4 + 2 * slot
+    offset = int.from_bytes(buffer[place : place + 2], "little") if place < slots + size else 0
+    return table + offset if offset else None
 
 
 def _batches(reader: Any) -> Iterator[Any]:
@@ -92,25 +144,6 @@ def _batches(reader: Any) -> Iterator[Any]:
     if hasattr(reader, "get_batch"):
         return (reader.get_batch(index) for index in range(reader.num_record_batches))
     return iter(reader)
-
-
-def _first_that_reads(
-    readers: Sequence[Callable[[Any], Any]], content: bytes | Path, name: str, kind: str
-) -> Any:
-    """What the first reader that can reads; an `InputError` if none can."""
-    import pyarrow as pa
-
-    broken: Exception | None = None
-    for reader in readers:
-        try:
-            with (
-                pa.memory_map(str(content)) if isinstance(content, Path) else pa.BufferReader(content) as file
-            ):
-                return reader(file)
-        except (pa.ArrowException, OSError) as error:
-            broken = error
-    problem = str(broken).splitlines()[0]
-    raise InputError(name, f"is no {kind} file ({problem})", "It may be cut short: copy it again.")
 
 
 def to_pandas(table: Any) -> pd.DataFrame:
