@@ -19,6 +19,7 @@ from dcd.data import TableOptions
 from dcd.reading import read_columns
 from dcd.sources import SomeRows, columns_of
 from dcd.storage import Memory
+from dcd.tables import binary, read_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning", "ignore::dcd.RowsLostWarning")
 
@@ -178,6 +179,22 @@ def test_some_rows_of_any_table(form, tmp_path):
     rows = np.sort(np.random.default_rng(0).integers(0, len(frame), 200))
     found = read_columns(SomeRows(FORMS[form](frame, tmp_path), rows))
     np.testing.assert_array_equal(found.values, read_columns(frame.iloc[rows]).values)
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_arrow_files_are_known_to_be_compressed_or_not(compression, tmp_path):
+    given = pa.Table.from_pandas(table())
+    options = ipc.IpcWriteOptions(compression=None if compression == "uncompressed" else compression)
+    for name, write in {"file": ipc.new_file, "stream": ipc.new_stream}.items():
+        with write(tmp_path / f"{name}.arrow", given.schema, options=options) as file:
+            file.write_table(given, max_chunksize=90)
+    pl.from_arrow(given).write_ipc(tmp_path / "polars.arrow", compression=compression)
+    for path in tmp_path.iterdir():
+        with pa.memory_map(str(path)) as file:
+            assert binary._is_compressed(file) == (compression != "uncompressed")
+        pd.testing.assert_frame_equal(
+            read_file(path)[["sum", "town"]], table()[["sum", "town"]], check_dtype=False
+        )
 
 
 def test_ordered_categories_of_pyarrow_are_ordered():

@@ -116,26 +116,45 @@ def _is_compressed(file: Any) -> bool:
 
     Columns of a compressed file are unpacked one at a time; for others that would copy what can be mapped.
     """
+    message = _first_batch(file)
+    if message is None:
+        return False
+    # Slot 2 of a message is the record batch, and slot 3 of that how it is compressed, if it is.
+    metadata = message.metadata.to_pybytes()
+    batch = _flatbuffer_slot(metadata, _number(metadata, 0), 2)
+    assert batch is not None
+    return _flatbuffer_slot(metadata, batch + _number(metadata, batch), 3) is not None
+
+
+def _first_batch(file: Any) -> Any:
+    """The message of the first record batch of an Arrow file or stream; None if there is none."""
     from pyarrow import ipc
 
-    file.seek(8 if _is_arrow_file(file) else 0)  # a file is a stream with a mark before it
-    for message in ipc.MessageReader.open_stream(file):
-        if message.type == "record batch":
-            # Slot 2 of a message is the record batch, and slot 3 of that how it is compressed, if it is.
-            metadata = message.metadata.to_pybytes()
-            batch = _flatbuffer_slot(metadata, int.from_bytes(metadata[:4], "little"), 2)
-            assert batch is not None
-            batch += int.from_bytes(metadata[batch : batch + 4], "little")
-            return _flatbuffer_slot(metadata, batch, 3) is not None
-    return False
+    if not _is_arrow_file(file):
+        file.seek(0)
+        messages = ipc.MessageReader.open_stream(file)
+        return next((message for message in messages if message.type == "record batch"), None)
+    end = file.size() - len(b"ARROW1") - 4  # where the footer is at its end, followed by its length
+    file.seek(end)
+    length = _number(file.read(4), 0)
+    file.seek(end - length)
+    footer = file.read(length)
+    blocks = _flatbuffer_slot(footer, _number(footer, 0), 3)  # places of all record batches
+    if blocks is None or not _number(footer, blocks + _number(footer, blocks)):
+        return None
+    file.seek(_number(footer, blocks + _number(footer, blocks) + 4, size=8))
+    return ipc.read_message(file)
+
+
+def _number(buffer: bytes, place: int, size: int = 4) -> int:
+    return int.from_bytes(buffer[place : place + size], "little")
 
 
 def _flatbuffer_slot(buffer: bytes, table: int, slot: int) -> int | None:
     """Where one field of a flatbuffer table is; None if the table does not have it."""
     slots = table - int.from_bytes(buffer[table : table + 4], "little", signed=True)
-    size = int.from_bytes(buffer[slots : slots + 2], "little")
     place = slots + 4 + 2 * slot
-    offset = int.from_bytes(buffer[place : place + 2], "little") if place < slots + size else 0
+    offset = _number(buffer, place, size=2) if place < slots + _number(buffer, slots, size=2) else 0
     return table + offset if offset else None
 
 
