@@ -13,13 +13,15 @@ from pyarrow import dataset, feather, ipc, parquet
 
 import dcd
 from dcd import storage
+from dcd.cli import dcd as group
+from dcd.cli.running import run
 from dcd.contents import Contents, Partition
 from dcd.correlations import correlations, correlations_with_gaps
 from dcd.data import TableOptions
 from dcd.reading import read_columns
 from dcd.sources import SomeRows, columns_of
 from dcd.storage import Memory
-from dcd.tables import binary, read_file
+from dcd.tables import ColumnFile, binary, read_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning", "ignore::dcd.RowsLostWarning")
 
@@ -107,7 +109,11 @@ def limit(request, monkeypatch):
 
 
 @pytest.mark.parametrize("missing", ["refuse", "complete-rows", "each-set"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "limit"),
+    [(form, "in small blocks") for form in FORMS] + [("Parquet", "in memory"), ("Arrow", "in scratch files")],
+    indirect=["limit"],
+)
 def test_a_table_is_the_same_from_disk_and_from_memory(form, missing, limit, tmp_path):
     frame = table(gaps=missing != "refuse").assign(same=1.0, double=lambda f: 2 * f["sum"])
     weights = np.random.default_rng(1).integers(0, 3, len(frame))
@@ -340,7 +346,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
 @pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
 @pytest.mark.parametrize("missing", ["refuse", "each-set"])
 def test_graphs_do_not_depend_on_the_limit(estimator, missing, limit, tmp_path):
-    frame = table(300, gaps=missing != "refuse")
+    frame = table(200, gaps=missing != "refuse").drop(columns=["c", "flag"])
     weights = np.random.default_rng(2).random(len(frame)) + 0.5
     expected = estimator(missing=missing, progress=False).fit(frame, sample_weight=weights)
     path = parquet_path(frame, tmp_path)
@@ -357,7 +363,7 @@ def test_graphs_do_not_depend_on_the_limit(estimator, missing, limit, tmp_path):
 
 @pytest.mark.parametrize("search", [None, dcd.GrowShrink()])
 def test_boundaries_do_not_depend_on_the_limit(search, limit, tmp_path):
-    frame = table(300)
+    frame = table(200)
     expected = dcd.MarkovBoundary("a", search=search).fit(frame)
     found = dcd.MarkovBoundary("a", search=search, memory_limit=limit).fit(parquet_path(frame, tmp_path))
     assert found.boundary_ == expected.boundary_
@@ -414,6 +420,51 @@ def test_resamples_of_an_array_on_disk(tmp_path):
         )
     with pytest.raises(dcd.InputError, match="memory_limit"):
         dcd.bootstrap(dcd.RobustDCD(memory_limit="100MiB"), values, n_resamples=2, n_jobs=2, progress=False)
+
+
+# --- the command line ------------------------------------------------------------------------------------
+
+
+def told(capsys, *arguments):
+    code = run(group, [str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_commands_leave_a_table_in_its_file(capsys, tmp_path, monkeypatch):
+    frame = table().drop(columns="size").assign(w=np.random.default_rng(0).random(400))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    parquet_path(frame, tmp_path)
+    np.save(tmp_path / "t.npy", frame[["sum", "a", "c", "w"]].to_numpy())
+    given = ["--sample-weight", "w", "--exclude", "flag"]
+    expected = told(capsys, "discover", tmp_path / "t.csv", *given)
+    assert expected[0] == 0
+    monkeypatch.setattr(ColumnFile, "to_pandas", lambda self: pytest.fail("read whole"))
+    limit = ["--memory-limit", "1GiB"]
+    assert told(capsys, "discover", tmp_path / "t.parquet", *given, *limit) == expected
+    args = ["--target", "sum", "--columns", "a,town,c", *given]
+    expected = told(capsys, "boundary", tmp_path / "t.csv", *args)
+    assert expected[0] == 0
+    assert told(capsys, "boundary", tmp_path / "t.parquet", *args, *limit) == expected
+    assert told(capsys, "audit", tmp_path / "t.parquet", *limit) == told(capsys, "audit", tmp_path / "t.csv")
+    code, out, err = told(capsys, "discover", tmp_path / "t.npy", "--sample-weight", "x3", *limit)
+    assert (code, err) == (0, "")
+    assert "x0  -  x1" in out
+
+
+def test_bad_limits_on_the_command_line(capsys, tmp_path):
+    path = parquet_path(table(), tmp_path)
+    for command in (["discover"], ["boundary", "--target", "a"], ["audit"]):
+        code, _, err = told(capsys, *command, path, "--memory-limit", "lots")
+        assert code == 2
+        assert "option --memory-limit: must be" in err
+        assert "--memory-limit 4GiB" in err
+    code, _, err = told(capsys, "discover", path, "--memory-limit", "1MB")
+    assert code == 2
+    assert "too small for 400 rows. Try --memory-limit 65MiB" in err
+    code, _, err = told(capsys, "discover", path, "--sample-weight", "wieght")
+    assert code == 2
+    assert "is not in the table" in err
 
 
 # --- the limit holds -------------------------------------------------------------------------------------
