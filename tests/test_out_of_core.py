@@ -99,10 +99,8 @@ def limit(request, monkeypatch):
         return None
     monkeypatch.setattr(storage, "FIXED", 0)
     monkeypatch.setattr(storage, "PER_ROW", 0)
-    if request.param == "in scratch files":
-        monkeypatch.setattr(storage, "_SCRATCH", 2**40)
-        return "1GiB"
-    return "32KiB"
+    monkeypatch.setattr(storage, "_SCRATCH", 2**40)
+    return "1GiB" if request.param == "in scratch files" else "16MiB"
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -358,7 +356,7 @@ def test_graphs_do_not_depend_on_the_limit(estimator, missing, limit, tmp_path):
         [pvalue for search in model.diagnostics_.searches for pvalue in search.neighbours.values()]
         for model in (found, expected)
     )
-    np.testing.assert_allclose(ours, theirs, rtol=1e-7 if limit == "32KiB" else 0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7 if limit == "16MiB" else 0)
 
 
 @pytest.mark.parametrize("search", [None, dcd.GrowShrink()])
@@ -367,7 +365,7 @@ def test_boundaries_do_not_depend_on_the_limit(search, limit, tmp_path):
     expected = dcd.MarkovBoundary("a", search=search).fit(frame)
     found = dcd.MarkovBoundary("a", search=search, memory_limit=limit).fit(parquet_path(frame, tmp_path))
     assert found.boundary_ == expected.boundary_
-    np.testing.assert_allclose(found.pvalues_, expected.pvalues_, rtol=1e-7 if limit == "32KiB" else 0)
+    np.testing.assert_allclose(found.pvalues_, expected.pvalues_, rtol=1e-7 if limit == "16MiB" else 0)
 
 
 @pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD, dcd.MarkovBoundary])
