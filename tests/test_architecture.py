@@ -10,10 +10,15 @@ import dcd
 SOURCE = Path(dcd.__file__).parent
 STAGES = [
     "columns",
+    "cells",
+    "sources",
+    "contents",
+    "correlations",
     "preflight",
     "data",
     "reading",
     "kernels",
+    "blocks",
     "scores",
     "feature_blocks",
     "objective",
@@ -26,6 +31,7 @@ STAGES = [
     "partial",
     "interactions",
     "association",
+    "staging",
     "gaps",
     "boundary",
     "binding",
@@ -39,7 +45,7 @@ STAGES = [
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display", "storage"]
+SHARED = ["arrays", "validation", "graph", "progress", "display", "storage", "tables"]
 
 
 def imported_by(module):
