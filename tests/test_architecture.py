@@ -25,6 +25,7 @@ STAGES = [
     "association",
     "gaps",
     "boundary",
+    "pieces",
     "binding",
     "knowledge",
     "search",
@@ -33,10 +34,11 @@ STAGES = [
     "pattern",
     "conflicts",
     "construction",
+    "description",
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display"]
+SHARED = ["arrays", "validation", "graph", "files", "checkpoint", "progress", "runs", "display"]
 
 
 def imported_by(module):
@@ -56,6 +58,8 @@ def test_stages_import_from_the_left(stage):
 
 def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
+    assert set(imported_by("runs")) <= {"checkpoint", "progress"}
+    assert set(imported_by("checkpoint")) <= {"files", "validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 
 

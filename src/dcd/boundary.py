@@ -7,7 +7,7 @@ target at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ from dcd.decoupling import (
 from dcd.dependence import weighted_association
 from dcd.kernels import indicators
 from dcd.preflight import MIN_ROWS
-from dcd.progress import watched
+from dcd.runs import Run
 from dcd.validation import InputError, make_generator
 
 
@@ -61,7 +61,8 @@ class DecoupledSet:
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled when first asked for; `prepare` does many at once, in parallel.
+    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
+    `run`.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class BoundaryIdentifier:
         alpha: float,
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
+        run: Run | None = None,
     ) -> None:
+        self._run = run or Run()
         rng = make_generator(random_state)
         self._seed = int(rng.integers(2**63))
         self._dataset, self._alpha, self._options = dataset, alpha, options
@@ -99,25 +102,35 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(
-        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: str | None = None
+        self,
+        sets: Iterable[Collection[str]],
+        *,
+        n_jobs: int | None = None,
+        label: str = "sets",
+        then: str | None = None,
     ) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes; `progress` labels a bar."""
+        """Decouple several sets, those not done yet, over `n_jobs` processes.
+
+        `label` says what they are and `then` what comes next, to those who watch.
+        """
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        pending = [members for members in wanted if members not in self._decoupled]
-        if not pending:
-            return
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(decouple_set)(
-                members,
-                None if self._features is None else [self._features[index] for index in members],
-                self._dataset,
-                self._options,
-                self._seed,
+        missing = [members for members in wanted if members not in self._decoupled]
+
+        def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
+            yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+                delayed(_numbered)(
+                    at,
+                    missing[at],
+                    None if self._features is None else [self._features[index] for index in missing[at]],
+                    self._dataset,
+                    self._options,
+                    self._seed,
+                )
+                for at in pending
             )
-            for members in pending
-        )
-        for members, result in zip(pending, watched(results, progress, total=len(pending)), strict=True):
-            self._decoupled[members] = result
+
+        found = self._run.gather("sets", missing, compute, label=label, then=then)
+        self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
         return tuple(sorted(self._position[name] for name in names))
@@ -127,6 +140,10 @@ class BoundaryIdentifier:
         if members not in self._decoupled:
             self.prepare([others])
         return members, self._decoupled[members]
+
+
+def _numbered(at: int, *given: Any) -> tuple[int, DecoupledSet]:
+    return at, decouple_set(*given)
 
 
 def decouple_set(

@@ -14,24 +14,24 @@ What is required by knowledge is in the boundary and an edge whatever the tests 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
 from dcd.decoupling import one_blas_thread
 from dcd.knowledge import bind_knowledge
-from dcd.progress import watched
+from dcd.runs import Run
 from dcd.search import TargetSearch
 from dcd.validation import check_number
 
 Pair = tuple[int, int]
-_SHARES = 4  # of the work for each process, so that none waits long for the others
 
 
 @dataclass(frozen=True)
@@ -144,19 +144,30 @@ def search_boundaries(
     *,
     knowledge: BoundKnowledge | None = None,
     n_jobs: int | None = None,
-    progress: str | None = None,
+    run: Run | None = None,
 ) -> list[TargetSearch]:
-    """Boundaries and neighbours of all variables, over `n_jobs` processes; `progress` labels a bar."""
+    """Boundaries and neighbours of all variables, over `n_jobs` processes, as pieces of a `run`."""
+    run = run or Run()
     known = knowledge or bind_knowledge(None, names)
     targets = range(len(names))
     required = [np.flatnonzero(row).tolist() for row in known.joined]
-    grown = _spread(_grow_some, strategy, test, targets, (len(names), level, required), n_jobs, progress)
-    boundaries = dict(zip(targets, grown, strict=True))
-    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
-    separations = _spread(
-        _separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress and "neighbours"
+    table = _Table(strategy, test, len(names), level)
+    grown = run.gather(
+        "boundaries",
+        targets,
+        _doing(_grow, table, list(zip(targets, required, strict=True)), n_jobs),
+        label="Markov boundaries",
+        then="neighbours",
     )
-    found = dict(zip(pairs, separations, strict=True))
+    boundaries = {target: members for target, (members, _) in zip(targets, grown, strict=True)}
+    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
+    separated_by = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
+    separations = run.gather(
+        "separations", pairs, _doing(_separate, table, separated_by, n_jobs), label="pairs of neighbours"
+    )
+    for _, record in (*grown, *separations):
+        test.record.add(record)
+    found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
     by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
     edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
     separated = [pair for pair in pairs if pair not in edges and not known.apart[pair]]
@@ -205,46 +216,47 @@ def reconnecting(
     return restored
 
 
-def _grow_some(
-    strategy: GrowShrink,
-    test: BoundTest,
-    targets: Sequence[int],
-    setting: tuple[int, float, Sequence[Sequence[int]]],
-) -> tuple[list[list[int]], Record]:
-    n_variables, level, keep = setting
+@dataclass(frozen=True)
+class _Table:
+    """A search on a table: what every piece of it needs."""
+
+    strategy: GrowShrink
+    test: BoundTest
+    n_variables: int
+    level: float
+
+    def begun(self) -> BoundTest:
+        """The test with a record of its own; what it knows already is shared."""
+        test = copy(self.test)
+        test.record = Record()
+        return test
+
+
+def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
+    """The boundary of a target with those to keep in it, and what was done under weights for it."""
+    test, (target, keep) = table.begun(), item
+    members = table.strategy.boundary(test, target, table.n_variables, table.level, keep)
+    return members, test.record
+
+
+def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> tuple[float, Record]:
+    """The separation of a pair by the boundaries of its two, and what was done under weights for it."""
+    test, (pair, boundaries) = table.begun(), item
+    log_pvalue = table.strategy.separation(test, pair, boundaries, table.level)
+    return log_pvalue, test.record
+
+
+def _doing(
+    work: Callable[..., Any], table: _Table, items: Sequence[Any], n_jobs: int | None
+) -> Callable[[list[int]], Generator[tuple[int, Any]]]:
+    def compute(pending: list[int]) -> Generator[tuple[int, Any]]:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+            delayed(_alone)(work, table, at, items[at]) for at in pending
+        )
+
+    return compute
+
+
+def _alone(work: Callable[..., Any], table: _Table, at: int, item: Any) -> tuple[int, Any]:
     with one_blas_thread():
-        grown = [strategy.boundary(test, target, n_variables, level, keep[target]) for target in targets]
-        return grown, test.record
-
-
-def _separate_some(
-    strategy: GrowShrink,
-    test: BoundTest,
-    pairs: Sequence[Pair],
-    setting: tuple[Mapping[int, Sequence[int]], float],
-) -> tuple[list[float], Record]:
-    with one_blas_thread():
-        return [strategy.separation(test, pair, *setting) for pair in pairs], test.record
-
-
-def _spread(
-    work: Callable[..., tuple[list[Any], Record]],
-    strategy: GrowShrink,
-    test: BoundTest,
-    items: Sequence[Any],
-    setting: tuple[Any, ...],
-    n_jobs: int | None,
-    progress: str | None,
-) -> list[Any]:
-    """`work` on all items in their order, in shares, each in one process; what they tested is gathered."""
-    n_processes = effective_n_jobs(n_jobs)
-    n_shares = min(len(items), _SHARES * n_processes) if n_processes > 1 else len(items)
-    shares = [items[start::n_shares] for start in range(n_shares)]
-    done = Parallel(n_jobs=n_processes, return_as="generator")(
-        delayed(work)(strategy, test, share, setting) for share in shares
-    )
-    results: list[Any] = [None] * len(items)
-    for start, (part, record) in enumerate(watched(done, progress, total=n_shares)):
-        results[start::n_shares] = part
-        test.record.add(record)
-    return results
+        return at, work(table, item)
