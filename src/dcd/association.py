@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, Protocol
 
 import numpy as np
@@ -59,6 +60,18 @@ class Record:
 
     balances: dict[tuple[int, ...], Balance] = field(default_factory=dict)
     interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
+
+    def mark(self) -> tuple[int, int]:
+        """How much there is so far, for `since`."""
+        return len(self.balances), len(self.interactions)
+
+    def since(self, mark: tuple[int, int]) -> Record:
+        """What came after a mark."""
+        # Copies, for another thread may go on with the same test.
+        balances, interactions = self.balances.copy(), self.interactions.copy()
+        return Record(
+            dict(islice(balances.items(), mark[0], None)), dict(islice(interactions.items(), mark[1], None))
+        )
 
     def add(self, other: Record) -> None:
         """Take over what a copy of the test in another process has done."""

@@ -14,24 +14,22 @@ What is required by knowledge is in the boundary and an edge whatever the tests 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
-from dcd.decoupling import one_blas_thread
+from dcd.engine import Shared, run
 from dcd.knowledge import bind_knowledge
-from dcd.progress import watched
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number
 
 Pair = tuple[int, int]
-_SHARES = 4  # of the work for each process, so that none waits long for the others
 
 
 @dataclass(frozen=True)
@@ -149,13 +147,27 @@ def search_boundaries(
     """Boundaries and neighbours of all variables, over `n_jobs` processes; `progress` labels a bar."""
     known = knowledge or bind_knowledge(None, names)
     targets = range(len(names))
+    shared = Shared(_Table(strategy, test, len(names), level))
+    record = Record()
+
+    def gathered(done: Iterator[tuple[Any, Record]]) -> Iterator[Any]:
+        for result, new in done:
+            record.add(new)
+            yield result
+
     required = [np.flatnonzero(row).tolist() for row in known.joined]
-    grown = _spread(_grow_some, strategy, test, targets, (len(names), level, required), n_jobs, progress)
-    boundaries = dict(zip(targets, grown, strict=True))
+    growing = run(_grow, list(enumerate(required)), shared=shared, n_jobs=n_jobs, label=progress)
+    boundaries = dict(zip(targets, gathered(growing), strict=True))
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
-    separations = _spread(
-        _separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress and "neighbours"
+    separating = run(
+        _separate,
+        [(pair, {end: boundaries[end] for end in pair}) for pair in pairs],
+        shared=shared,
+        n_jobs=n_jobs,
+        label=progress and "neighbours",
     )
+    separations = list(gathered(separating))
+    test.record.add(record)
     found = dict(zip(pairs, separations, strict=True))
     by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
     edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
@@ -205,46 +217,27 @@ def reconnecting(
     return restored
 
 
-def _grow_some(
-    strategy: GrowShrink,
-    test: BoundTest,
-    targets: Sequence[int],
-    setting: tuple[int, float, Sequence[Sequence[int]]],
-) -> tuple[list[list[int]], Record]:
-    n_variables, level, keep = setting
-    with one_blas_thread():
-        grown = [strategy.boundary(test, target, n_variables, level, keep[target]) for target in targets]
-        return grown, test.record
+@dataclass(frozen=True)
+class _Table:
+    """A search on a table: what every process has."""
+
+    strategy: GrowShrink
+    test: BoundTest
+    n_variables: int
+    level: float
 
 
-def _separate_some(
-    strategy: GrowShrink,
-    test: BoundTest,
-    pairs: Sequence[Pair],
-    setting: tuple[Mapping[int, Sequence[int]], float],
-) -> tuple[list[float], Record]:
-    with one_blas_thread():
-        return [strategy.separation(test, pair, *setting) for pair in pairs], test.record
+def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
+    """The boundary of a target with those to keep in it, and what was done under weights for it."""
+    before = table.test.record.mark()
+    target, keep = item
+    members = table.strategy.boundary(table.test, target, table.n_variables, table.level, keep)
+    return members, table.test.record.since(before)
 
 
-def _spread(
-    work: Callable[..., tuple[list[Any], Record]],
-    strategy: GrowShrink,
-    test: BoundTest,
-    items: Sequence[Any],
-    setting: tuple[Any, ...],
-    n_jobs: int | None,
-    progress: str | None,
-) -> list[Any]:
-    """`work` on all items in their order, in shares, each in one process; what they tested is gathered."""
-    n_processes = effective_n_jobs(n_jobs)
-    n_shares = min(len(items), _SHARES * n_processes) if n_processes > 1 else len(items)
-    shares = [items[start::n_shares] for start in range(n_shares)]
-    done = Parallel(n_jobs=n_processes, return_as="generator")(
-        delayed(work)(strategy, test, share, setting) for share in shares
-    )
-    results: list[Any] = [None] * len(items)
-    for start, (part, record) in enumerate(watched(done, progress, total=n_shares)):
-        results[start::n_shares] = part
-        test.record.add(record)
-    return results
+def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> tuple[float, Record]:
+    """The separation of a pair by the boundaries of its two, and what was done under weights for it."""
+    before = table.test.record.mark()
+    pair, boundaries = item
+    log_pvalue = table.strategy.separation(table.test, pair, boundaries, table.level)
+    return log_pvalue, table.test.record.since(before)

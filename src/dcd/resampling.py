@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,16 +13,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint
 from dcd.columns import to_array
-from dcd.data import TableSummary
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.progress import watched
+from dcd.engine import Shared, run
 from dcd.reading import read_columns
 from dcd.stability import SCHEMES, Scheme, Stability
 from dcd.validation import InputError, check_choice, check_number, make_generator
@@ -99,14 +97,18 @@ def bootstrap(
     table = read_columns(X, options=table_options(model), sample_weight=sample_weight).summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
-    run = {} if checkpoint is None else _description(model, X, weights, draws)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, run, partial(_is_result, table.names))
+    described = {} if checkpoint is None else _description(model, X, weights, draws)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, described, partial(_is_result, table.names))
     results = {} if kept is None else {i: r for i, r in kept.done.items() if i < n_resamples}
 
     pending = [index for index in range(n_resamples) if index not in results]
-    refits = Parallel(n_jobs=n_jobs, return_as="generator")(_tasks(model, X, weights, table, draws, pending))
+    # A column has the kind that it has in the table, also where a resample has few of its values.
+    kinds = {**(model.kinds or {}), **table.kinds}
+    template = clone(model).set_params(n_jobs=1, progress=False, kinds=kinds)
+    shared = Shared(_Resampled(template, X, weights, table.names, draws))
     label = "resamples" if progress else None
-    for index, result in zip(pending, watched(refits, label, total=len(pending)), strict=True):
+    refits = run(_refit, pending, shared=shared, n_jobs=n_jobs, label=label)
+    for index, result in zip(pending, refits, strict=True):
         results[index] = result
         if kept is not None:
             kept.add(index, result)
@@ -134,36 +136,31 @@ class _Draws:
         return np.sort(rows), int(rng.integers(2**31))
 
 
-def _tasks(
-    model: Discovery,
-    X: Any,
-    weights: FloatArray | None,
-    table: TableSummary,
-    draws: _Draws,
-    pending: list[int],
-) -> Iterator[Any]:
-    # A column has the kind that it has in the table, also where a resample has few of its values.
-    kinds = {**(model.kinds or {}), **table.kinds}
-    for index in pending:
-        rows, seed = draws(index)
-        fresh = clone(model).set_params(n_jobs=1, progress=False, random_state=seed, kinds=kinds)
-        part = None if weights is None else weights[rows]
-        yield delayed(_refit)(fresh, _rows_of(X, rows), part, table.names)
+@dataclass(frozen=True)
+class _Resampled:
+    """What every refit needs: the method, the table with its weights, and the draws."""
+
+    model: Discovery
+    table: Any
+    weights: FloatArray | None
+    names: tuple[str, ...]
+    draws: _Draws
 
 
-def _refit(
-    model: Discovery, table: Any, weights: FloatArray | None, names: tuple[str, ...]
-) -> dict[str, Any]:
+def _refit(given: _Resampled, index: int) -> dict[str, Any]:
     """The edges found in one resample, or why there are none."""
+    rows, seed = given.draws(index)
+    model = clone(given.model).set_params(random_state=seed)
+    weights = None if given.weights is None else given.weights[rows]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of, a fit to the table itself tells
-            graph = model.fit(table, sample_weight=weights).cpdag_
+            graph = model.fit(_rows_of(given.table, rows), sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
         return {
             "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         }
-    absent = [name for name in names if name not in graph.names]
+    absent = [name for name in given.names if name not in graph.names]
     if absent:  # it cannot tell of all pairs, so it is no vote against the edges of that column
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {

@@ -15,7 +15,6 @@ from dcd.balancing import Balance
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
-from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import bind
 from dcd.growth import GrowShrink, search_boundaries
@@ -23,6 +22,7 @@ from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.scores import scores_of, scores_with_gaps
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number, check_strategy
 
 
