@@ -30,9 +30,9 @@ from scipy.linalg import cho_factor, cho_solve
 from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import Kind
 from dcd.data import TableOptions
-from dcd.decoupling import one_blas_thread
 from dcd.reading import read_table
 from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, scores_of
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number
 
 _STEP = 2.5  # each lambda is that much smaller than the one before

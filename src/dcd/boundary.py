@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dcd.arrays import FloatArray
 from dcd.columns import column_list, merge_rare
@@ -23,12 +22,13 @@ from dcd.decoupling import (
     WeightOptions,
     features_of,
     learn_weights,
-    one_blas_thread,
 )
 from dcd.dependence import weighted_association
+from dcd.engine import Shared, as_done
 from dcd.kernels import indicators
 from dcd.preflight import MIN_ROWS
 from dcd.runs import Run
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, make_generator
 
 
@@ -58,6 +58,22 @@ class DecoupledSet:
     pvalues: FloatArray = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A table and how to decouple sets of its columns.
+
+    Attributes
+    ----------
+    features : of every column; None has them made for each set, from the rows that are complete in it.
+    seed : of random starts.
+    """
+
+    dataset: Dataset
+    features: Sequence[FloatArray] | None
+    options: WeightOptions
+    seed: int
+
+
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
@@ -76,11 +92,12 @@ class BoundaryIdentifier:
     ) -> None:
         self._run = run or Run()
         rng = make_generator(random_state)
-        self._seed = int(rng.integers(2**63))
-        self._dataset, self._alpha, self._options = dataset, alpha, options
+        seed = int(rng.integers(2**63))
+        self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
         with one_blas_thread():
-            self._features = None if dataset.has_gaps else features_of(dataset)
+            features = None if dataset.has_gaps else features_of(dataset)
+        self._shared = Shared(Prepared(dataset, features, options, seed))
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -117,17 +134,7 @@ class BoundaryIdentifier:
         missing = [members for members in wanted if members not in self._decoupled]
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
-            yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-                delayed(_numbered)(
-                    at,
-                    missing[at],
-                    None if self._features is None else [self._features[index] for index in missing[at]],
-                    self._dataset,
-                    self._options,
-                    self._seed,
-                )
-                for at in pending
-            )
+            return as_done(decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs)
 
         found = self._run.gather("sets", missing, compute, label=label, then=then)
         self._decoupled |= dict(zip(missing, found, strict=True))
@@ -142,23 +149,13 @@ class BoundaryIdentifier:
         return members, self._decoupled[members]
 
 
-def _numbered(at: int, *given: Any) -> tuple[int, DecoupledSet]:
-    return at, decouple_set(*given)
-
-
-def decouple_set(
-    members: Sequence[int],
-    features: Sequence[FloatArray] | None,
-    dataset: Dataset,
-    options: WeightOptions,
-    seed: int,
-) -> DecoupledSet:
-    """Learn weights for one set and test every variable against its members.
-
-    `features` are those of the members; None has them made, from the rows that are complete in the set.
-    """
-    targets = range(len(dataset.names))
-    learned, correlations, pvalues = learn_and_test(members, features, targets, dataset, options, seed)
+def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
+    """Learn weights for one set and test every variable against its members."""
+    dataset = table.dataset
+    features = None if table.features is None else [table.features[member] for member in members]
+    learned, correlations, pvalues = learn_and_test(
+        members, features, range(len(dataset.names)), dataset, table.options, table.seed
+    )
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,

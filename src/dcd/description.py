@@ -22,7 +22,7 @@ def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> 
 
     The order of the columns makes no difference, as it makes none to results.
     """
-    from dcd import __version__
+    import dcd  # not before all of it is there
 
     parameters = {
         name: _worded(value)
@@ -30,7 +30,7 @@ def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> 
         if name not in (*_MEANS, *without)
     }
     return {
-        "version": __version__,
+        "version": dcd.__version__,
         "rows": dataset.summary.n_rows,
         "columns": len(dataset.names),
         "data": digest_of(dataset),

@@ -14,21 +14,21 @@ What is required by knowledge is in the boundary and an edge whatever the tests 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
-from dcd.decoupling import one_blas_thread
+from dcd.engine import Shared, as_done
 from dcd.knowledge import bind_knowledge
-from dcd.runs import Run
+from dcd.runs import Compute, Run
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number
 
 Pair = tuple[int, int]
@@ -150,21 +150,20 @@ def search_boundaries(
     run = run or Run()
     known = knowledge or bind_knowledge(None, names)
     targets = range(len(names))
+    shared = Shared(_Table(strategy, test, len(names), level))
+
+    def doing(work: Callable[..., Any], items: Sequence[Any]) -> Compute:
+        return lambda pending: as_done(work, [items[at] for at in pending], shared=shared, n_jobs=n_jobs)
+
     required = [np.flatnonzero(row).tolist() for row in known.joined]
-    table = _Table(strategy, test, len(names), level)
+    to_grow = list(zip(targets, required, strict=True))
     grown = run.gather(
-        "boundaries",
-        targets,
-        _doing(_grow, table, list(zip(targets, required, strict=True)), n_jobs),
-        label="Markov boundaries",
-        then="neighbours",
+        "boundaries", targets, doing(_grow, to_grow), label="Markov boundaries", then="neighbours"
     )
     boundaries = {target: members for target, (members, _) in zip(targets, grown, strict=True)}
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
-    separated_by = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
-    separations = run.gather(
-        "separations", pairs, _doing(_separate, table, separated_by, n_jobs), label="pairs of neighbours"
-    )
+    to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
+    separations = run.gather("separations", pairs, doing(_separate, to_separate), label="pairs of neighbours")
     for _, record in (*grown, *separations):
         test.record.add(record)
     found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
@@ -218,7 +217,7 @@ def reconnecting(
 
 @dataclass(frozen=True)
 class _Table:
-    """A search on a table: what every piece of it needs."""
+    """A search on a table: what every process has."""
 
     strategy: GrowShrink
     test: BoundTest
@@ -244,19 +243,3 @@ def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> 
     test, (pair, boundaries) = table.begun(), item
     log_pvalue = table.strategy.separation(test, pair, boundaries, table.level)
     return log_pvalue, test.record
-
-
-def _doing(
-    work: Callable[..., Any], table: _Table, items: Sequence[Any], n_jobs: int | None
-) -> Callable[[list[int]], Generator[tuple[int, Any]]]:
-    def compute(pending: list[int]) -> Generator[tuple[int, Any]]:
-        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-            delayed(_alone)(work, table, at, items[at]) for at in pending
-        )
-
-    return compute
-
-
-def _alone(work: Callable[..., Any], table: _Table, at: int, item: Any) -> tuple[int, Any]:
-    with one_blas_thread():
-        return at, work(table, item)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +12,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.columns import to_array
-from dcd.data import Dataset, TableSummary
+from dcd.data import Dataset
 from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
+from dcd.engine import Shared, as_done
 from dcd.reading import read_columns
 from dcd.runs import Run
 from dcd.stability import SCHEMES, Scheme, Stability
@@ -100,17 +100,21 @@ def bootstrap(
     _check_parameters(model, n_resamples, scheme, fraction, n_jobs)
     if max_time is not None:
         check_number("max_time", max_time, above=0, suggestion=3600)
+    rng = make_generator(random_state)
     seed = seed_for_checkpoint(random_state, checkpoint)
-    entropy = int(make_generator(random_state).integers(2**63)) if seed is None else seed
+    entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
     run = Run(progress=progress, max_time=max_time)
     dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
+    # A column has the kind that it has in the table, also where a resample has few of its values.
+    kinds = {**(model.kinds or {}), **table.kinds}
+    template = clone(model).set_params(n_jobs=1, progress=False, kinds=kinds)
+    shared = Shared(_Resampled(template, X, weights, table.names, draws))
 
     def compute(pending: list[int]) -> Generator[tuple[int, dict[str, Any]]]:
-        tasks = _tasks(model, X, weights, table, draws, pending)
-        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+        return as_done(_refit, pending, shared=shared, n_jobs=n_jobs)
 
     with (
         nullcontext() if checkpoint is None else _opened(checkpoint, model, dataset, draws) as run.checkpoint
@@ -140,40 +144,31 @@ class _Draws:
         return np.sort(rows), int(rng.integers(2**31))
 
 
-def _tasks(
-    model: Discovery,
-    X: Any,
-    weights: FloatArray | None,
-    table: TableSummary,
-    draws: _Draws,
-    pending: list[int],
-) -> Iterator[Any]:
-    # A column has the kind that it has in the table, also where a resample has few of its values.
-    kinds = {**(model.kinds or {}), **table.kinds}
-    for index in pending:
-        rows, seed = draws(index)
-        fresh = clone(model).set_params(n_jobs=1, progress=False, random_state=seed, kinds=kinds)
-        part = None if weights is None else weights[rows]
-        yield delayed(_numbered)(index, fresh, _rows_of(X, rows), part, table.names)
+@dataclass(frozen=True)
+class _Resampled:
+    """What every refit needs: the method, the table with its weights, and the draws."""
+
+    model: Discovery
+    table: Any
+    weights: FloatArray | None
+    names: tuple[str, ...]
+    draws: _Draws
 
 
-def _numbered(index: int, *given: Any) -> tuple[int, dict[str, Any]]:
-    return index, _refit(*given)
-
-
-def _refit(
-    model: Discovery, table: Any, weights: FloatArray | None, names: tuple[str, ...]
-) -> dict[str, Any]:
+def _refit(given: _Resampled, index: int) -> dict[str, Any]:
     """The edges found in one resample, or why there are none."""
+    rows, seed = given.draws(index)
+    model = clone(given.model).set_params(random_state=seed)
+    weights = None if given.weights is None else given.weights[rows]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of, a fit to the table itself tells
-            graph = model.fit(table, sample_weight=weights).cpdag_
+            graph = model.fit(_rows_of(given.table, rows), sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
         return {
             "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         }
-    absent = [name for name in names if name not in graph.names]
+    absent = [name for name in given.names if name not in graph.names]
     if absent:  # it cannot tell of all pairs, so it is no vote against the edges of that column
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {

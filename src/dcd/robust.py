@@ -16,7 +16,6 @@ from dcd.checkpoint import Codec
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
-from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import bind
 from dcd.growth import GrowShrink, search_boundaries
@@ -26,6 +25,7 @@ from dcd.pieces import robust_codecs
 from dcd.runs import Run
 from dcd.scores import scores_of, scores_with_gaps
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number, check_strategy
 
 

@@ -14,6 +14,8 @@ from typing import Any
 from dcd.checkpoint import Checkpoint, Key
 from dcd.progress import duration, progress_bar
 
+Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
+
 _ENOUGH = 5  # pieces before their time says something about the others
 _BY_FAR = 1.5  # times the limit that an estimate has to be to stop a run whose work would be lost
 
@@ -61,15 +63,15 @@ class Run:
         self,
         stage: str,
         keys: Sequence[Key],
-        compute: Callable[[list[int]], Generator[tuple[int, Any]]],
+        compute: Compute,
         *,
         label: str,
         then: str | None = None,
     ) -> list[Any]:
         """The results of all pieces of a stage, in the order of their keys.
 
-        `compute` takes the positions (in `keys`) of the pieces to do and generates `(position, result)` of
-        each as soon as it is done. `label` says what the pieces are, `then` what comes after them.
+        `compute` takes the positions (in `keys`) of the pieces to do and generates `(i, result)` of the i-th
+        of these as soon as it is done. `label` says what the pieces are, `then` what comes after them.
         """
         kept = {} if self.checkpoint is None else self.checkpoint.done
         results = {at: kept[stage, key] for at, key in enumerate(keys) if (stage, key) in kept}
@@ -80,7 +82,8 @@ class Run:
         self._check_time(meter)
         shown = label if self._progress else None
         with progress_bar(shown, len(keys), len(results)) as bar, closing(compute(pending)) as done:
-            for at, result in done:
+            for index, result in done:
+                at = pending[index]
                 results[at] = result
                 if self.checkpoint is not None:
                     self.checkpoint.add(stage, keys[at], result)
