@@ -143,7 +143,7 @@ class _Meter:
     def remark(self) -> str:
         """The time left, in words."""
         left = self.time_left()
-        if left is None:
+        if left is None or not self.left:
             return ""
         then = "" if self.then is None else f", then {self.then}"
         return f"about {duration(left)} left{then}"
