@@ -36,7 +36,7 @@ STAGES = [
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display", "threads", "engine"]
+SHARED = ["arrays", "validation", "graph", "progress", "display", "storage", "threads", "engine"]
 
 
 def imported_by(module):
@@ -58,6 +58,7 @@ def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
     assert set(imported_by("threads")) == set()
     assert set(imported_by("engine")) <= {"progress", "threads"}
+    assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 
 

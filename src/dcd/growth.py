@@ -105,12 +105,12 @@ def _strongest(
     test: BoundTest, target: int, candidates: Sequence[int], members: Sequence[int], log_level: float
 ) -> int | None:
     """The candidate with the strongest association given the members, if any is below the level."""
-    first = test.first_look(target, members)
-    for candidate in sorted(candidates, key=lambda v: (first[v], v)):
-        if first[candidate] >= log_level:
-            return None
-        if test.log_pvalue(candidate, target, members) < log_level:
-            return candidate
+    for look in test.looks(target, members):
+        for candidate in sorted(candidates, key=lambda v: (look[v], v)):
+            if look[candidate] >= log_level:
+                break
+            if test.log_pvalue(candidate, target, members) < log_level:
+                return candidate
     return None
 
 
@@ -167,7 +167,7 @@ def search_boundaries(
         label=progress and "neighbours",
     )
     separations = list(gathered(separating))
-    test.record.add(record)
+    test.record = record
     found = dict(zip(pairs, separations, strict=True))
     by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
     edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
@@ -229,15 +229,15 @@ class _Table:
 
 def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
     """The boundary of a target with those to keep in it, and what was done under weights for it."""
-    before = table.test.record.mark()
+    table.test.record = Record()
     target, keep = item
     members = table.strategy.boundary(table.test, target, table.n_variables, table.level, keep)
-    return members, table.test.record.since(before)
+    return members, table.test.record
 
 
 def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> tuple[float, Record]:
     """The separation of a pair by the boundaries of its two, and what was done under weights for it."""
-    before = table.test.record.mark()
+    table.test.record = Record()
     pair, boundaries = item
     log_pvalue = table.strategy.separation(table.test, pair, boundaries, table.level)
-    return log_pvalue, table.test.record.since(before)
+    return log_pvalue, table.test.record
