@@ -47,6 +47,7 @@ SHARED = [
     "progress",
     "runs",
     "display",
+    "storage",
     "threads",
     "engine",
 ]
@@ -73,6 +74,7 @@ def test_shared_modules_stand_alone():
     assert set(imported_by("checkpoint")) <= {"files", "validation"}
     assert set(imported_by("threads")) == set()
     assert set(imported_by("engine")) <= {"progress", "threads"}
+    assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 
 

@@ -17,13 +17,13 @@ from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.gaps import bind
+from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.pieces import robust_codecs
 from dcd.runs import Run
-from dcd.scores import scores_of, scores_with_gaps
+from dcd.scores import scores_of
 from dcd.search import TargetSearch
 from dcd.threads import one_blas_thread
 from dcd.validation import check_number, check_strategy
@@ -214,15 +214,16 @@ class RobustDCD(Discovery):
         names = dataset.names
         level = self.alpha / (len(names) - 1)
         with one_blas_thread():
-            scores = scores_with_gaps(dataset) if dataset.has_gaps else scores_of(dataset)
+            scores = None if dataset.has_gaps else scores_of(dataset)
             bound: BoundTest = bind(test, dataset, level, scores)
+            grams = GappyScores(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
         searches = search_boundaries(
             search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
         )
 
         def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
-            return orientation.colliders(scores, skeleton, rng, forbidden=forbidden)
+            return orientation.colliders(grams, skeleton, rng, forbidden=forbidden)
 
         construction = assemble(names, searches, orient, knowledge=known)
         self.colliders_ = tuple(

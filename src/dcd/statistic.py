@@ -16,52 +16,118 @@ if samples have weights of their own that go along with x or y: then the mean of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
-from dcd.adjustment import SMALLEST_VARIANCE, Adjustment
-from dcd.arrays import FloatArray
+from dcd.adjustment import SMALLEST_VARIANCE, Tested
+from dcd.arrays import BoolArray, FloatArray
 
 
-def group_log_pvalues(
-    residuals: FloatArray, width: int, adjustment: Adjustment, degrees: float
-) -> FloatArray:
-    """Log p-values (v, v) between the residual scores of every two of v variables.
+@dataclass(frozen=True)
+class Moments:
+    """Of the whitened scores of v variables: how many there are, and the means of |a|⁴ and |a|⁶."""
+
+    ranks: FloatArray
+    fourth: FloatArray
+    sixth: FloatArray
+
+    def of(self, places: Sequence[int]) -> Moments:
+        """Those of some variables."""
+        chosen = list(places)
+        return Moments(self.ranks[chosen], self.fourth[chosen], self.sixth[chosen])
+
+
+def group_log_pvalues(tested: Tested, masks: Sequence[BoolArray], degrees: float) -> list[FloatArray]:
+    """For each group of scores, log p-values (l, r) of the variables on the left against those on the right.
 
     Parameters
     ----------
-    residuals : (n, v k), k = `width` scores of each variable.
+    masks : for each group, which scores (v, k) of each variable belong to it.
     degrees : effective degrees of freedom, m.
     """
-    n_variables = residuals.shape[1] // width
-    covariance = residuals.T @ (adjustment.probabilities[:, None] * residuals)
-    blocks = covariance.reshape(n_variables, width, n_variables, width).transpose(0, 2, 1, 3)
-    own = np.arange(n_variables)
-    whitener, ranks = whiteners(blocks[own, own])
-    transposed = whitener.transpose(0, 2, 1)
-    correlation = whitener[:, None] @ blocks @ transposed[None, :]
-    statistic = degrees * np.square(correlation).sum(axis=(2, 3))
-    white = residuals.reshape(-1, n_variables, width).transpose(1, 0, 2) @ transposed
-    lengths = np.einsum("vnk,vnk->vn", white, white)
-    squared, chances = np.square(lengths), adjustment.probabilities
-    statistic = statistic / _common_spread(lengths, ranks, adjustment)
-    return shifted_gamma_log_sf(statistic, ranks, squared @ chances, (squared * lengths) @ chances, degrees)
+    groups = [_Group.of(tested, mask) for mask in masks]
+    moments, spreads = _moments_and_spreads(tested, groups)
+    found = []
+    for group, of_group, spread in zip(groups, moments, spreads, strict=True):
+        left, right = group.whitener[tested.left][:, None], group.whitener[tested.right][None]
+        correlation = left @ tested.across @ right.swapaxes(-1, -2)
+        statistic = degrees * np.square(correlation).sum(axis=(2, 3)) / spread
+        found.append(
+            shifted_gamma_log_sf(statistic, of_group.of(tested.left), of_group.of(tested.right), degrees)
+        )
+    return found
 
 
-def _common_spread(lengths: FloatArray, ranks: FloatArray, adjustment: Adjustment) -> FloatArray:
-    """By how much Q is larger under independence because both spreads vary with the set, (v, v).
+@dataclass(frozen=True)
+class _Group:
+    """A group of scores: whitener (v, g, k) and number of scores (v,) of each variable."""
 
-    If the residuals of x and of y are both wider where the set has some value, the mean of Q is not k_x k_y
-    but the mean of the product of the two expected squared lengths given the set.
-    """
-    if adjustment.surveyed:
-        squares = np.square(adjustment.probabilities)
-        product = (lengths * (squares / squares.sum())) @ lengths.T
+    whitener: FloatArray
+    ranks: FloatArray
+
+    @classmethod
+    def of(cls, tested: Tested, mask: BoolArray) -> _Group:
+        used = np.flatnonzero(mask.any(axis=0))
+        part = tested.own[:, used[:, None], used] * (mask[:, used, None] & mask[:, None, used])
+        small, ranks = whiteners(part)
+        whitener = np.zeros((len(mask), len(used), tested.width))
+        whitener[:, :, used] = small * mask[:, None, used]
+        return cls(whitener, ranks)
+
+
+def _moments_and_spreads(
+    tested: Tested, groups: Sequence[_Group]
+) -> tuple[list[Moments], Sequence[FloatArray]]:
+    """Moments of every group, and by how much Q is larger because both spreads vary with the set."""
+    adjustment = tested.adjustment
+    scores, n_variables, n_groups = adjustment.scores, len(tested.variables), len(groups)
+    whitener = np.concatenate([group.whitener for group in groups], axis=1).swapaxes(1, 2)
+    starts = np.cumsum([0, *(group.whitener.shape[1] for group in groups[:-1])])
+    ranks = np.stack([group.ranks for group in groups], axis=1)
+    fourth, sixth = np.zeros((2, n_variables, n_groups))
+    cross = np.zeros((adjustment.n_columns, n_variables * n_groups))
+    products = np.zeros((n_groups, len(tested.left), len(tested.right)))
+    weight = scores.n_samples * adjustment.probabilities  # of about 1, and q in proportion to its square
+    for rows, shares in scores.weighted(adjustment.probabilities):
+        white = tested.part(rows) @ whitener.astype(scores.dtype)
+        lengths = np.add.reduceat(np.square(white, out=white), starts, axis=2)
+        weighted = lengths * shares
+        fourth += np.einsum("vbg,vbg->vg", weighted, lengths)
+        sixth += np.einsum("vbg,vbg,vbg->vg", weighted, lengths, lengths)
+        if scores.surveyed:
+            weighted = lengths * np.square(weight[rows, None]).astype(scores.dtype)
+            products += np.einsum("lbg,rbg->glr", weighted[tested.left], lengths[tested.right])
+        elif adjustment.n_columns:
+            beyond = (lengths - ranks[:, None].astype(scores.dtype)) * shares
+            cross += adjustment.centred(rows).T @ beyond.transpose(1, 0, 2).reshape(len(beyond[0]), -1)
+    moments = [Moments(ranks[:, g], fourth[:, g], sixth[:, g]) for g in range(n_groups)]
+    expected = np.maximum(ranks[tested.left].T[:, :, None] * ranks[tested.right].T[:, None], 1.0)
+    if scores.surveyed:
+        products /= np.square(weight).sum()
+    elif adjustment.n_columns:
+        products = _common_spread(tested, adjustment.solve(cross), ranks)
     else:
-        expected = ranks[:, None] + adjustment.fitted(lengths.T - ranks).T
-        expected = np.maximum(expected, 0.0)
-        product = (expected * adjustment.probabilities) @ expected.T
-    return np.maximum(product / np.maximum(np.outer(ranks, ranks), 1.0), 0.5)
+        products = expected
+    return moments, np.maximum(products / expected, 0.5)
+
+
+def _common_spread(tested: Tested, coefficients: FloatArray, ranks: FloatArray) -> FloatArray:
+    """The mean of the product of the expected squared lengths given the set, (g, l, r).
+
+    If the residuals of x and of y are both wider where the set has some value, this and not k_x k_y is the
+    mean of Q.
+    """
+    adjustment = tested.adjustment
+    products = np.zeros((ranks.shape[1], len(tested.left), len(tested.right)))
+    for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
+        fitted = adjustment.centred(rows) @ coefficients.astype(shares.dtype)
+        expected = fitted.reshape(len(fitted), *ranks.shape) + ranks.astype(fitted.dtype)
+        expected = np.maximum(expected, 0.0, out=expected).transpose(2, 1, 0)  # (g, v, b)
+        products += (expected[:, tested.left] * shares[:, 0]) @ expected[:, tested.right].swapaxes(1, 2)
+    return products
 
 
 def whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -76,28 +142,26 @@ def whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scale[:, :, None] * directions.transpose(0, 2, 1), alive.sum(axis=1).astype(np.float64)
 
 
-def shifted_gamma_log_sf(
-    statistic: FloatArray, ranks: FloatArray, fourth: FloatArray, sixth: FloatArray, degrees: float
-) -> FloatArray:
-    """Log of the upper tail of Q for all pairs of v variables, from the moments of whitened scores.
+def shifted_gamma_log_sf(statistic: FloatArray, left: Moments, right: Moments, degrees: float) -> FloatArray:
+    """Log of the upper tail of Q for all pairs of variables, (l, r), from the moments of whitened scores.
 
-    Parameters
-    ----------
-    statistic : (v, v) values of Q.
-    ranks : (v,) number of scores k of each variable; 0 leaves nothing to test.
-    fourth, sixth : (v,) means of |a|⁴ and |a|⁶.
+    A variable without scores (rank 0) leaves nothing to test.
     """
-    excess = fourth - ranks * (ranks + 2)
-    sixth_excess = sixth - ranks * (ranks + 2) * (ranks + 4) - 3 * (ranks + 4) * excess
-    mean = np.maximum(np.outer(ranks, ranks), 1.0)
-    fourth_term = np.outer(excess, excess) / degrees
+    excess = [side.fourth - side.ranks * (side.ranks + 2) for side in (left, right)]
+    sixth_excess = [
+        side.sixth - side.ranks * (side.ranks + 2) * (side.ranks + 4) - 3 * (side.ranks + 4) * own
+        for side, own in zip((left, right), excess, strict=True)
+    ]
+    together = np.outer(left.ranks, right.ranks)
+    mean = np.maximum(together, 1.0)
+    fourth_term = np.outer(*excess) / degrees
     variance = np.maximum(2 * mean + fourth_term, 0.5 * mean)
-    third = 8 * mean + 12 * fourth_term + np.maximum(np.outer(sixth_excess, sixth_excess), 0.0) / degrees**2
+    third = 8 * mean + 12 * fourth_term + np.maximum(np.outer(*sixth_excess), 0.0) / degrees**2
     # A gamma distribution without a shift has third = 2 variance² / mean; a lighter tail is not believed.
     third = np.maximum(third, 2 * variance**2 / mean)
     shift, scale, shape = mean - 2 * variance**2 / third, third / (2 * variance), 4 * variance**3 / third**2
     log_sf = gamma_log_sf(np.maximum(statistic - shift, 0.0) / scale, shape)
-    return np.where(np.outer(ranks, ranks) > 0, log_sf, 0.0)
+    return np.where(together > 0, log_sf, 0.0)
 
 
 def gamma_log_sf(x: FloatArray, shape: FloatArray) -> FloatArray:
