@@ -106,11 +106,12 @@ def _explained(tested: Tested, products: Products) -> tuple[int, int, FloatArray
     adjustment = tested.adjustment
     n_singles, n_both = adjustment.n_columns, adjustment.n_columns + products.n_columns
     gram = np.zeros((n_both, products.n_columns))
-    cross = np.zeros((len(tested.variables), products.n_columns, tested.width))
+    cross = np.zeros((products.n_columns, tested.coefficients.shape[1]))
     for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
         part = products.part(rows)
         weighted = shares * part
-        gram += np.hstack([adjustment.centred(rows), part]).T @ weighted
+        gram[:n_singles] += adjustment.design.part(rows).T @ weighted
+        gram[n_singles:] += part.T @ weighted
         cross += weighted.T @ tested.part(rows)
     both = np.empty((n_both, n_both))
     both[:n_singles, :n_singles] = adjustment.gram
@@ -120,14 +121,15 @@ def _explained(tested: Tested, products: Products) -> tuple[int, int, FloatArray
     room = max(int(MOST_ADJUSTERS * adjustment.scores.n_samples) - n_first, 0)
     kept = alive[: n_first + room]
     # The scores are adjusted for the singles already, but for the ridge; so they hardly go along with them.
-    with_singles = np.zeros((len(cross), n_singles, tested.width))
-    with_singles += RIDGE * tested.coefficients
-    sides = np.concatenate([with_singles, cross], axis=1)[:, kept]
+    sides = np.vstack([RIDGE * tested.coefficients, cross])[kept]
     factor = np.linalg.cholesky(both[np.ix_(kept, kept)])
-    explained = np.stack([solve_triangular(factor, side, lower=True) for side in sides])
-    own, more = explained[:, :n_first], explained[:, n_first:]
-    sums = tested.own - own.swapaxes(1, 2) @ own
-    return n_first, len(kept) - n_first, sums, sums - more.swapaxes(1, 2) @ more
+    explained = solve_triangular(factor, sides, lower=True, check_finite=False)
+    squares = [
+        np.stack(np.hsplit(part, len(tested.variables)))
+        for part in (explained[:n_first], explained[n_first:])
+    ]
+    own, more = (part.swapaxes(1, 2) @ part for part in squares)
+    return n_first, len(kept) - n_first, tested.own - own, tested.own - own - more
 
 
 def interaction_design(adjustment: Adjustment, products: Products) -> BlockMatrix:

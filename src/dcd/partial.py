@@ -64,7 +64,7 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
     covariance = np.zeros((width, width))
     for rows, shares in scores.weighted(adjustment.probabilities):
         part = scores.part(rows, columns)
-        part = part - adjustment.centred(rows) @ coefficients.astype(part.dtype)
+        part = part - adjustment.design.part(rows) @ coefficients.astype(part.dtype)
         covariance += part.T @ (shares * part)
     first = len(shown[0])
     white = [whiteners(own[None])[0][0] for own in (covariance[:first, :first], covariance[first:, first:])]

@@ -25,7 +25,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix, Part
@@ -207,9 +206,19 @@ def row_blocks(n_samples: int, memory: Memory) -> tuple[slice, ...]:
 
 
 def normal_scores(values: FloatArray) -> FloatArray:
-    """z and u of one variable, (n, 2)."""
-    u = (rankdata(values) - 0.5) / len(values)
-    return np.column_stack([ndtri(u), u])
+    """Of one variable z and u, (n, 2); equal values share the mean of their ranks."""
+    n_samples = len(values)
+    order = np.argsort(values)
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    middles = 0.5 * (starts + np.append(starts[1:], n_samples)) / n_samples
+    scores = np.empty((n_samples, 2), order="F")
+    if len(starts) == n_samples:
+        scores[order, 0], scores[order, 1] = ndtri(middles), middles
+        return scores
+    counts = np.diff(np.append(starts, n_samples))
+    scores[order, 0], scores[order, 1] = np.repeat(ndtri(middles), counts), np.repeat(middles, counts)
+    return scores
 
 
 def _variable(
@@ -349,6 +358,11 @@ def independent(gram: FloatArray, smallest: float) -> list[int]:
 
     Cholesky's method: what is left of the variance of each column has to be more than `smallest`.
     """
+    try:
+        if (np.square(np.diag(np.linalg.cholesky(gram))) > smallest).all():
+            return list(range(len(gram)))
+    except np.linalg.LinAlgError:
+        pass
     left = gram.copy()
     kept = []
     for column in range(len(gram)):
