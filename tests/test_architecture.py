@@ -25,6 +25,7 @@ STAGES = [
     "association",
     "gaps",
     "boundary",
+    "pieces",
     "binding",
     "knowledge",
     "search",
@@ -33,10 +34,23 @@ STAGES = [
     "pattern",
     "conflicts",
     "construction",
+    "description",
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display", "storage", "threads", "engine"]
+SHARED = [
+    "arrays",
+    "validation",
+    "graph",
+    "files",
+    "checkpoint",
+    "progress",
+    "runs",
+    "display",
+    "storage",
+    "threads",
+    "engine",
+]
 
 
 def imported_by(module):
@@ -56,8 +70,10 @@ def test_stages_import_from_the_left(stage):
 
 def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
+    assert set(imported_by("runs")) <= {"checkpoint", "progress"}
+    assert set(imported_by("checkpoint")) <= {"files", "validation"}
     assert set(imported_by("threads")) == set()
-    assert set(imported_by("engine")) <= {"progress", "threads"}
+    assert set(imported_by("engine")) == {"threads"}
     assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 

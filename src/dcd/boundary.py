@@ -7,7 +7,7 @@ target at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,9 +24,10 @@ from dcd.decoupling import (
     learn_weights,
 )
 from dcd.dependence import weighted_association
-from dcd.engine import Shared, run
+from dcd.engine import Shared, as_done
 from dcd.kernels import indicators
 from dcd.preflight import MIN_ROWS
+from dcd.runs import Run
 from dcd.threads import one_blas_thread
 from dcd.validation import InputError, make_generator
 
@@ -76,7 +77,8 @@ class Prepared:
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled when first asked for; `prepare` does many at once, in parallel.
+    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
+    `run`.
     """
 
     def __init__(
@@ -86,7 +88,9 @@ class BoundaryIdentifier:
         alpha: float,
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
+        run: Run | None = None,
     ) -> None:
+        self._run = run or Run()
         rng = make_generator(random_state)
         seed = int(rng.integers(2**63))
         self._dataset, self._alpha = dataset, alpha
@@ -115,16 +119,25 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(
-        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: str | None = None
+        self,
+        sets: Iterable[Collection[str]],
+        *,
+        n_jobs: int | None = None,
+        label: str = "sets",
+        then: str | None = None,
     ) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes; `progress` labels a bar."""
+        """Decouple several sets, those not done yet, over `n_jobs` processes.
+
+        `label` says what they are and `then` what comes next, to those who watch.
+        """
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        pending = [members for members in wanted if members not in self._decoupled]
-        if not pending:
-            return
-        results = run(decouple_set, pending, shared=self._shared, n_jobs=n_jobs, label=progress)
-        for members, result in zip(pending, results, strict=True):
-            self._decoupled[members] = result
+        missing = [members for members in wanted if members not in self._decoupled]
+
+        def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
+            return as_done(decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs)
+
+        found = self._run.gather("sets", missing, compute, label=label, then=then)
+        self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
         return tuple(sorted(self._position[name] for name in names))

@@ -14,7 +14,8 @@ What is required by knowledge is in the boundary and an edge whatever the tests 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -23,8 +24,9 @@ import numpy as np
 
 from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
-from dcd.engine import Shared, run
+from dcd.engine import Shared, as_done
 from dcd.knowledge import bind_knowledge
+from dcd.runs import Compute, Run
 from dcd.search import TargetSearch
 from dcd.threads import one_blas_thread
 from dcd.validation import check_number
@@ -142,33 +144,30 @@ def search_boundaries(
     *,
     knowledge: BoundKnowledge | None = None,
     n_jobs: int | None = None,
-    progress: str | None = None,
+    run: Run | None = None,
 ) -> list[TargetSearch]:
-    """Boundaries and neighbours of all variables, over `n_jobs` processes; `progress` labels a bar."""
+    """Boundaries and neighbours of all variables, over `n_jobs` processes, as pieces of a `run`."""
+    run = run or Run()
     known = knowledge or bind_knowledge(None, names)
     targets = range(len(names))
     shared = Shared(_Table(strategy, test, len(names), level))
-    record = Record()
 
-    def gathered(done: Iterator[tuple[Any, Record]]) -> Iterator[Any]:
-        for result, new in done:
-            record.add(new)
-            yield result
+    def doing(work: Callable[..., Any], items: Sequence[Any]) -> Compute:
+        return lambda pending: as_done(work, [items[at] for at in pending], shared=shared, n_jobs=n_jobs)
 
     required = [np.flatnonzero(row).tolist() for row in known.joined]
-    growing = run(_grow, list(enumerate(required)), shared=shared, n_jobs=n_jobs, label=progress)
-    boundaries = dict(zip(targets, gathered(growing), strict=True))
-    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
-    separating = run(
-        _separate,
-        [(pair, {end: boundaries[end] for end in pair}) for pair in pairs],
-        shared=shared,
-        n_jobs=n_jobs,
-        label=progress and "neighbours",
+    to_grow = list(zip(targets, required, strict=True))
+    grown = run.gather(
+        "boundaries", targets, doing(_grow, to_grow), label="Markov boundaries", then="neighbours"
     )
-    separations = list(gathered(separating))
-    test.record = record
-    found = dict(zip(pairs, separations, strict=True))
+    boundaries = {target: members for target, (members, _) in zip(targets, grown, strict=True)}
+    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
+    to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
+    separations = run.gather("separations", pairs, doing(_separate, to_separate), label="pairs of neighbours")
+    test.record = Record()
+    for _, record in (*grown, *separations):
+        test.record.add(record)
+    found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
     by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
     edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
     separated = [pair for pair in pairs if pair not in edges and not known.apart[pair]]
@@ -226,18 +225,22 @@ class _Table:
     n_variables: int
     level: float
 
+    def begun(self) -> BoundTest:
+        """The test with a record of its own; what it knows already is shared."""
+        test = copy(self.test)
+        test.record = Record()
+        return test
+
 
 def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
     """The boundary of a target with those to keep in it, and what was done under weights for it."""
-    table.test.record = Record()
-    target, keep = item
-    members = table.strategy.boundary(table.test, target, table.n_variables, table.level, keep)
-    return members, table.test.record
+    test, (target, keep) = table.begun(), item
+    members = table.strategy.boundary(test, target, table.n_variables, table.level, keep)
+    return members, test.record
 
 
 def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> tuple[float, Record]:
     """The separation of a pair by the boundaries of its two, and what was done under weights for it."""
-    table.test.record = Record()
-    pair, boundaries = item
-    log_pvalue = table.strategy.separation(table.test, pair, boundaries, table.level)
-    return log_pvalue, table.test.record
+    test, (pair, boundaries) = table.begun(), item
+    log_pvalue = table.strategy.separation(test, pair, boundaries, table.level)
+    return log_pvalue, test.record

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -17,11 +16,14 @@ from sklearn.base import clone
 
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
-from dcd.checkpoint import Checkpoint
+from dcd.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.columns import to_array
+from dcd.data import Dataset
+from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.engine import Shared, run
+from dcd.engine import Shared, as_done
 from dcd.reading import read_columns
+from dcd.runs import Run
 from dcd.stability import SCHEMES, Scheme, Stability
 from dcd.validation import InputError, check_choice, check_number, make_generator
 
@@ -45,6 +47,7 @@ def bootstrap(
     progress: bool = True,
     random_state: int | np.random.Generator | None = 0,
     checkpoint: str | os.PathLike[str] | None = None,
+    max_time: float | None = None,
 ) -> Stability:
     """How often each edge is found when the rows are drawn again.
 
@@ -72,7 +75,9 @@ def bootstrap(
     checkpoint : path or None
         File that keeps every finished resample. The same call with the same file goes on where the last one
         stopped, be it by a crash, Ctrl-C or a smaller `n_resamples`, and gives the same result as a run
-        without a break. A file of other data or parameters is refused.
+        without a break. A file of other data or parameters is refused. It can be the file of `fit`.
+    max_time : float or None
+        Seconds that it may take; as for `fit`.
 
     Returns
     -------
@@ -93,26 +98,29 @@ def bootstrap(
     {'->': 0.0, '<-': 0.0, '-': 1.0, 'none': 0.0}
     """
     _check_parameters(model, n_resamples, scheme, fraction, n_jobs)
-    entropy = _entropy(random_state, checkpoint)
-    table = read_columns(X, options=table_options(model), sample_weight=sample_weight).summary
+    if max_time is not None:
+        check_number("max_time", max_time, above=0, suggestion=3600)
+    rng = make_generator(random_state)
+    seed = seed_for_checkpoint(random_state, checkpoint)
+    entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
+    run = Run(progress=progress, max_time=max_time)
+    dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
+    table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
-    described = {} if checkpoint is None else _description(model, X, weights, draws)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, described, partial(_is_result, table.names))
-    results = {} if kept is None else {i: r for i, r in kept.done.items() if i < n_resamples}
-
-    pending = [index for index in range(n_resamples) if index not in results]
     # A column has the kind that it has in the table, also where a resample has few of its values.
     kinds = {**(model.kinds or {}), **table.kinds}
     template = clone(model).set_params(n_jobs=1, progress=False, kinds=kinds)
     shared = Shared(_Resampled(template, X, weights, table.names, draws))
-    label = "resamples" if progress else None
-    refits = run(_refit, pending, shared=shared, n_jobs=n_jobs, label=label)
-    for index, result in zip(pending, refits, strict=True):
-        results[index] = result
-        if kept is not None:
-            kept.add(index, result)
-    return _summed_up(table.names, [results[index] for index in sorted(results)], draws)
+
+    def compute(pending: list[int]) -> Generator[tuple[int, dict[str, Any]]]:
+        return as_done(_refit, pending, shared=shared, n_jobs=n_jobs)
+
+    with (
+        nullcontext() if checkpoint is None else _opened(checkpoint, model, dataset, draws) as run.checkpoint
+    ):
+        results = run.gather("resamples", range(n_resamples), compute, label="resamples")
+    return _summed_up(table.names, results, draws)
 
 
 # --- the resamples ---------------------------------------------------------------------------------------
@@ -169,8 +177,10 @@ def _refit(given: _Resampled, index: int) -> dict[str, Any]:
     }
 
 
-def _is_result(names: tuple[str, ...], kept: Mapping[str, Any]) -> bool:
+def _is_result(names: tuple[str, ...], kept: Any) -> bool:
     """Whether `_refit` can have returned this: a reason, or edges between the variables, one for a pair."""
+    if not isinstance(kept, Mapping):
+        return False
     if "failure" in kept:
         return isinstance(kept["failure"], str)
     edges = [kept.get("directed"), kept.get("undirected")]
@@ -249,60 +259,18 @@ def _check_parameters(
     check_n_jobs(n_jobs)
 
 
-def _entropy(random_state: int | np.random.Generator | None, checkpoint: object) -> int:
-    """The number that decides all draws."""
-    rng = make_generator(random_state)
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    if checkpoint is not None:
-        raise InputError(
-            "parameter 'random_state'",
-            "must be a whole number with a checkpoint, which could not be gone on with otherwise",
-            "Try random_state=0.",
-        )
-    return int(rng.integers(2**63))
-
-
-def _description(model: Discovery, X: Any, weights: FloatArray | None, draws: _Draws) -> Mapping[str, Any]:
-    """What the results depend on, as JSON values."""
-    from dcd import __version__
-
-    parameters = {k: repr(v) for k, v in model.get_params(deep=False).items() if k not in _OURS}
-    data = _digest_of_table(X)
-    return {
-        "version": __version__,
-        "rows": draws.n_rows,
-        "data": data,
-        "sample_weight": None if weights is None else _digest([weights.tobytes()]),
-        "model": type(model).__name__,
-        **{f"model parameter '{name}'": value for name, value in parameters.items()},
+def _opened(path: str | os.PathLike[str], model: Discovery, dataset: Dataset, draws: _Draws) -> Checkpoint:
+    own = {
         "scheme": draws.scheme,
         "fraction": draws.fraction if draws.scheme == "subsample" else None,
         "random_state": draws.entropy,
     }
+    shared = describe(model, dataset, without=_OURS)
 
+    def read(key: Key, kept: Any) -> Any:  # noqa: ARG001
+        if not _is_result(dataset.names, kept):
+            raise ValueError("no result")
+        return kept
 
-def _digest_of_table(X: Any) -> str:
-    """A fingerprint of names and values, the same whatever library holds the table."""
-    if isinstance(X, pd.DataFrame):
-        X = X.set_axis([str(name) for name in X.columns], axis="columns")
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return _digest([np.ascontiguousarray(to_array(X, "the table")).tobytes()])
-    parts = []
-    for name in frame.columns:
-        column = frame[name]
-        parts.append(name.encode())
-        parts.append(
-            column.cast(nw.Float64).to_numpy().tobytes()
-            if column.dtype.is_numeric() and not column.is_null().any()
-            else repr(column.to_list()).encode()
-        )
-    return _digest(parts)
-
-
-def _digest(parts: list[bytes]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()[:16]
+    codec = Codec(write=lambda result: result, read=read)
+    return Checkpoint(path, Description("resamples", shared, own), {"resamples": codec})
