@@ -73,7 +73,7 @@ def test_shared_modules_stand_alone():
     assert set(imported_by("runs")) <= {"checkpoint", "progress"}
     assert set(imported_by("checkpoint")) <= {"files", "validation"}
     assert set(imported_by("threads")) == set()
-    assert set(imported_by("engine")) <= {"progress", "threads"}
+    assert set(imported_by("engine")) == {"threads"}
     assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 

@@ -1,19 +1,27 @@
 """Work shared out over processes, here or on other machines. The only module that knows joblib.
 
 joblib runs on this machine by itself, and on a cluster within `joblib.parallel_config(backend="dask")` or
-`"ray"`; nothing else in this library knows where it runs.
+`"ray"`; nothing else in this library knows where it runs. Two things are added to what joblib does.
+
+* What all tasks need is sent to a process once, not with each task, and stays there with what tasks leave in
+  it. On this machine joblib maps large arrays from a file; Dask and Ray have a store of their own.
+* A process that is lost (killed, out of memory, its machine switched off) does not end the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from threading import Timer
+import io
+import pickle
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
+from threading import Timer, get_ident
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
-from joblib import Parallel, delayed, parallel_config
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
-from dcd.progress import watched
 from dcd.threads import one_blas_thread
 
 Data = TypeVar("Data")
@@ -21,6 +29,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _IDLE_SECONDS = 5.0  # after which a process lets go of the data
+_MOST_LOSSES = 3  # of processes, one after the other without a result between them
 
 
 class Shared(Generic[Data]):
@@ -29,33 +38,40 @@ class Shared(Generic[Data]):
     Pass the same one to several runs that follow each other: they go on with what is known.
     """
 
-    def __init__(self, value: Data) -> None:
-        self.value = value
-        self._token = uuid4().hex
+    def __init__(self, value: Data, token: str | None = None) -> None:
+        self._value = value
+        self._token = token or uuid4().hex
+        self._of_thread = {get_ident(): value}
+        self._stored: tuple[Any, Any] | None = None
+
+    def value(self) -> Data:
+        """The value for this thread, which no other thread changes."""
+        thread = get_ident()
+        if thread not in self._of_thread:
+            self._of_thread[thread] = _with_the_same_arrays(self._value)
+        return self._of_thread[thread]
+
+    def ticket(self) -> Any:
+        """What is sent with a task in place of this."""
+        backend, _ = get_active_backend()
+        store = _store_of(backend)
+        if store is None:
+            return self
+        if self._stored is None or self._stored[0] is not store:
+            self._stored = (store, _put(self, store))
+        return self._stored[1]
+
+    def send_again(self) -> None:
+        """Take what was sent for lost."""
+        self._stored = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self._token, self.value)
+        return _arrived, (self._value, self._token)
 
 
-def run(
-    work: Callable[[Data, Item], Result],
-    items: Sequence[Item],
-    *,
-    shared: Shared[Data],
-    n_jobs: int | None = None,
-    label: str | None = None,
-) -> Iterator[Result]:
-    """`work(shared.value, item)` for all items: each result once it and all before it are there.
-
-    Parameters
-    ----------
-    work : a function of a module. Its result must not depend on what was done before it.
-    n_jobs : processes; None leaves it to joblib: one, or what `joblib.parallel_config` says.
-    label : of a progress bar, or None.
-    """
-    tasks = (delayed(_alone)(work, shared, item) for item in items)
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    yield from watched(done, label, total=len(items))
+def n_processes(n_jobs: int | None) -> int:
+    """How many processes work at the same time; None leaves it to joblib: one, or what its context says."""
+    return int(effective_n_jobs(n_jobs))
 
 
 def as_done(
@@ -65,39 +81,110 @@ def as_done(
     shared: Shared[Data],
     n_jobs: int | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """As `run`, but `(position, result)` of each as soon as it is there, whatever those before it do."""
-    tasks = (delayed(_numbered)(work, shared, *numbered) for numbered in enumerate(items))
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+    """`(position, work(value, item))` of every item as soon as it is there, in any order.
+
+    Parameters
+    ----------
+    work : a function of a module. Its result must not depend on what was done before it.
+    shared : holds the value that all items need.
+    n_jobs : as of `n_processes`; 1 is this process.
+    """
+    if len(items) < 2 or n_processes(n_jobs) == 1:
+        for position, item in enumerate(items):
+            yield _numbered(work, shared, position, item)
+        return
+    pending = dict(enumerate(items))
+    n_losses = 0
+    while pending:
+        try:
+            for position, result in _spread(work, pending, shared, n_jobs):
+                del pending[position]
+                n_losses = 0
+                yield position, result
+        except Exception as error:
+            n_losses += 1
+            if n_losses > _MOST_LOSSES or not _is_loss(error):
+                raise
+            shared.send_again()
 
 
-def _numbered(
-    work: Callable[[Any, Any], Any], shared: Shared[Any], position: int, item: Any
-) -> tuple[int, Any]:
-    return position, _alone(work, shared, item)
+def _spread(
+    work: Callable[[Data, Item], Result],
+    pending: Mapping[int, Item],
+    shared: Shared[Data],
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Result]]:
+    ticket = shared.ticket()
+    tasks = [delayed(_numbered)(work, ticket, position, item) for position, item in pending.items()]
+    results: Iterator[tuple[int, Result]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+    return results
 
 
-def _alone(work: Callable[[Any, Any], Any], shared: Shared[Any], item: Any) -> Any:
+def _is_loss(error: Exception) -> bool:
+    """Whether a process was lost, and with it work or data, rather than that the work failed."""
+    from_ray = type(error).__module__ == "ray.exceptions" and "Died" in type(error).__name__
+    return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
+
+
+# --- stores of clusters ----------------------------------------------------------------------------------
+
+
+def _store_of(backend: Any) -> Any:
+    """Where a cluster keeps data: the client of Dask, or Ray; None for processes of this machine."""
+    if type(backend).__module__.startswith("ray."):
+        import ray
+
+        return ray
+    return getattr(backend, "client", None)
+
+
+def _put(shared: Shared[Any], store: Any) -> Any:
+    if hasattr(store, "scatter"):
+        # On every worker from the start, so that none of them can take the only copy with it.
+        return store.scatter(shared, broadcast=True, hash=False)
+    return _InRay(store.put(shared))
+
+
+class _InRay:
+    """A reference to what is in Ray's store. A bare one would not be looked up within a batch of tasks."""
+
+    def __init__(self, reference: Any) -> None:
+        self._reference = reference
+
+    def fetch(self) -> Any:
+        import ray
+
+        return ray.get(self._reference)
+
+
+# --- where the work is done ------------------------------------------------------------------------------
+
+_here: dict[str, Shared[Any]] = {}  # what other processes sent
+_leaving: list[Timer] = []  # at most one, which lets go of it
+
+
+def _numbered(work: Callable[[Any, Any], Any], ticket: Any, position: int, item: Any) -> tuple[int, Any]:
+    return position, _alone(work, ticket, item)
+
+
+def _alone(work: Callable[[Any, Any], Any], ticket: Any, item: Any) -> Any:
     """One piece of work, with nothing parallel within it."""
+    shared = ticket.fetch() if isinstance(ticket, _InRay) else ticket
     _stay()
     try:
         with parallel_config(backend="sequential"), one_blas_thread():
-            return work(shared.value, item)
+            return work(shared.value(), item)
     finally:
         _leave_soon()
 
 
-# --- in a process that works for another one --------------------------------------------------------------
-
-_here: dict[str, Shared[Any]] = {}
-_leaving: list[Timer] = []  # at most one, which lets go of what is here
-
-
-def _arrived(token: str, value: Any) -> Shared[Any]:
+def _arrived(value: Any, token: str) -> Shared[Any]:
     """What came under this token before, with what tasks left in it; the new copy if nothing did."""
-    if token not in _here:
+    found = _here.get(token)
+    if found is None:
         _here.clear()  # of a run before
-        _here[token] = Shared(value)
-    return _here[token]
+        found = _here[token] = Shared(value, token)
+    return found
 
 
 def _stay() -> None:
@@ -106,9 +193,40 @@ def _stay() -> None:
 
 
 def _leave_soon() -> None:
-    """Let go of the data if nothing comes for a while; processes outlive a run."""
+    """Let go of the data if nothing comes for a while; a process outlives the run that started it."""
     if _here:
         _stay()
-        _leaving.append(Timer(_IDLE_SECONDS, _here.clear))
-        _leaving[-1].daemon = True
-        _leaving[-1].start()
+        timer = Timer(_IDLE_SECONDS, _here.clear)
+        timer.daemon = True
+        timer.start()
+        _leaving.append(timer)
+
+
+def _with_the_same_arrays(value: Data) -> Data:
+    """A copy that can be changed without changing the other, but for arrays, which both have."""
+    arrays: list[Any] = []
+    copied = io.BytesIO()
+    _WithoutArrays(copied, arrays).dump(value)
+    copied.seek(0)
+    return _WithArrays(copied, arrays).load()
+
+
+class _WithoutArrays(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, arrays: list[Any]) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._arrays = arrays
+
+    def persistent_id(self, found: Any) -> int | None:
+        if not isinstance(found, np.ndarray):
+            return None
+        self._arrays.append(found)
+        return len(self._arrays) - 1
+
+
+class _WithArrays(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, arrays: list[Any]) -> None:
+        super().__init__(file)
+        self._arrays = arrays
+
+    def persistent_load(self, place: Any) -> Any:
+        return self._arrays[place]

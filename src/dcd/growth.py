@@ -164,6 +164,7 @@ def search_boundaries(
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
     separations = run.gather("separations", pairs, doing(_separate, to_separate), label="pairs of neighbours")
+    test.record = Record()
     for _, record in (*grown, *separations):
         test.record.add(record)
     found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
