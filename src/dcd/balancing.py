@@ -238,8 +238,9 @@ class _Path:
         """Probabilities, lambda and status at the end of the path."""
         best, best_lambda = self._shares, float("inf")
         too_small = None
-        for self._last in range(self._first, _MAX_LAMBDAS):
-            ridge = len(self._shares) / _STEP**self._last
+        for step in range(self._first, _MAX_LAMBDAS):
+            self._last = step
+            ridge = len(self._shares) / _STEP**step
             probabilities = self._solved(ridge)
             if 1.0 / (probabilities @ probabilities) < self._floor:
                 too_small = ridge
@@ -276,10 +277,11 @@ class _Path:
 def solve(
     columns: BalanceColumns, ridge: float, direction: FloatArray, shares: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g: p is in proportion to b (1 - B g)₊.
+    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g.
 
-    Active-set steps: the samples with 1 - B g above zero have weight; with these alone g is the solution of a
-    linear system; and so on until they stay the same. `direction` is the g to start at.
+    p is in proportion to b (1 - B g)₊. Active-set steps: the samples with 1 - B g above zero have weight;
+    with these alone g is the solution of a linear system; and so on until they stay the same. `direction` is
+    the g to start at.
     """
     n_samples = len(shares)
     weight = n_samples * shares
@@ -318,7 +320,8 @@ def optimality_gap(
     for rows in columns.blocks:
         part = columns.part(rows)
         gradient = part @ means.astype(part.dtype) + penalty[rows]
-        smallest, slope = min(smallest, gradient.min()), slope + gradient @ probabilities[rows]
+        smallest = min(smallest, float(gradient.min()))
+        slope += float(gradient @ probabilities[rows])
     value = float(means @ means + penalty @ probabilities)
     return float(2.0 * (slope - smallest) / value)
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -166,7 +167,7 @@ class Grams(Protocol):
 def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
     """For each variable, the places of its columns when all are put side by side."""
     ends = np.cumsum([0, *(len(chosen) for _, chosen in columns)])
-    return [list(range(start, stop)) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+    return [list(range(start, stop)) for start, stop in pairwise(ends)]
 
 
 def make_scores(values: FloatArray) -> Scores:
