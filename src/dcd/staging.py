@@ -10,7 +10,6 @@ associations that are *not* obvious.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -49,12 +48,6 @@ class StagedTest:
     @record.setter
     def record(self, record: Record) -> None:
         self._whole.record = record
-
-    def __copy__(self) -> StagedTest:
-        """The same with records of its own; what both know already is shared."""
-        twin = object.__new__(StagedTest)
-        twin.__dict__ |= self.__dict__ | {"_sample": copy(self._sample), "_whole": copy(self._whole)}
-        return twin
 
     def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
         """See `BoundTest`; at what is clear on the sample, then at all variables on all rows."""
