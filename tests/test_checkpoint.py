@@ -368,11 +368,10 @@ def test_a_full_disk_is_told(tmp_path):
     description = Description("fit", {}, {})
     with Checkpoint(tmp_path / "run.dcd", description, {"s": Codec(int, lambda _, value: value)}) as kept:
         kept.add("s", 0, 1)
-        with open("/dev/full", "wb") as full:
+        with open("/dev/full", "wb", buffering=0) as full:
             kept._file = full
             with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
                 kept.add("s", 1, 2)
-            full.raw.close()
     with Checkpoint(tmp_path / "run.dcd", description, {"s": Codec(int, lambda _, value: value)}) as kept:
         assert kept.done == {("s", 0): 1}
 
