@@ -97,10 +97,11 @@ def as_done(
     n_losses = 0
     while pending:
         try:
-            for position, result in _spread(work, pending, shared, n_jobs):
-                del pending[position]
-                n_losses = 0
-                yield position, result
+            with one_blas_thread():  # here as well, for those who work may be threads
+                for position, result in _spread(work, pending, shared, n_jobs):
+                    del pending[position]
+                    n_losses = 0
+                    yield position, result
         except Exception as error:
             n_losses += 1
             if n_losses > _MOST_LOSSES or not _is_loss(error):
@@ -151,7 +152,7 @@ class _InRay:
     def __init__(self, reference: Any) -> None:
         self._reference = reference
 
-    def fetch(self) -> Any:
+    def result(self) -> Any:
         import ray
 
         return ray.get(self._reference)
@@ -169,7 +170,8 @@ def _numbered(work: Callable[[Any, Any], Any], ticket: Any, position: int, item:
 
 def _alone(work: Callable[[Any, Any], Any], ticket: Any, item: Any) -> Any:
     """One piece of work, with nothing parallel within it."""
-    shared = ticket.fetch() if isinstance(ticket, _InRay) else ticket
+    # joblib works here if only one process is left, and what is with Dask is then still a promise.
+    shared = ticket if isinstance(ticket, Shared) else ticket.result()
     _stay()
     try:
         with parallel_config(backend="sequential"), one_blas_thread():
