@@ -29,6 +29,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _IDLE_SECONDS = 5.0  # after which a process lets go of the data
+_ROUND = 8  # tasks for each process
 _MOST_LOSSES = 3  # of processes, one after the other without a result between them
 
 
@@ -40,7 +41,7 @@ class Shared(Generic[Data]):
 
     def __init__(self, value: Data, token: str | None = None) -> None:
         self._value = value
-        self._token = token or uuid4().hex
+        self.token = token or uuid4().hex
         self._of_thread = {get_ident(): value}
         self._stored: tuple[Any, Any] | None = None
 
@@ -66,7 +67,7 @@ class Shared(Generic[Data]):
         self._stored = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self._value, self._token)
+        return _arrived, (self._value, self.token)
 
 
 def n_processes(n_jobs: int | None) -> int:
@@ -97,10 +98,11 @@ def as_done(
     n_losses = 0
     while pending:
         try:
-            for position, result in _spread(work, pending, shared, n_jobs):
-                del pending[position]
-                n_losses = 0
-                yield position, result
+            with one_blas_thread():  # here as well, for those who work may be threads
+                for position, result in _spread(work, pending, shared, n_jobs):
+                    del pending[position]
+                    n_losses = 0
+                    yield position, result
         except Exception as error:
             n_losses += 1
             if n_losses > _MOST_LOSSES or not _is_loss(error):
@@ -116,8 +118,13 @@ def _spread(
 ) -> Iterator[tuple[int, Result]]:
     ticket = shared.ticket()
     tasks = [delayed(_numbered)(work, ticket, position, item) for position, item in pending.items()]
-    results: Iterator[tuple[int, Result]] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
-    return results
+    if get_active_backend()[0].supports_return_generator:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+        return
+    size = _ROUND * n_processes(n_jobs)  # Ray gives results all at once, so it is asked for some at a time
+    with Parallel(n_jobs=n_jobs) as parallel:
+        for start in range(0, len(tasks), size):
+            yield from parallel(tasks[start : start + size])
 
 
 def _is_loss(error: Exception) -> bool:
@@ -142,19 +149,19 @@ def _put(shared: Shared[Any], store: Any) -> Any:
     if hasattr(store, "scatter"):
         # On every worker from the start, so that none of them can take the only copy with it.
         return store.scatter(shared, broadcast=True, hash=False)
-    return _InRay(store.put(shared))
+    return _InRay(store.put(shared), shared.token)
 
 
 class _InRay:
     """A reference to what is in Ray's store. A bare one would not be looked up within a batch of tasks."""
 
-    def __init__(self, reference: Any) -> None:
-        self._reference = reference
+    def __init__(self, reference: Any, token: str) -> None:
+        self._reference, self._token = reference, token
 
-    def fetch(self) -> Any:
+    def result(self) -> Any:
         import ray
 
-        return ray.get(self._reference)
+        return _here.get(self._token) or ray.get(self._reference)
 
 
 # --- where the work is done ------------------------------------------------------------------------------
@@ -169,7 +176,8 @@ def _numbered(work: Callable[[Any, Any], Any], ticket: Any, position: int, item:
 
 def _alone(work: Callable[[Any, Any], Any], ticket: Any, item: Any) -> Any:
     """One piece of work, with nothing parallel within it."""
-    shared = ticket.fetch() if isinstance(ticket, _InRay) else ticket
+    # joblib works here if only one process is left, and what is with Dask is then still a promise.
+    shared = ticket if isinstance(ticket, Shared) else ticket.result()
     _stay()
     try:
         with parallel_config(backend="sequential"), one_blas_thread():

@@ -11,28 +11,30 @@ from threadpoolctl import ThreadpoolController
 
 
 class _Limit:
-    """The limit of this process: the first who asks sets it, the last who leaves takes it back.
+    """The limit of this process: everyone who comes sets it, the last who leaves takes it back.
 
-    The number of threads belongs to the process. Several threads in it (those of a Dask worker, say) would
-    otherwise restore it under the others.
+    The number of threads belongs to the process. Of several threads in it (those of a Dask worker, say) the
+    first to leave would otherwise lift the limit for the others. Everyone sets it, because threadpoolctl
+    listens to one thread only.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users = 0
         self._controller = ThreadpoolController()
+        self._n_users = 0
 
     def enter(self) -> None:
         with self._lock:
-            if self._users == 0:
-                self._limiter = self._controller.limit(limits=1)
-            self._users += 1
+            limiter = self._controller.limit(limits=1)
+            if self._n_users == 0:
+                self._first = limiter  # the one that knows what there was before
+            self._n_users += 1
 
     def leave(self) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limiter.restore_original_limits()
+            self._n_users -= 1
+            if self._n_users == 0:
+                self._first.restore_original_limits()
 
 
 @cache
