@@ -183,7 +183,8 @@ def test_without_excess_the_distribution_is_chi_square():
 
 def test_tiny_pvalues_keep_their_order():
     ranks, far = np.array([3.0, 3.0]), np.array([[0.0, 3000.0], [4000.0, 0.0]])
-    ours = shifted_gamma_log_sf(far, ranks, ranks * 5, ranks * 35, 1e4)
+    moments = Moments(ranks, ranks * 5, ranks * 35)
+    ours = shifted_gamma_log_sf(far, moments, moments, 1e4)
     assert -2100 < ours[1, 0] < ours[0, 1] < -1400
 
 

@@ -21,7 +21,6 @@ from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix, Part
 from dcd.scores import (
     LINEAR,
-    MANY_ROWS,
     N_TESTED,
     CodeColumns,
     Codes,
@@ -167,7 +166,7 @@ def _residual_scores(left: FloatArray) -> FloatArray:
     """Of residuals z and u, (n, 2); ties of categories must stay ties, so rounding is rounded away."""
     if np.square(left).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
         return np.tile(np.array([0.0, 0.5], dtype=left.dtype), (len(left), 1))
-    if len(left) <= MANY_ROWS:
+    if left.dtype == np.float64:
         return normal_scores(np.round(left, 9))
     scores = np.empty((len(left), 2), dtype=left.dtype, order="F")
     scores[:, 1] = u = _grid_ranks(left)

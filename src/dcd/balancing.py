@@ -33,7 +33,7 @@ from dcd.blocks import BlockMatrix
 from dcd.columns import Kind
 from dcd.data import TableOptions
 from dcd.reading import read_table
-from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, MANY_ROWS, Scores, owners, scores_of
+from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.storage import Memory
 from dcd.threads import one_blas_thread
 from dcd.validation import check_number
@@ -197,7 +197,7 @@ def balance(columns: BalanceColumns, options: ConvexWeights, shares: FloatArray)
     best, best_lambda, status = shares, float("inf"), "balanced"
     if before > options.dependence * chance:
         path = _Path(columns, options, shares)
-        if n_samples > MANY_ROWS:
+        if n_samples > 2 * _ROWS_OF_A_SAMPLE:
             path.start_as(_Path.on_sample(columns, options, shares))
         best, best_lambda, status = path.follow()
     gap = optimality_gap(columns, best, best_lambda, shares) if np.isfinite(best_lambda) else 0.0
