@@ -171,11 +171,12 @@ def test_killed_with_two_processes_it_goes_on(name, tmp_path):
     table = interacting_table(n=600)
     table.to_csv(frame, index=False)
     arguments = [sys.executable, "-c", RUN, name, str(frame), str(path)]
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 3):
             time.sleep(0.005)
         process.kill()
+        process.communicate(timeout=60)  # the end of all who could write there: no process is left behind
     assert path.read_bytes().count(b"\n") >= 3
     model, table = getattr(dcd, name), pd.read_csv(frame)
     assert_same_result(model().fit(table, checkpoint=path), model().fit(table))
