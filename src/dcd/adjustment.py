@@ -9,7 +9,7 @@ for each variable that is tested: the rest are sums over blocks of rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,6 @@ from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix, Part
 from dcd.scores import (
     LINEAR,
-    MANY_ROWS,
     N_TESTED,
     CodeColumns,
     Codes,
@@ -38,7 +37,8 @@ MOST_ADJUSTERS = 1 / 3  # of the sample
 _FEWEST_ADJUSTERS = 5  # of a variable
 _FEWEST_IN_A_CELL = 10  # samples, on average, to adjust for every combination of values
 _MOST_CELLS = 1000
-_FINEST, _MOST_STEPS = 2.0**-17, 2**21  # of the grid on which many residuals are ranked
+_FINEST = 2.0**-17  # step of the grid on which many residuals are ranked
+_CHUNK = 8  # variables of which products are taken together
 
 
 def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
@@ -95,14 +95,23 @@ def _adjusters(scores: Scores, variables: Sequence[int]) -> list[tuple[int, Sequ
 
 
 class Adjustment:
-    """Regression on a design under probabilities of the samples, equal to those of the scores or other ones.
+    """Regression on a design under probabilities of the samples, those of the scores or other ones.
 
     Coefficients come from sums over all rows.
     """
 
     def __init__(self, scores: Scores, design: BlockMatrix, probabilities: FloatArray | None = None) -> None:
-        self.scores, self.design = scores, design
+        self.scores = scores
         self.probabilities = scores.probabilities if probabilities is None else probabilities
+        # Under the probabilities of the scores the means of the columns are 0 already.
+        self.design = design if probabilities is None else self._centred(design)
+
+    def _centred(self, design: BlockMatrix) -> BlockMatrix:
+        mean = np.zeros(design.n_columns)
+        for rows, shares in self.scores.weighted(self.probabilities):
+            mean += (shares[:, 0] @ design.part(rows)).astype(np.float64)
+        mean = mean.astype(self.scores.dtype)
+        return self.scores.matrix(lambda rows: design.part(rows) - mean, design.n_columns)
 
     @property
     def n_columns(self) -> int:
@@ -110,29 +119,13 @@ class Adjustment:
         return self.design.n_columns
 
     @cached_property
-    def mean(self) -> FloatArray:
-        """(p,) of the adjusters."""
-        return self._moments[0]
-
-    @cached_property
     def gram(self) -> FloatArray:
         """(p, p) covariance of the adjusters."""
-        return self._moments[1]
-
-    @cached_property
-    def _moments(self) -> tuple[FloatArray, FloatArray]:
-        mean, gram = np.zeros(self.n_columns), np.zeros((self.n_columns, self.n_columns))
+        gram = np.zeros((self.n_columns, self.n_columns))
         for rows, shares in self.scores.weighted(self.probabilities):
             part = self.design.part(rows)
-            weighted = shares * part
-            mean += weighted.sum(axis=0, dtype=np.float64)
-            gram += part.T @ weighted
-        return mean, gram - np.outer(mean, mean)
-
-    def centred(self, rows: slice) -> FloatArray:
-        """Some rows of the adjusters, without their means."""
-        part = self.design.part(rows)
-        return part - self.mean.astype(part.dtype)
+            gram += part.T @ (shares * part)
+        return gram
 
     @cached_property
     def _factor(self) -> Any:
@@ -150,7 +143,7 @@ class Adjustment:
         cross = np.zeros((self.n_columns, n_responses))
         if self.n_columns:
             for rows, shares in self.scores.weighted(self.probabilities):
-                cross += self.centred(rows).T @ (shares * responses(rows))
+                cross += self.design.part(rows).T @ (shares * responses(rows))
         return self.solve(cross)
 
     def left_of(self, variables: Sequence[int]) -> list[SmoothColumns]:
@@ -165,42 +158,47 @@ class Adjustment:
         left = scores.memory.array((scores.n_samples, len(variables)), scores.dtype)
         for rows in scores.blocks:
             part = scores.part(rows, normal)
-            left[rows] = part - self.centred(rows) @ coefficients.astype(part.dtype)
+            left[rows] = part - self.design.part(rows) @ coefficients.astype(part.dtype)
         return [SmoothColumns(_residual_scores(column)) for column in left.T]
 
 
 def _residual_scores(left: FloatArray) -> FloatArray:
-    """z and u (n, 2) of residuals; ties of categories must stay ties, so rounding is rounded away."""
+    """Of residuals z and u, (n, 2); ties of categories must stay ties, so rounding is rounded away."""
     if np.square(left).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
         return np.tile(np.array([0.0, 0.5], dtype=left.dtype), (len(left), 1))
-    if len(left) <= MANY_ROWS:
+    if left.dtype == np.float64:
         return normal_scores(np.round(left, 9))
-    u = _grid_ranks(left)
-    return np.column_stack([ndtri(u), u]).astype(left.dtype)
+    scores = np.empty((len(left), 2), dtype=left.dtype, order="F")
+    scores[:, 1] = u = _grid_ranks(left)
+    scores[:, 0] = ndtri(u)
+    return scores
 
 
 def _grid_ranks(values: FloatArray) -> FloatArray:
     """(rank - 1/2) / n of values on a fine grid, by counting: in time proportional to n."""
     low, high = float(values.min()), float(values.max())
-    step = max(_FINEST, (high - low) / _MOST_STEPS)
+    step = max(_FINEST, (high - low) / (2 * len(values)))
     places = ((values - values.dtype.type(low)) * values.dtype.type(1.0 / step)).astype(np.int32)
     counts = np.bincount(places)
-    middle = np.cumsum(counts) - 0.5 * counts
-    found: FloatArray = (middle / len(values))[places]
-    return found
+    middle: FloatArray = (np.cumsum(counts) - 0.5 * counts) / len(values)
+    return middle[places]
 
 
-class Tested:
-    """Scores of what is left of some variables, (n, v, k), adjusted once more, and their covariances.
+class Residuals:
+    """Scores of what is left of some variables, (n, v k), adjusted once more, and their covariances.
 
     What is left of a variable of few values has no ranks to speak of, so its columns are adjusted as they
-    are. A variable that the set decides has no scores.
+    are. A variable that the set decides has no scores. All variables have as many columns as the one with
+    most; where there are fewer, the rest are 0.
 
     Attributes
     ----------
+    variables : all that are tested.
     left, right : places, among the variables, of those that are tested against each other.
+    width : number of columns of a variable, k.
     own : (v, k, k) covariance of the scores of each variable.
     across : (l, r, k, k) covariances of those on the left with those on the right.
+    coefficients : (p, v k) of the second adjustment.
     """
 
     def __init__(self, adjustment: Adjustment, left: Sequence[int], right: Sequence[int]) -> None:
@@ -210,7 +208,7 @@ class Tested:
         self.right = [self.variables.index(v) for v in right]
         self._makers = self._prepared()
         self.width = max([N_TESTED, *(n for _, n in self._makers)])
-        self._sum_up()
+        self._adjust()
 
     def _prepared(self) -> list[tuple[Part, int]]:
         """For each variable, how its columns are made before they are adjusted, and their number."""
@@ -229,58 +227,77 @@ class Tested:
         return makers
 
     def _raw(self, rows: slice) -> FloatArray:
-        """Some rows before the second adjustment, (v, b, k)."""
-        n_rows = rows.stop - rows.start
-        raw = np.zeros((len(self.variables), n_rows, self.width), dtype=self.adjustment.scores.dtype)
+        """Some rows before the second adjustment, (b, v k)."""
+        shape = (len(self.variables) * self.width, rows.stop - rows.start)
+        raw = np.zeros(shape, dtype=self.adjustment.scores.dtype).T
         for place, (make, n_columns) in enumerate(self._makers):
-            raw[place, :, :n_columns] = make(rows)
+            start = place * self.width
+            raw[:, start : start + n_columns] = make(rows)
         return raw
 
-    def _sum_up(self) -> None:
+    def _adjust(self) -> None:
         adjustment, n_variables = self.adjustment, len(self.variables)
-        mean = np.zeros((n_variables, self.width))
+        n_columns = n_variables * self.width
+        mean = np.zeros(n_columns)
         own = np.zeros((n_variables, self.width, self.width))
-        across = np.zeros((len(self.left), len(self.right), self.width, self.width))
-        cross = np.zeros((n_variables, adjustment.n_columns, self.width))
+        across = np.zeros((len(self.left) * self.width, n_columns))
+        cross = np.zeros((adjustment.n_columns, n_columns))
+        ahead = self._columns(self.left)
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
             raw = self._raw(rows)
             weighted = shares * raw
-            mean += weighted.sum(axis=1, dtype=np.float64)
-            own += raw.transpose(0, 2, 1) @ weighted
-            across += raw[self.left].transpose(0, 2, 1)[:, None] @ weighted[self.right][None]
+            mean += weighted.sum(axis=0, dtype=np.float64)
+            for start, stop in variable_chunks(n_variables):
+                chunk = slice(start * self.width, stop * self.width)
+                own[start:stop] += diagonal_blocks(raw[:, chunk].T @ weighted[:, chunk], self.width)
+            across += raw[:, ahead].T @ weighted
             if adjustment.n_columns:
-                cross += adjustment.centred(rows).T @ weighted
-        own -= mean[:, :, None] * mean[:, None, :]
-        across -= mean[self.left][:, None, :, None] * mean[self.right][None, :, None, :]
-        self.mean, self.cross, self.raw_own = mean, cross, own
-        self.coefficients = np.stack([adjustment.solve(part) for part in cross])
-        self.own = own - self._explained(range(n_variables), range(n_variables), paired=True)
-        self.across = across - self._explained(self.left, self.right, paired=False)
+                cross += adjustment.design.part(rows).T @ weighted
+        self.mean, self.coefficients = mean, adjustment.solve(cross)
+        explained = self._explained(cross)
+        for place in range(n_variables):
+            of_place = self._columns([place])
+            own[place] -= np.outer(mean[of_place], mean[of_place]) + explained(of_place, of_place)
+        across -= np.outer(mean[ahead], mean) + explained(ahead, range(n_columns))
+        self.own = own
+        by_pair = across.reshape(len(self.left), self.width, n_variables, self.width)
+        self.across = by_pair[:, :, self.right].transpose(0, 2, 1, 3)
 
-    def _explained(self, left: Sequence[int], right: Sequence[int], *, paired: bool) -> FloatArray:
-        """By how much adjusting changes covariances: of each left with its right one, or with all of them."""
-        first, second = self.coefficients[list(left)], self.coefficients[list(right)]
-        ahead, behind = self.cross[list(left)], self.cross[list(right)]
-        left_ones, right_ones = (first, ahead), (second, behind)
-        if not paired:
-            left_ones = (first[:, None], ahead[:, None])
-            right_ones = (second[None], behind[None])
-        turned = tuple(part.swapaxes(-1, -2) for part in left_ones)
-        change: FloatArray = (
-            turned[0] @ right_ones[1]
-            + turned[1] @ right_ones[0]
-            - turned[0]
-            @ (self.adjustment.gram @ right_ones[0] if self.adjustment.n_columns else right_ones[0])
-        )
+    def _columns(self, places: Sequence[int]) -> list[int]:
+        return [place * self.width + column for place in places for column in range(self.width)]
+
+    def _explained(self, cross: FloatArray) -> Callable[[Sequence[int], Sequence[int]], FloatArray]:
+        """By how much adjusting changes the covariances of some columns with others."""
+        coefficients = self.coefficients
+        fitted = self.adjustment.gram @ coefficients if self.adjustment.n_columns else coefficients
+
+        def change(left: Sequence[int], right: Sequence[int]) -> FloatArray:
+            left, right = list(left), list(right)
+            found: FloatArray = cross[:, left].T @ coefficients[:, right]
+            return found + coefficients[:, left].T @ (cross[:, right] - fitted[:, right])
+
         return change
 
     def part(self, rows: slice) -> FloatArray:
-        """Some rows of the scores, (v, b, k)."""
+        """Some rows of the scores, (b, v k)."""
         raw = self._raw(rows)
-        raw -= self.mean[:, None, :].astype(raw.dtype)
+        raw -= self.mean.astype(raw.dtype)
         if self.adjustment.n_columns:
-            raw -= self.adjustment.centred(rows) @ self.coefficients.astype(raw.dtype)
+            raw -= self.adjustment.design.part(rows) @ self.coefficients.astype(raw.dtype)
         return raw
+
+
+def variable_chunks(n_variables: int) -> list[tuple[int, int]]:
+    """Variables in groups for which one product of matrices is quicker than one for each."""
+    return [(start, min(start + _CHUNK, n_variables)) for start in range(0, n_variables, _CHUNK)]
+
+
+def diagonal_blocks(matrix: FloatArray, width: int) -> FloatArray:
+    """The blocks (c, k, k) on the diagonal of a matrix (c k, c k)."""
+    n_blocks = len(matrix) // width
+    blocks = matrix.reshape(n_blocks, width, n_blocks, width)
+    places = np.arange(n_blocks)
+    return blocks[places, :, places]
 
 
 def _first(columns: SmoothColumns) -> Part:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix, Part
@@ -87,12 +87,14 @@ class Scores:
     variables : of each its columns.
     probabilities : (n,) the share of each sample in all means.
     blocks : the rows, in parts that are worked on one after another.
+    dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
     """
 
     variables: tuple[VariableScores, ...]
     probabilities: FloatArray = field(repr=False)
     blocks: tuple[slice, ...] = field(repr=False)
+    dtype: np.dtype[Any] = field(repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
@@ -114,11 +116,6 @@ class Scores:
     def surveyed(self) -> bool:
         """Whether samples have weights of their own."""
         return bool(np.ptp(self.probabilities) > 1e-12 * self.probabilities.max())
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Precision of the columns."""
-        return np.dtype(np.float32 if self.n_samples > MANY_ROWS else np.float64)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -167,7 +164,7 @@ class Grams(Protocol):
 def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
     """For each variable, the places of its columns when all are put side by side."""
     ends = np.cumsum([0, *(len(chosen) for _, chosen in columns)])
-    return [list(range(start, stop)) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+    return [list(range(start, stop)) for start, stop in pairwise(ends)]
 
 
 def make_scores(values: FloatArray) -> Scores:
@@ -186,7 +183,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
     blocks = row_blocks(n_samples, memory)
     keep = 8 * n_samples * n_variables * default_n_columns(n_samples) <= _KEPT_BYTES
     keep = keep and n_samples <= MANY_ROWS
-    dtype = np.float32 if n_samples > MANY_ROWS else np.float64
+    dtype = np.dtype(np.float32 if n_samples > MANY_ROWS else np.float64)
     store = memory.array((n_samples, 2 * n_variables), dtype)
     variables = []
     for v, kind in enumerate(kinds):
@@ -196,7 +193,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
             scores[:] = normal_scores(values[:, v])
         made = _variable(scores, kind, codes, probabilities, blocks)
         variables.append(_with_columns_kept(made) if keep else made)
-    return Scores(tuple(variables), probabilities, blocks, memory)
+    return Scores(tuple(variables), probabilities, blocks, dtype, memory)
 
 
 def row_blocks(n_samples: int, memory: Memory) -> tuple[slice, ...]:
@@ -207,9 +204,19 @@ def row_blocks(n_samples: int, memory: Memory) -> tuple[slice, ...]:
 
 
 def normal_scores(values: FloatArray) -> FloatArray:
-    """z and u of one variable, (n, 2)."""
-    u = (rankdata(values) - 0.5) / len(values)
-    return np.column_stack([ndtri(u), u])
+    """Of one variable z and u, (n, 2); equal values share the mean of their ranks."""
+    n_samples = len(values)
+    order = np.argsort(values)
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    middles = 0.5 * (starts + np.append(starts[1:], n_samples)) / n_samples
+    scores = np.empty((n_samples, 2), order="F")
+    if len(starts) == n_samples:
+        scores[order, 0], scores[order, 1] = ndtri(middles), middles
+        return scores
+    counts = np.diff(np.append(starts, n_samples))
+    scores[order, 0], scores[order, 1] = np.repeat(ndtri(middles), counts), np.repeat(middles, counts)
+    return scores
 
 
 def _variable(
@@ -263,10 +270,11 @@ def _moments(
         mean += probabilities[rows] @ make(rows, width).astype(np.float64)
     products = np.zeros((width, width))
     for rows in blocks:
-        centred = make(rows, width).astype(np.float64) - mean
+        made = make(rows, width)
+        centred = made.astype(np.float64) - mean
         products += centred.T @ (probabilities[rows, None] * centred)
     scale = np.sqrt(np.diag(products))
-    scale = np.where(scale > 1e-6 if len(probabilities) > MANY_ROWS else scale > 1e-8, scale, np.inf)
+    scale = np.where(scale > (1e-6 if made.dtype == np.float32 else 1e-8), scale, np.inf)
     return mean, scale, products / np.outer(scale, scale)
 
 
@@ -349,6 +357,11 @@ def independent(gram: FloatArray, smallest: float) -> list[int]:
 
     Cholesky's method: what is left of the variance of each column has to be more than `smallest`.
     """
+    try:
+        if (np.square(np.diag(np.linalg.cholesky(gram))) > smallest).all():
+            return list(range(len(gram)))
+    except np.linalg.LinAlgError:
+        pass
     left = gram.copy()
     kept = []
     for column in range(len(gram)):
