@@ -161,23 +161,24 @@ RUN = """
 import sys, pandas, dcd
 model = getattr(dcd, sys.argv[1])(n_jobs=2)
 if __name__ == "__main__":
-    model.fit(pandas.read_pickle(sys.argv[2]), checkpoint=sys.argv[3])
+    model.fit(pandas.read_csv(sys.argv[2]), checkpoint=sys.argv[3])
 """
 
 
 @pytest.mark.parametrize("name", ["DCD", "RobustDCD"])
 def test_killed_with_two_processes_it_goes_on(name, tmp_path):
-    path, frame = tmp_path / "run.dcd", tmp_path / "table"
-    table = pd.concat([interacting_table(seed).add_suffix(str(seed)) for seed in range(2)], axis=1)
-    table.to_pickle(frame)
+    path, frame = tmp_path / "run.dcd", tmp_path / "table.csv"
+    table = interacting_table(n=600)
+    table.to_csv(frame, index=False)
     arguments = [sys.executable, "-c", RUN, name, str(frame), str(path)]
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 3):
             time.sleep(0.005)
         process.kill()
+        process.communicate(timeout=60)  # the end of all who could write there: no process is left behind
     assert path.read_bytes().count(b"\n") >= 3
-    model = getattr(dcd, name)
+    model, table = getattr(dcd, name), pd.read_csv(frame)
     assert_same_result(model().fit(table, checkpoint=path), model().fit(table))
 
 
@@ -368,11 +369,10 @@ def test_a_full_disk_is_told(tmp_path):
     description = Description("fit", {}, {})
     with Checkpoint(tmp_path / "run.dcd", description, {"s": Codec(int, lambda _, value: value)}) as kept:
         kept.add("s", 0, 1)
-        with open("/dev/full", "wb") as full:
+        with open("/dev/full", "wb", buffering=0) as full:
             kept._file = full
             with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
                 kept.add("s", 1, 2)
-            full.raw.close()
     with Checkpoint(tmp_path / "run.dcd", description, {"s": Codec(int, lambda _, value: value)}) as kept:
         assert kept.done == {("s", 0): 1}
 

@@ -74,6 +74,22 @@ def test_a_run_that_would_take_far_too_long_ends_early():
     )
 
 
+def test_processes_that_have_to_be_started_do_not_make_the_rest_seem_long():
+    clock = Clock()
+
+    def compute(pending):
+        clock.now += 60  # two processes start; then each does a piece in two seconds
+        for index in range(len(pending)):
+            clock.now += 2 * (index % 2 == 0)
+            yield index, None
+
+    Run(max_time=250.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
+    with pytest.raises(TimeLimitError) as caught:
+        Run(max_time=90.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
+    assert caught.value.estimate == pytest.approx(160, rel=0.25)  # of 160
+    assert caught.value.elapsed < 70
+
+
 def test_an_estimate_that_is_not_far_off_stops_nothing_before_its_time():
     clock, done = Clock(), []
     run = Run(max_time=800.0, clock=clock)

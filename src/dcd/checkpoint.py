@@ -104,14 +104,15 @@ class Checkpoint:
 
     def _opened(self) -> Any:
         try:
-            return self._path.open("a+b")
+            return self._path.open("ab", buffering=0)
         except OSError as error:
             raise self._refusal(f"cannot be written ({error.strerror})", "Name another file.") from error
 
     def _append(self, record: Mapping[str, Any]) -> None:
         try:
-            self._file.write(_line(record))
-            self._file.flush()
+            line = _line(record)
+            while line:
+                line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._refusal(
@@ -124,7 +125,7 @@ class Checkpoint:
         for number, line in enumerate(self._lines(), start=1):
             record = _parsed(line)
             if number == 1 and (record is None or record.get("kind") != _KIND):
-                raise self._refusal("is no checkpoint", "Name another file: this one is left as it is.")
+                raise self._no_checkpoint()
             if record is None:
                 raise self._damage(number)
             if "kind" in record:
@@ -138,12 +139,12 @@ class Checkpoint:
 
     def _lines(self) -> Iterator[bytes]:
         """The whole lines; a last one without an end was cut off."""
-        self._file.seek(0)
-        for number, line in enumerate(self._file):
-            if line.endswith(b"\n"):
-                yield line
-            elif number == 0 and line[: len(_OPENING)] != _OPENING[: len(line)]:
-                raise self._refusal("is no checkpoint", "Name another file: this one is left as it is.")
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file):
+                if line.endswith(b"\n"):
+                    yield line
+                elif number == 0 and line[: len(_OPENING)] != _OPENING[: len(line)]:
+                    raise self._no_checkpoint()
 
     def _is_ours(self, found: Mapping[str, Any], description: Description) -> bool:
         """Whether a header is the one of this work; refused if the work cannot go together."""
@@ -176,6 +177,9 @@ class Checkpoint:
                 self.done[stage, key] = self._codecs[stage].read(key, record["result"])
             except (ValueError, TypeError, KeyError) as error:
                 raise self._damage(number) from error
+
+    def _no_checkpoint(self) -> InputError:
+        return self._refusal("is no checkpoint", "Name another file: this one is left as it is.")
 
     def _damage(self, number: int) -> InputError:
         return self._refusal(f"line {number} is damaged", "Remove that line, or the file.")

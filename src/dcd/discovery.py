@@ -23,6 +23,7 @@ from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import WeightOptions
 from dcd.description import describe, seed_for_checkpoint
 from dcd.display import Plotted
+from dcd.engine import n_processes
 from dcd.graph import CPDAG, Role
 from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.pieces import published_codecs
@@ -158,7 +159,7 @@ class Discovery(Plotted, BaseEstimator):
         rng = make_generator(self.random_state)
         check_knowledge(self.knowledge)
         self._check_parameters()
-        run = Run(progress=self.progress, max_time=max_time)
+        run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
         seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
         given = read_table(X, options=table_options(self), sample_weight=sample_weight)
         bind_knowledge(self.knowledge, given.names, given.summary.dropped)  # told before any work
@@ -187,6 +188,7 @@ class Discovery(Plotted, BaseEstimator):
 
     missing: Missing
     knowledge: Knowledge | None
+    n_jobs: int | None
     progress: bool
     random_state: int | np.random.Generator | None
 

@@ -11,10 +11,13 @@ joblib runs on this machine by itself, and on a cluster within `joblib.parallel_
 from __future__ import annotations
 
 import io
+import os
 import pickle
+import sys
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
-from threading import Timer, get_ident
+from threading import Thread, Timer, get_ident
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -28,6 +31,7 @@ Data = TypeVar("Data")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process lets go of the data
 _SMALL = 2**25  # bytes of data of which each process has a copy of its own
 _MAPPED = "16K"  # arrays from this size on are in a file that processes of this machine map
@@ -131,13 +135,21 @@ def _spread(
 ) -> Iterator[tuple[int, Result]]:
     ticket = shared.ticket()
     tasks = [delayed(_numbered)(work, ticket, position, item) for position, item in pending.items()]
-    if get_active_backend()[0].supports_return_generator:
-        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=_MAPPED)(tasks)
+    backend, _ = get_active_backend()
+    if backend.supports_return_generator:
+        ours = {"initializer": _end_with, "initargs": (os.getpid(),)} if _is_local(backend) else {}
+        how = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **ours}
+        yield from Parallel(**how)(tasks)
         return
     size = _ROUND * n_processes(n_jobs)  # Ray gives results all at once, so it is asked for some at a time
     with Parallel(n_jobs=n_jobs) as parallel:
         for start in range(0, len(tasks), size):
             yield from parallel(tasks[start : start + size])
+
+
+def _is_local(backend: Any) -> bool:
+    """Whether joblib starts the processes itself, on this machine."""
+    return type(backend).__name__ == "LokyBackend"
 
 
 def _is_loss(error: Exception) -> bool:
@@ -196,6 +208,21 @@ class _InRay:
 
 _here: dict[str, Shared[Any]] = {}  # what other processes sent
 _leaving: list[Timer] = []  # at most one, which lets go of it
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it has gone, be it by `kill -9`.
+
+    Otherwise it may wait for the rest of a message for ever, with the data and whatever it writes to.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_SECONDS)
+        os._exit(1)
+
+    if sys.platform != "win32":  # where a process does not learn of it
+        Thread(target=watch, daemon=True).start()
 
 
 def _numbered(work: Callable[[Any, Any], Any], ticket: Any, position: int, item: Any) -> tuple[int, Any]:

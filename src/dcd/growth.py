@@ -15,7 +15,6 @@ What is required by knowledge is in the boundary and an edge whatever the tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -238,10 +237,9 @@ class _Table:
     level: float
 
     def begun(self) -> BoundTest:
-        """The test with a record of its own; what it knows already is shared."""
-        test = copy(self.test)
-        test.record = Record()
-        return test
+        """The test with a new record; what it knows already it keeps."""
+        self.test.record = Record()
+        return self.test
 
 
 def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 from tqdm.auto import tqdm
 
 _FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
-
-
-def watched(items: Iterable[Any], label: str | None, total: int | None = None) -> Iterable[Any]:
-    """Items with a progress bar, if it has a label and somebody watches."""
-    bar: Iterable[Any] = tqdm(items, total=total, desc=label, disable=label is None or not _is_watched())
-    return bar
 
 
 def progress_bar(label: str | None, total: int, done: int) -> Any:

@@ -21,7 +21,7 @@ from dcd.columns import to_array
 from dcd.data import Dataset
 from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.engine import Shared, as_done
+from dcd.engine import Shared, as_done, n_processes
 from dcd.reading import read_columns
 from dcd.runs import Run
 from dcd.stability import SCHEMES, Scheme, Stability
@@ -103,7 +103,7 @@ def bootstrap(
     rng = make_generator(random_state)
     seed = seed_for_checkpoint(random_state, checkpoint)
     entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
-    run = Run(progress=progress, max_time=max_time)
+    run = Run(progress=progress, max_time=max_time, at_once=n_processes(n_jobs))
     dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -16,7 +16,7 @@ from dcd.progress import duration, progress_bar
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
-_ENOUGH = 5  # pieces before their time says something about the others
+_ENOUGH = 4  # pieces after the first of each process, before their time says something about the others
 _BY_FAR = 1.5  # times the limit that an estimate has to be to stop a run whose work would be lost
 
 
@@ -44,6 +44,7 @@ class Run:
     progress : show bars, where somebody watches.
     max_time : seconds that the run may take; looked at whenever a piece is done. With a checkpoint all of
         them are used. Without one, when all would be lost, a run that would take much longer ends early.
+    at_once : pieces that are worked on at the same time.
     clock : a clock in seconds.
     """
 
@@ -53,10 +54,11 @@ class Run:
         *,
         progress: bool = False,
         max_time: float | None = None,
+        at_once: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.checkpoint = checkpoint
-        self._progress, self._max_time = progress, max_time
+        self._progress, self._max_time, self._at_once = progress, max_time, at_once
         self._clock, self._start = clock, clock()
 
     def gather(
@@ -78,7 +80,7 @@ class Run:
         pending = [at for at in range(len(keys)) if at not in results]
         if not pending:
             return [results[at] for at in range(len(keys))]
-        meter = _Meter(len(pending), label, then, self._clock)
+        meter = _Meter(len(pending), self._at_once, label, then, self._clock)
         self._check_time(meter)
         shown = label if self._progress else None
         with progress_bar(shown, len(keys), len(results)) as bar, closing(compute(pending)) as done:
@@ -87,7 +89,7 @@ class Run:
                 results[at] = result
                 if self.checkpoint is not None:
                     self.checkpoint.add(stage, keys[at], result)
-                meter.done += 1
+                meter.count()
                 bar.set_postfix_str(meter.remark(), refresh=False)
                 bar.update()
                 self._check_time(meter)
@@ -123,22 +125,36 @@ class Run:
 
 
 class _Meter:
-    """The pieces of a stage that are to do, and the time that they take."""
+    """The pieces of a stage that are to do, and the time that they take.
 
-    def __init__(self, total: int, label: str, then: str | None, clock: Callable[[], float]) -> None:
-        self.total, self.label, self.then, self.done = total, label, then, 0
+    Time counts from when as many are done as are worked on at once, so that processes that have to be
+    started do not make the rest seem long.
+    """
+
+    def __init__(
+        self, total: int, at_once: int, label: str, then: str | None, clock: Callable[[], float]
+    ) -> None:
+        self.label, self.then, self.done = label, then, 0
+        self._total, self._at_once = total, at_once
         self._clock, self._start = clock, clock()
+
+    def count(self) -> None:
+        """One more is done."""
+        self.done += 1
+        if self.done == self._at_once:
+            self._start = self._clock()
 
     @property
     def left(self) -> int:
         """Pieces to do."""
-        return self.total - self.done
+        return self._total - self.done
 
     def time_left(self) -> float | None:
         """Seconds for the rest of the stage; None while too little is done to tell."""
-        if self.done < _ENOUGH:
+        counted = self.done - self._at_once
+        if counted < _ENOUGH:
             return None
-        return (self._clock() - self._start) * self.left / self.done
+        return (self._clock() - self._start) * self.left / counted
 
     def remark(self) -> str:
         """The time left, in words."""
