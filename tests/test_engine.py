@@ -7,7 +7,7 @@ from concurrent.futures import BrokenExecutor
 
 import numpy as np
 import pytest
-from cluster_work import Counted, add_up, array_and_list, die, die_once, fail
+from cluster_work import Counted, add_up, array_and_list, departures, die, die_once, fail
 from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
@@ -124,3 +124,23 @@ def test_one_process_is_this_one():
     with parallel_config(backend="counting", n_jobs=2):
         dcd.RobustDCD(n_jobs=1).fit(table())
     assert Counting.submitted == 0
+
+
+def test_small_data_are_packed_once_and_large_arrays_stay_in_one_file(monkeypatch):
+    for size, most in ((2**25, 1), (0, 9)):  # joblib packs what is around large arrays with every task
+        monkeypatch.setattr(engine, "_SMALL", size)
+        departures.clear()
+        done = dict(as_done(add_up, range(9), shared=Shared(Counted()), n_jobs=2))
+        assert [done[item][0] for item in range(9)] == list(range(9))
+        assert departures.count(os.getpid()) <= most + 1  # and once to see how large it is
+
+
+def test_those_with_most_to_do_begin_first(monkeypatch):
+    begun = []
+    spread = engine._spread
+    monkeypatch.setattr(
+        engine, "_spread", lambda work, pending, *rest: begun.extend(pending) or spread(work, pending, *rest)
+    )
+    done = dict(as_done(add_up, [3, 1, 4, 1, 5], shared=Shared(Counted()), n_jobs=2, effort=float))
+    assert begun == [4, 2, 0, 1, 3]
+    assert [done[position][0] for position in range(5)] == [3, 1, 4, 1, 5]

@@ -134,7 +134,9 @@ class BoundaryIdentifier:
         missing = [members for members in wanted if members not in self._decoupled]
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
-            return as_done(decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs)
+            return as_done(
+                decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
+            )
 
         found = self._run.gather("sets", missing, compute, label=label, then=then)
         self._decoupled |= dict(zip(missing, found, strict=True))

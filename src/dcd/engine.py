@@ -33,6 +33,8 @@ Result = TypeVar("Result")
 
 _WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process lets go of the data
+_SMALL = 2**25  # bytes of data of which each process has a copy of its own
+_MAPPED = "16K"  # arrays from this size on are in a file that processes of this machine map
 _ROUND = 8  # tasks for each process
 _MOST_LOSSES = 3  # of processes, one after the other without a result between them
 
@@ -59,12 +61,18 @@ class Shared(Generic[Data]):
     def ticket(self) -> Any:
         """What is sent with a task in place of this."""
         backend, _ = get_active_backend()
-        store = _store_of(backend)
-        if store is None:
+        if getattr(backend, "supports_sharedmem", False):
             return self
+        store = _store_of(backend)
         if self._stored is None or self._stored[0] is not store:
             self._stored = (store, _put(self, store))
         return self._stored[1]
+
+    def is_small(self) -> bool:
+        """Whether a process may as well have a copy of its own, rather than map large arrays."""
+        arrays: list[Any] = []
+        _WithoutArrays(io.BytesIO(), arrays).dump(self._value)
+        return sum(array.nbytes for array in arrays) <= _SMALL
 
     def send_again(self) -> None:
         """Take what was sent for lost."""
@@ -85,6 +93,7 @@ def as_done(
     *,
     shared: Shared[Data],
     n_jobs: int | None = None,
+    effort: Callable[[Item], float] | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
     """`(position, work(value, item))` of every item as soon as it is there, in any order.
 
@@ -93,12 +102,16 @@ def as_done(
     work : a function of a module. Its result must not depend on what was done before it.
     shared : holds the value that all items need.
     n_jobs : as of `n_processes`; 1 is this process.
+    effort : of an item, if that can be told. Those with most begin first, so that none is left over at the
+        end for one process while the others wait.
     """
     if len(items) < 2 or n_processes(n_jobs) == 1:
         for position, item in enumerate(items):
             yield _numbered(work, shared, position, item)
         return
     pending = dict(enumerate(items))
+    if effort is not None:
+        pending = dict(sorted(pending.items(), key=lambda place: -effort(place[1])))
     n_losses = 0
     while pending:
         try:
@@ -125,7 +138,8 @@ def _spread(
     backend, _ = get_active_backend()
     if backend.supports_return_generator:
         ours = {"initializer": _end_with, "initargs": (os.getpid(),)} if _is_local(backend) else {}
-        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", **ours)(tasks)
+        how = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **ours}
+        yield from Parallel(**how)(tasks)
         return
     size = _ROUND * n_processes(n_jobs)  # Ray gives results all at once, so it is asked for some at a time
     with Parallel(n_jobs=n_jobs) as parallel:
@@ -144,11 +158,11 @@ def _is_loss(error: Exception) -> bool:
     return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
 
 
-# --- stores of clusters ----------------------------------------------------------------------------------
+# --- how data travel ----------------------------------------------------------------------------------
 
 
 def _store_of(backend: Any) -> Any:
-    """Where a cluster keeps data: the client of Dask, or Ray; None for processes of this machine."""
+    """What keeps data for a cluster: the client of Dask, or Ray; None for processes of this machine."""
     if type(backend).__module__.startswith("ray."):
         import ray
 
@@ -157,10 +171,25 @@ def _store_of(backend: Any) -> Any:
 
 
 def _put(shared: Shared[Any], store: Any) -> Any:
+    if store is None:
+        packed = pickle.dumps(shared) if shared.is_small() else b""
+        # What is defined in a notebook only joblib can send.
+        is_whole = packed and b"__main__" not in packed
+        return _Packed(np.frombuffer(packed, dtype=np.uint8), shared.token) if is_whole else shared
     if hasattr(store, "scatter"):
         # On every worker from the start, so that none of them can take the only copy with it.
         return store.scatter(shared, broadcast=True, hash=False)
     return _InRay(store.put(shared), shared.token)
+
+
+class _Packed:
+    """Small data in one piece, which joblib puts into one file: tasks pass quickly, and it is read once."""
+
+    def __init__(self, packed: Any, token: str) -> None:
+        self._packed, self._token = packed, token
+
+    def result(self) -> Any:
+        return _here.get(self._token) or pickle.loads(self._packed)
 
 
 class _InRay:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,11 @@ class GrowShrink:
                 break
         return largest
 
+    def most_sets(self, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> float:
+        """How many sets `separation` tries at most."""
+        sizes = [len(members) - 1 for members in item[1].values()]
+        return sum(comb(max(size, 0), given) for size in sizes for given in range(self.max_given + 1))
+
     def _separators(self, pair: Pair, boundaries: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, ...]]:
         pools = [[v for v in boundaries[end] if v not in pair] for end in pair]
         seen: set[tuple[int, ...]] = set()
@@ -151,8 +157,12 @@ def search_boundaries(
     targets = range(len(names))
     shared = Shared(_Table(strategy, test, len(names), level))
 
-    def doing(work: Callable[..., Any], items: Sequence[Any]) -> Compute:
-        return lambda pending: as_done(work, [items[at] for at in pending], shared=shared, n_jobs=n_jobs)
+    def doing(
+        work: Callable[..., Any], items: Sequence[Any], effort: Callable[[Any], float] | None = None
+    ) -> Compute:
+        return lambda pending: as_done(
+            work, [items[at] for at in pending], shared=shared, n_jobs=n_jobs, effort=effort
+        )
 
     required = [np.flatnonzero(row).tolist() for row in known.joined]
     to_grow = list(zip(targets, required, strict=True))
@@ -162,7 +172,9 @@ def search_boundaries(
     boundaries = {target: members for target, (members, _) in zip(targets, grown, strict=True)}
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
-    separations = run.gather("separations", pairs, doing(_separate, to_separate), label="pairs of neighbours")
+    separations = run.gather(
+        "separations", pairs, doing(_separate, to_separate, strategy.most_sets), label="pairs of neighbours"
+    )
     test.record = Record()
     for _, record in (*grown, *separations):
         test.record.add(record)
