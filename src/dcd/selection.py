@@ -18,13 +18,14 @@ from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
 from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableSummary
-from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread
+from dcd.decoupling import DecouplingResult, WeightOptions
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
 from dcd.preflight import MIN_ROWS
 from dcd.reading import read_table
 from dcd.scores import Scores, scores_of
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number, check_strategy, make_generator
 
 
