@@ -28,6 +28,7 @@ STAGES = [
     "binding",
     "knowledge",
     "search",
+    "pruning",
     "growth",
     "orientation",
     "pattern",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,14 +15,14 @@ from dcd.arrays import FloatArray
 from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
 from dcd.columns import Kind
 from dcd.conflicts import Conflict
-from dcd.construction import Construction, construct, warn_of_cuts
+from dcd.construction import Construction, check_search, construct, warn_of_cuts
 from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import WeightOptions
 from dcd.display import Plotted
 from dcd.graph import CPDAG, Role
 from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.reading import read_table
-from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
+from dcd.search import Cut, Search, TargetSearch, check_max_subsets
 from dcd.validation import InputError, check_number, make_generator
 
 
@@ -196,6 +196,9 @@ class DCD(Discovery):
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
+    search : "full" or "pruned", default="full"
+        Exclude all subsets of every boundary, as published, or only those that perfect boundaries could tell
+        something new by. With perfect boundaries the answer is the same; with estimated ones it can differ.
     knowledge : Knowledge or None, default=None
         Arrows that must be or may not be, tiers, roots and leaves. They go before what the data tell; where
         the two differ, that is in `conflicts_`. The answer then has every arrow that follows from both.
@@ -250,6 +253,7 @@ class DCD(Discovery):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
+        search: Search = "full",
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
@@ -265,6 +269,7 @@ class DCD(Discovery):
         self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
+        self.search = search
         self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
@@ -277,9 +282,18 @@ class DCD(Discovery):
         identifier = BoundaryIdentifier(
             dataset, alpha=self.alpha, options=weight_options(self), random_state=rng
         )
-        self._decouple_ahead(dataset.names, identifier)
+
+        def prepare(sets: Sequence[Collection[str]], label: str) -> None:
+            identifier.prepare(sets, n_jobs=self.n_jobs, progress=label if self.progress else None)
+
         construction = construct(
-            dataset.names, identifier, identifier.pvalue, self.max_subsets, self.knowledge
+            dataset.names,
+            identifier,
+            identifier.pvalue,
+            self.max_subsets,
+            self.knowledge,
+            search=self.search,
+            prepare=prepare,
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
         return construction, Diagnostics(identifier.decoupled_sets, construction.searches)
@@ -288,23 +302,5 @@ class DCD(Discovery):
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         weight_options(self)
         check_max_subsets(self.max_subsets)
+        check_search(self.search)
         check_n_jobs(self.n_jobs)
-
-    def _decouple_ahead(self, names: Sequence[str], identifier: BoundaryIdentifier) -> None:
-        """Decouple every set that Algorithm 1 will ask for, each once, in two parallel rounds.
-
-        First the sets behind the boundaries; once these are known, so are all their subsets, many of which
-        several targets share.
-        """
-        others = {target: [name for name in names if name != target] for target in names}
-        bar = "Markov boundaries" if self.progress else None
-        identifier.prepare(others.values(), n_jobs=self.n_jobs, progress=bar)
-        required = bind_knowledge(self.knowledge, names).joined
-        found = [identifier(target, others[target]) for target in names]
-        boundaries = [
-            [name for name, must in zip(names, row, strict=True) if must or name in boundary]
-            for boundary, row in zip(found, required, strict=True)
-        ]
-        kept_sets = [kept for boundary in boundaries for _, kept in exclusions(boundary, self.max_subsets)]
-        bar = "subsets of boundaries" if self.progress else None
-        identifier.prepare(kept_sets, n_jobs=self.n_jobs, progress=bar)
