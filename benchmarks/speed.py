@@ -26,8 +26,9 @@ from direct import DirectLearner
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.decoupling import Adam, WeightOptions, choose_objective, minimise, softmax
+from dcd.decoupling import Adam, WeightOptions, minimise, softmax
 from dcd.kernels import kernel_features
+from dcd.losses import choose_objective
 
 RESULTS = Path(__file__).parent / "results"
 N = 800

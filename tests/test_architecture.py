@@ -15,6 +15,7 @@ STAGES = [
     "reading",
     "kernels",
     "scores",
+    "losses",
     "decoupling",
     "balancing",
     "dependence",

@@ -204,7 +204,7 @@ def test_true_knowledge_changes_nothing_but_directions():
 
 
 def test_estimated_boundaries():
-    """The same boundaries, fewer sets, whatever the number of processes."""
+    """The same boundaries from fewer sets."""
     dag = dcd.simulate.random_dag(6, graph="erdos-renyi", degree=4, random_state=1)
     table = dcd.simulate.sample(dag, 200, mechanism="mlp", random_state=1)
     full, pruned = (DCD(search=search, progress=False).fit(table) for search in ("full", "pruned"))
@@ -212,8 +212,6 @@ def test_estimated_boundaries():
     assert [s.boundary for s in pruned.diagnostics_.searches] == [
         s.boundary for s in full.diagnostics_.searches
     ]
-    again = DCD(search="pruned", progress=False, n_jobs=2).fit(table)
-    assert again.cpdag_ == pruned.cpdag_
 
 
 def test_bad_input():

@@ -10,41 +10,30 @@ which for equal weights is the usual biased estimate :math:`\mathrm{tr}(K_i H K_
 sum over the ordered pairs :math:`i \neq j`; Adam minimises it over :math:`\theta`, and stops when Kish's
 effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
 
-The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost:
-
-* `DenseObjective`, O(n² + nR) a step, R the total number of feature columns: the first term over all pairs
-  is one matrix, made once.
-* `LowRankObjective`, O(nR²) a step and O(nR) memory: the loss is the squared Frobenius norm of the weighted
-  covariance between the features of different variables.
+The pair sum never becomes a pair loop: `losses` has two forms of the same loss, chosen by cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg.blas import dsymv
 from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
 from dcd.columns import Kind
 from dcd.data import Dataset, TableOptions
 from dcd.kernels import kernel_features
+from dcd.losses import Objective, choose_objective
 from dcd.reading import read_table
 from dcd.validation import check_number, make_generator
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 _CONVERGENCE_WINDOW = 10
-# Nanoseconds a step, measured on one core: an entry of the (n, n) matrix, its set-up shared over a hundred
-# steps, with and without the matrix in the cache; and an entry of the (R, R) covariance for each sample.
-_DENSE_IN_CACHE, _DENSE_OUT_OF_CACHE, _LOW_RANK = 0.12, 0.45, 0.1
-_CACHE_BYTES = 24 * 2**20
-_LARGEST_DENSE = 8000  # the (n, n) array then takes 0.5 GB
-_BAND = 64
 
 Status = Literal["converged", "ess_floor", "max_steps", "nothing_to_decouple"]
 
@@ -113,102 +102,6 @@ def chance_loss(features: Sequence[FloatArray], probabilities: FloatArray) -> fl
 
 def _off_diagonal(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix))
-
-
-# --- the loss, twice -------------------------------------------------------------------------------------
-
-
-class Objective(Protocol):
-    """The decoupling loss of one set of variables as a function of the probabilities."""
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
-        ...
-
-
-class LowRankObjective:
-    """The loss through the (R, R) weighted covariance of the stacked features."""
-
-    def __init__(self, features: Sequence[FloatArray]) -> None:
-        stacked = np.hstack(features)
-        # Centring changes nothing in exact arithmetic; it keeps the means that are subtracted below small.
-        self._stacked = stacked - stacked.mean(axis=0)
-        owner = np.repeat(np.arange(len(features)), [block.shape[1] for block in features])
-        self._across = (owner[:, None] != owner[None, :]).astype(np.float64)
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
-        means = probabilities @ self._stacked
-        scaled = np.sqrt(probabilities)[:, None] * self._stacked
-        covariance = scaled.T @ scaled - np.outer(means, means)
-        covariance *= self._across
-        value = float(np.square(covariance).sum())
-        products = self._stacked @ covariance
-        gradient = np.einsum("kr,kr->k", products, self._stacked) - 2.0 * (products @ means)
-        return value, 2.0 * gradient
-
-
-class DenseObjective:
-    """The loss through one (n, n) matrix that holds the first term of all pairs."""
-
-    def __init__(self, features: Sequence[FloatArray]) -> None:
-        # Features as rows: both products of `_apply_kernels` then run along contiguous memory.
-        self._rows = [np.ascontiguousarray(block.T) for block in features]
-        self._pairs = _sum_of_kernel_products(features)
-
-    def _apply_kernels(self, vectors: Iterable[FloatArray]) -> FloatArray:
-        """K_i v_i for every variable, shape (m, n)."""
-        return np.stack([(rows @ vector) @ rows for rows, vector in zip(self._rows, vectors, strict=True)])
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
-        embeddings = self._apply_kernels([probabilities] * len(self._rows))
-        norms = embeddings @ probabilities
-        total, total_norm = embeddings.sum(axis=0), norms.sum()
-        others = total - embeddings
-        pairs: FloatArray = dsymv(1.0, self._pairs.T, probabilities)  # reads half of the matrix
-        cross = np.einsum("mk,mk->k", embeddings, others)
-        value = probabilities @ (pairs - 2.0 * cross) + total_norm**2 - norms @ norms
-        gradient = (
-            2.0 * (pairs - cross)
-            + 4.0 * ((total_norm - norms) @ embeddings)
-            - 4.0 * self._apply_kernels(probabilities * others).sum(axis=0)
-        )
-        return float(value), gradient
-
-
-def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
-    """Sum of K_i ∘ K_j over ordered pairs i != j, as (sum K_i)² - sum K_i², shape (n, n).
-
-    A band of rows at a time, so that the sums stay in the cache, and only the part right of the diagonal:
-    three times as fast as whole matrices at n = 800.
-    """
-    n_samples = features[0].shape[0]
-    pairs = np.empty((n_samples, n_samples))
-    for start in range(0, n_samples, _BAND):
-        stop = min(start + _BAND, n_samples)
-        total, squares = np.zeros((2, stop - start, n_samples - start))
-        for block in features:
-            kernel = block[start:stop] @ block[start:].T
-            total += kernel
-            squares += np.square(kernel, out=kernel)
-        band = np.square(total, out=total)
-        band -= squares
-        pairs[start:stop, start:] = band
-        pairs[stop:, start:stop] = band[:, stop - start :].T
-    return pairs
-
-
-def choose_objective(features: Sequence[FloatArray]) -> Objective:
-    """The cheaper of the two forms, by what a hundred steps and the set-up take."""
-    n_samples = features[0].shape[0]
-    n_columns = sum(block.shape[1] for block in features)
-    fits_in_cache = 8 * n_samples**2 <= _CACHE_BYTES
-    dense_cost = n_samples**2 * (_DENSE_IN_CACHE if fits_in_cache else _DENSE_OUT_OF_CACHE)
-    low_rank_cost = n_samples * n_columns**2 * _LOW_RANK
-    if n_samples > _LARGEST_DENSE or low_rank_cost < dense_cost:
-        return LowRankObjective(features)
-    return DenseObjective(features)
 
 
 # --- the solver ------------------------------------------------------------------------------------------
@@ -398,8 +291,8 @@ def softmax(theta: FloatArray) -> FloatArray:
 
 
 def _weighted_covariance(stacked: FloatArray, probabilities: FloatArray) -> FloatArray:
-    centred = stacked - probabilities @ stacked
-    covariance: FloatArray = centred.T @ (probabilities[:, None] * centred)
+    scaled = np.sqrt(probabilities)[:, None] * (stacked - probabilities @ stacked)
+    covariance: FloatArray = scaled.T @ scaled  # half the work of a product of two different arrays
     return covariance
 
 
