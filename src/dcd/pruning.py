@@ -24,14 +24,13 @@ for a perfect identifier:
 2. *One drop is enough.* Let Z drop s, and let z be adjacent to both. If z is a common child, it is in Z. If
    not, it is not in Z, because t - z - s would be an open path. So the unshielded candidates of this drop are
    all colliders between the two and no others, and the pair is done with.
-3. *Z must have a common child.* It is in the boundaries of both, and not known to be separated from either.
-   Where no such variable is left, t and s are adjacent, without a question.
-4. *Z must be made of descendants.* All of :math:`Z^*` descends from t and from s, and it has every member of
+3. *Z must be made of descendants.* All of :math:`Z^*` descends from t and from s, and it has every member of
    M that descends from a member of it. What is known of descent comes from the pairs that are done with:
    their :math:`Z^*` descends from both of them.
 
-An estimated identifier can answer the questions that are left out in a way that contradicts the others, and
-then the two searches can differ.
+A fourth rule is as true and not used: common children are in both boundaries, so where these have nothing in
+common t and s are adjacent, without a question. Estimated boundaries have members that do not belong, which
+drop when others are excluded; this rule would keep them (`docs/measurements.md` has the cost).
 """
 
 from __future__ import annotations
@@ -76,11 +75,7 @@ class Pairs:
         self._boundaries = boundaries
         self.separated: dict[str, set[str]] = {target: set() for target in boundaries}
         self._descendants: dict[str, set[str]] = {name: set() for name in boundaries}
-        self._near = {target: set(boundary) for target, boundary in boundaries.items()}
-        for target, boundary in boundaries.items():
-            for member in boundary:
-                self._near[member].add(target)
-        rank = {target: (len(self._boundaries[target]), place) for place, target in enumerate(boundaries)}
+        rank = {target: (len(boundaries[target]), place) for place, target in enumerate(boundaries)}
         self._asks = {
             target: {
                 member
@@ -98,18 +93,12 @@ class Pairs:
         """What to exclude from a target's boundary to decide a member that is still open."""
         boundary = self._boundaries[target]
         undecided = [name for name in boundary if name in self._asks[target] - self.separated[target]]
-        possible = {member: self._possible_children(target, member) for member in undecided}
-        undecided = [member for member in undecided if possible[member]]
         if not undecided or size >= len(boundary):
             return
         for excluded in combinations(boundary, size):
             left_out = set(excluded)
-            if any(
-                member not in left_out
-                and not left_out.isdisjoint(possible[member])
-                and self._may_descend(left_out, target, member)
-                for member in undecided
-            ):
+            open_to_it = not left_out.issuperset(undecided)
+            if open_to_it and self._may_be_all_that_descends(left_out, target):
                 yield Exclusion(target, excluded, tuple(name for name in boundary if name not in left_out))
 
     def separate(self, drops: Sequence[Drop]) -> None:
@@ -124,14 +113,9 @@ class Pairs:
                     self._descendants[ancestor].update(drop.exclusion.excluded)
         self._close_descent()
 
-    def _possible_children(self, one: str, other: str) -> set[str]:
-        """The variables that may be common children of two."""
-        apart = self.separated[one] | self.separated[other]
-        return (self._near[one] & self._near[other]) - apart
-
-    def _may_descend(self, excluded: set[str], target: str, member: str) -> bool:
-        """Whether this may be all of a boundary that descends from common children of the two."""
-        kept = set(self._boundaries[target]) - excluded | {target, member}
+    def _may_be_all_that_descends(self, excluded: set[str], target: str) -> bool:
+        """Whether nothing that is kept, nor the target, is known to descend from what is excluded."""
+        kept = {*self._boundaries[target], target} - excluded
         return all(self._descendants[name].isdisjoint(kept) for name in excluded)
 
     def _close_descent(self) -> None:
