@@ -14,6 +14,7 @@ STAGES = [
     "data",
     "reading",
     "kernels",
+    "blocks",
     "scores",
     "losses",
     "decoupling",
@@ -24,6 +25,7 @@ STAGES = [
     "partial",
     "interactions",
     "association",
+    "staging",
     "gaps",
     "boundary",
     "binding",
@@ -38,7 +40,7 @@ STAGES = [
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display"]
+SHARED = ["arrays", "validation", "graph", "progress", "display", "storage"]
 
 
 def imported_by(module):
@@ -58,6 +60,7 @@ def test_stages_import_from_the_left(stage):
 
 def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
+    assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
 
 

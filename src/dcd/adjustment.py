@@ -2,138 +2,307 @@ r"""Adjusting for a set of variables: regression on their scores, and the scores
 
 Measurements are adjusted for by smooth functions of each, about the square root of n in all; variables of few
 values by every combination of their values, as long as the sample affords it.
+
+Nothing here holds a matrix of all rows but the design of one set, if that is small, and two numbers a row
+for each variable that is tested: the rest are sums over blocks of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtri
 
 from dcd.arrays import FloatArray
-from dcd.scores import LINEAR, N_TESTED, Scores, score_columns, standardised
+from dcd.blocks import BlockMatrix, Part
+from dcd.scores import (
+    LINEAR,
+    N_TESTED,
+    CodeColumns,
+    Codes,
+    Scores,
+    SmoothColumns,
+    VariableScores,
+    normal_scores,
+    standardised_columns,
+)
 
 RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
 SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
 MOST_ADJUSTERS = 1 / 3  # of the sample
 _FEWEST_ADJUSTERS = 5  # of a variable
 _FEWEST_IN_A_CELL = 10  # samples, on average, to adjust for every combination of values
+_MOST_CELLS = 1000
+_FINEST = 2.0**-17  # step of the grid on which many residuals are ranked
+_CHUNK = 8  # variables of which products are taken together
 
 
-def adjustment_for(scores: Scores, given: Sequence[int]) -> Adjustment:
-    """The regression on all scores of a set, under the shares of the samples."""
-    cells = _cell_columns(scores, given)
+def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
+    """All scores of a set that the sample affords."""
+    cells = _cells(scores, given)
+    single = [v for v in given if cells is None or scores.variables[v].codes is None]
+    columns = _adjusters(scores, single)
+    n_single = sum(len(chosen) for _, chosen in columns)
     if cells is None:
-        rows = _adjuster_rows(scores, given)
-        gram = scores.gram[np.ix_(rows, rows)]
-        return Adjustment(scores.flat[:, rows], scores.probabilities, gram, surveyed=scores.surveyed)
-    smooth = [variable for variable in given if scores.codes[variable] is None]
-    design = np.hstack([scores.flat[:, _adjuster_rows(scores, smooth)], cells])
-    gram = design.T @ (scores.probabilities[:, None] * design)
-    return Adjustment(design, scores.probabilities, gram, surveyed=scores.surveyed)
+        return scores.matrix(lambda rows: scores.part(rows, columns), n_single)
+    together = range(len(cells.mean))
+    return scores.matrix(
+        lambda rows: np.hstack([scores.part(rows, columns), cells.part(rows, together)]),
+        n_single + len(together),
+    )
 
 
-def _cell_columns(scores: Scores, given: Sequence[int]) -> FloatArray | None:
-    """Columns (n, c) that tell every combination of the variables of few values in a set apart.
+def _cells(scores: Scores, given: Sequence[int]) -> VariableScores | None:
+    """Columns that tell every combination of the variables of few values in a set apart.
 
     With them the adjustment is exact where a sum over single variables would not be. None if there are fewer
     than two such variables, or more combinations than the sample affords.
     """
-    codes = [code for code in (scores.codes[variable] for variable in given) if code is not None]
+    codes = [code for code in (scores.variables[v].codes for v in given) if code is not None]
     if len(codes) < 2:
         return None
-    cells = np.zeros(scores.n_samples, dtype=np.intp)
+    cells: Codes = np.zeros(scores.n_samples, dtype=np.intp)
     for code in codes:  # renumbered each time, so that the numbers of combinations stay small
         cells = np.unique(cells * (code.max() + 1) + code, return_inverse=True)[1].reshape(-1)
     n_cells = int(cells.max()) + 1
-    if n_cells * _FEWEST_IN_A_CELL > scores.n_samples:
+    if n_cells > min(scores.n_samples / _FEWEST_IN_A_CELL, _MOST_CELLS):
         return None
-    largest = int(np.bincount(cells).argmax())
-    indicators = cells[:, None] == np.delete(np.arange(n_cells), largest)
-    return standardised(indicators.astype(np.float64), scores.probabilities)
+    shown = np.delete(np.arange(n_cells), int(np.bincount(cells).argmax()))
+    make = CodeColumns(cells, shown, None, scores.dtype)
+    return standardised_columns(make, len(shown), "nominal", cells, scores.probabilities, scores.blocks)
 
 
-def _adjuster_rows(scores: Scores, given: Sequence[int]) -> list[int]:
-    """Rows of the Gram matrix to adjust for.
+def _adjusters(scores: Scores, variables: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
+    """Columns to adjust for, of each of some variables.
 
     About the square root of n in all, shared by the variables, but at least five of each while that is less
     than a third of the sample: one variable that decides another almost alone (low noise) needs many, and
     many variables cannot have as many each.
     """
-    if not given:
+    if not variables:
         return []
-    share = max(np.sqrt(scores.n_samples) / len(given), _FEWEST_ADJUSTERS)
-    affordable = max(1, int(min(share, MOST_ADJUSTERS * scores.n_samples / len(given))))
-    rows = []
-    for variable in given:
-        most = affordable if scores.codes[variable] is None else None
-        rows += scores.positions([variable], scores.adjusters[variable][:most])
-    return rows
+    share = max(np.sqrt(scores.n_samples) / len(variables), _FEWEST_ADJUSTERS)
+    affordable = max(1, int(min(share, MOST_ADJUSTERS * scores.n_samples / len(variables))))
+    chosen: list[tuple[int, Sequence[int]]] = []
+    for v in variables:
+        most = affordable if scores.variables[v].codes is None else None
+        chosen.append((v, scores.variables[v].adjusters[:most]))
+    return chosen
 
 
 class Adjustment:
-    """Regression on adjusters (n, p) under probabilities of the samples; `gram` are their mean products.
+    """Regression on a design under probabilities of the samples, those of the scores or other ones.
 
-    `surveyed` tells that samples have weights of their own, which may go along with anything.
+    Coefficients come from sums over all rows.
     """
 
-    def __init__(
-        self, design: FloatArray, probabilities: FloatArray, gram: FloatArray, *, surveyed: bool = False
-    ) -> None:
-        self.design, self.probabilities, self.surveyed = design, probabilities, surveyed
-        self._factor = _factor(gram) if len(gram) else None
+    def __init__(self, scores: Scores, design: BlockMatrix, probabilities: FloatArray | None = None) -> None:
+        self.scores = scores
+        self.probabilities = scores.probabilities if probabilities is None else probabilities
+        # Under the probabilities of the scores the means of the columns are 0 already.
+        self.design = design if probabilities is None else self._centred(design)
+
+    def _centred(self, design: BlockMatrix) -> BlockMatrix:
+        mean = np.zeros(design.n_columns)
+        for rows, shares in self.scores.weighted(self.probabilities):
+            mean += (shares[:, 0] @ design.part(rows)).astype(np.float64)
+        mean = mean.astype(self.scores.dtype)
+        return self.scores.matrix(lambda rows: design.part(rows) - mean, design.n_columns)
 
     @property
     def n_columns(self) -> int:
         """Number of adjusters, p."""
-        return self.design.shape[1]
+        return self.design.n_columns
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """(p, p) covariance of the adjusters."""
+        gram = np.zeros((self.n_columns, self.n_columns))
+        for rows, shares in self.scores.weighted(self.probabilities):
+            part = self.design.part(rows)
+            gram += part.T @ (shares * part)
+        return gram
+
+    @cached_property
+    def _factor(self) -> Any:
+        return cho_factor(self.gram + RIDGE * np.eye(self.n_columns), check_finite=False)
 
     def solve(self, cross: FloatArray) -> FloatArray:
-        """Coefficients, from mean products of adjusters and responses."""
-        if self._factor is None:
+        """Coefficients, from covariances of adjusters and responses."""
+        if not self.n_columns:
             return cross
         coefficients: FloatArray = cho_solve(self._factor, cross, check_finite=False)
         return coefficients
 
-    def fitted(self, responses: FloatArray) -> FloatArray:
-        """Fitted values of responses (n, q)."""
-        return self.design @ self.solve(self.design.T @ (self.probabilities[:, None] * responses))
+    def coefficients(self, responses: Part, n_responses: int) -> FloatArray:
+        """Of the regression of responses (n, q) of mean 0."""
+        cross = np.zeros((self.n_columns, n_responses))
+        if self.n_columns:
+            for rows, shares in self.scores.weighted(self.probabilities):
+                cross += self.design.part(rows).T @ (shares * responses(rows))
+        return self.solve(cross)
+
+    def left_of(self, variables: Sequence[int]) -> list[SmoothColumns]:
+        """Of measurements: functions of the ranks of their normal scores, once these are adjusted.
+
+        Scores of residuals rather than residuals of scores: the square of a sum of two causes contains their
+        product, the square of what is left does not.
+        """
+        scores = self.scores
+        normal = [(v, (LINEAR,)) for v in variables]
+        coefficients = self.coefficients(lambda rows: scores.part(rows, normal), len(variables))
+        left = scores.memory.array((scores.n_samples, len(variables)), scores.dtype)
+        for rows in scores.blocks:
+            part = scores.part(rows, normal)
+            left[rows] = part - self.design.part(rows) @ coefficients.astype(part.dtype)
+        return [SmoothColumns(_residual_scores(column)) for column in left.T]
 
 
-def _factor(gram: FloatArray) -> Any:
-    return cho_factor(gram + RIDGE * np.eye(len(gram)), check_finite=False)
+def _residual_scores(left: FloatArray) -> FloatArray:
+    """Of residuals z and u, (n, 2); ties of categories must stay ties, so rounding is rounded away."""
+    if np.square(left).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
+        return np.tile(np.array([0.0, 0.5], dtype=left.dtype), (len(left), 1))
+    if left.dtype == np.float64:
+        return normal_scores(np.round(left, 9))
+    scores = np.empty((len(left), 2), dtype=left.dtype, order="F")
+    scores[:, 1] = u = _grid_ranks(left)
+    scores[:, 0] = ndtri(u)
+    return scores
 
 
-def tested_scores(scores: Scores, variables: Sequence[int], adjustment: Adjustment) -> FloatArray:
-    """Scores (n, v, k) of what is left of variables once adjusted for a set, adjusted once more.
+def _grid_ranks(values: FloatArray) -> FloatArray:
+    """(rank - 1/2) / n of values on a fine grid, by counting: in time proportional to n."""
+    low, high = float(values.min()), float(values.max())
+    step = max(_FINEST, (high - low) / (2 * len(values)))
+    places = ((values - values.dtype.type(low)) * values.dtype.type(1.0 / step)).astype(np.int32)
+    counts = np.bincount(places)
+    middle: FloatArray = (np.cumsum(counts) - 0.5 * counts) / len(values)
+    return middle[places]
 
-    Of measurements, scores of residuals rather than residuals of scores: the square of a sum of two causes
-    contains their product, the square of what is left does not. What is left of a variable of few values
-    has no ranks to speak of, so its columns are adjusted as they are. A variable that the set decides has no
-    scores.
+
+class Residuals:
+    """Scores of what is left of some variables, (n, v k), adjusted once more, and their covariances.
+
+    What is left of a variable of few values has no ranks to speak of, so its columns are adjusted as they
+    are. A variable that the set decides has no scores. All variables have as many columns as the one with
+    most; where there are fewer, the rest are 0.
+
+    Attributes
+    ----------
+    variables : all that are tested.
+    left, right : places, among the variables, of those that are tested against each other.
+    width : number of columns of a variable, k.
+    own : (v, k, k) covariance of the scores of each variable.
+    across : (l, r, k, k) covariances of those on the left with those on the right.
+    coefficients : (p, v k) of the second adjustment.
     """
-    few = [place for place, variable in enumerate(variables) if scores.codes[variable] is not None]
-    width = max([N_TESTED, *(len(scores.adjusters[variables[place]]) for place in few)])
-    tested = np.zeros((scores.n_samples, len(variables), width))
-    smooth = [place for place in range(len(variables)) if place not in few]
-    if smooth:
-        chosen = [variables[place] for place in smooth]
-        left = residual_scores(scores, adjustment, chosen) if adjustment.n_columns else None
-        tested[:, smooth, :N_TESTED] = scores.columns[:, chosen, :N_TESTED] if left is None else left
-    for place in few:
-        own = scores.adjusters[variables[place]]
-        tested[:, place, : len(own)] = scores.columns[:, variables[place]][:, own]
-    columns = tested.reshape(scores.n_samples, -1)
-    columns = columns - adjustment.probabilities @ columns
-    return (columns - adjustment.fitted(columns)).reshape(tested.shape)
+
+    def __init__(self, adjustment: Adjustment, left: Sequence[int], right: Sequence[int]) -> None:
+        self.adjustment = adjustment
+        self.variables = sorted({*left, *right})
+        self.left = [self.variables.index(v) for v in left]
+        self.right = [self.variables.index(v) for v in right]
+        self._makers = self._prepared()
+        self.width = max([N_TESTED, *(n for _, n in self._makers)])
+        self._adjust()
+
+    def _prepared(self) -> list[tuple[Part, int]]:
+        """For each variable, how its columns are made before they are adjusted, and their number."""
+        scores = self.adjustment.scores
+        smooth = [v for v in self.variables if scores.variables[v].codes is None]
+        left: dict[int, SmoothColumns] = {}
+        if self.adjustment.n_columns and smooth:
+            left = dict(zip(smooth, self.adjustment.left_of(smooth), strict=True))
+        makers: list[tuple[Part, int]] = []
+        for v in self.variables:
+            if v in left:
+                makers.append((_first(left[v]), N_TESTED))
+            else:
+                chosen = range(N_TESTED) if v in smooth else scores.variables[v].adjusters
+                makers.append((_chosen(scores.variables[v], chosen), len(chosen)))
+        return makers
+
+    def _raw(self, rows: slice) -> FloatArray:
+        """Some rows before the second adjustment, (b, v k)."""
+        shape = (len(self.variables) * self.width, rows.stop - rows.start)
+        raw = np.zeros(shape, dtype=self.adjustment.scores.dtype).T
+        for place, (make, n_columns) in enumerate(self._makers):
+            start = place * self.width
+            raw[:, start : start + n_columns] = make(rows)
+        return raw
+
+    def _adjust(self) -> None:
+        adjustment, n_variables = self.adjustment, len(self.variables)
+        n_columns = n_variables * self.width
+        mean = np.zeros(n_columns)
+        own = np.zeros((n_variables, self.width, self.width))
+        across = np.zeros((len(self.left) * self.width, n_columns))
+        cross = np.zeros((adjustment.n_columns, n_columns))
+        ahead = self._columns(self.left)
+        for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
+            raw = self._raw(rows)
+            weighted = shares * raw
+            mean += weighted.sum(axis=0, dtype=np.float64)
+            for start, stop in variable_chunks(n_variables):
+                chunk = slice(start * self.width, stop * self.width)
+                own[start:stop] += diagonal_blocks(raw[:, chunk].T @ weighted[:, chunk], self.width)
+            across += raw[:, ahead].T @ weighted
+            if adjustment.n_columns:
+                cross += adjustment.design.part(rows).T @ weighted
+        self.mean, self.coefficients = mean, adjustment.solve(cross)
+        explained = self._explained(cross)
+        for place in range(n_variables):
+            of_place = self._columns([place])
+            own[place] -= np.outer(mean[of_place], mean[of_place]) + explained(of_place, of_place)
+        across -= np.outer(mean[ahead], mean) + explained(ahead, range(n_columns))
+        self.own = own
+        by_pair = across.reshape(len(self.left), self.width, n_variables, self.width)
+        self.across = by_pair[:, :, self.right].transpose(0, 2, 1, 3)
+
+    def _columns(self, places: Sequence[int]) -> list[int]:
+        return [place * self.width + column for place in places for column in range(self.width)]
+
+    def _explained(self, cross: FloatArray) -> Callable[[Sequence[int], Sequence[int]], FloatArray]:
+        """By how much adjusting changes the covariances of some columns with others."""
+        coefficients = self.coefficients
+        fitted = self.adjustment.gram @ coefficients if self.adjustment.n_columns else coefficients
+
+        def change(left: Sequence[int], right: Sequence[int]) -> FloatArray:
+            left, right = list(left), list(right)
+            found: FloatArray = cross[:, left].T @ coefficients[:, right]
+            return found + coefficients[:, left].T @ (cross[:, right] - fitted[:, right])
+
+        return change
+
+    def part(self, rows: slice) -> FloatArray:
+        """Some rows of the scores, (b, v k)."""
+        raw = self._raw(rows)
+        raw -= self.mean.astype(raw.dtype)
+        if self.adjustment.n_columns:
+            raw -= self.adjustment.design.part(rows) @ self.coefficients.astype(raw.dtype)
+        return raw
 
 
-def residual_scores(scores: Scores, adjustment: Adjustment, variables: Sequence[int]) -> FloatArray:
-    """Scores (n, v, 5) of what is left of measurements once their normal scores are adjusted for a set."""
-    normal = scores.columns[:, variables, LINEAR]
-    left = normal - adjustment.fitted(normal)
-    # Ties of categories must stay ties, so what differs by rounding alone is made equal.
-    left = np.where(np.square(left).mean(axis=0) > SMALLEST_VARIANCE, np.round(left, 9), 0.0)
-    return score_columns(left)
+def variable_chunks(n_variables: int) -> list[tuple[int, int]]:
+    """Variables in groups for which one product of matrices is quicker than one for each."""
+    return [(start, min(start + _CHUNK, n_variables)) for start in range(0, n_variables, _CHUNK)]
+
+
+def diagonal_blocks(matrix: FloatArray, width: int) -> FloatArray:
+    """The blocks (c, k, k) on the diagonal of a matrix (c k, c k)."""
+    n_blocks = len(matrix) // width
+    blocks = matrix.reshape(n_blocks, width, n_blocks, width)
+    places = np.arange(n_blocks)
+    return blocks[places, :, places]
+
+
+def _first(columns: SmoothColumns) -> Part:
+    return lambda rows: columns(rows, N_TESTED)
+
+
+def _chosen(variable: VariableScores, columns: Sequence[int]) -> Part:
+    return lambda rows: variable.part(rows, columns)

@@ -12,20 +12,23 @@ products adjusted for as well. Where it need not, all of the sample is used.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dcd.arrays import BoolArray, FloatArray
-from dcd.balancing import Balance, ConvexWeights
-from dcd.interactions import interaction_adjusters, interaction_log_pvalues
-from dcd.partial import adjusted_log_pvalues, weighted_log_pvalue
+from dcd.adjustment import Adjustment, Residuals, design_for
+from dcd.arrays import FloatArray
+from dcd.balancing import Balance, BalanceSummary, ConvexWeights
+from dcd.interactions import Products, interaction_design, interaction_log_pvalues
+from dcd.partial import degrees_of_freedom, log_pvalues
 from dcd.scores import Scores
 from dcd.validation import check_choice, check_number, check_strategy
 
 DECOUPLE = ("where-needed", "always", "never")
+_KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has its weights learned again
 
 
 @dataclass(frozen=True)
@@ -49,21 +52,44 @@ class Interaction:
 
 @dataclass
 class Record:
-    """What a test has done under weights.
+    """What a test was asked under weights since the record was begun, be the answer new or kept.
 
     Attributes
     ----------
-    balances : the sets that were decoupled.
+    balances : the sets that were decoupled. Where missing values decouple one set on several parts of the
+        rows, the part with the smallest effective sample size.
     interactions : the associations that were tested again under weights.
     """
 
-    balances: dict[tuple[int, ...], Balance] = field(default_factory=dict)
+    balances: dict[tuple[int, ...], BalanceSummary] = field(default_factory=dict)
     interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
 
     def add(self, other: Record) -> None:
-        """Take over what a copy of the test in another process has done."""
-        self.balances |= other.balances
+        """Take over another record; the order in which records are added makes no difference."""
+        for members, summary in other.balances.items():
+            self.note(members, summary)
         self.interactions |= other.interactions
+
+    def note(self, members: tuple[int, ...], summary: BalanceSummary) -> None:
+        """Keep how far a set was decoupled."""
+        self.balances[members] = min(summary, self.balances.get(members, summary))
+
+
+class _Weights:
+    """The weights of sets on one table, of which those asked for last are kept."""
+
+    def __init__(self, options: ConvexWeights, scores: Scores) -> None:
+        self._options, self._scores = options, scores
+        self._most = max(1, _KEPT_BYTES // (8 * scores.n_samples))
+        self._kept: OrderedDict[tuple[int, ...], Balance] = OrderedDict()
+
+    def __call__(self, members: tuple[int, ...]) -> Balance:
+        if members not in self._kept:
+            self._kept[members] = self._options.learn(self._scores, members)
+        self._kept.move_to_end(members)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return self._kept[members]
 
 
 class BoundTest(Protocol):
@@ -71,8 +97,11 @@ class BoundTest(Protocol):
 
     record: Record
 
-    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
-        """A log p-value of every variable against the target that the full test can only raise."""
+    def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
+        """Log p-values of every variable against the target that the full test can only raise.
+
+        The last look is at all variables; those before it are cheaper, and 0 for those they say nothing of.
+        """
         ...
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
@@ -125,54 +154,96 @@ class PartialAssociation:
 
 
 class BoundAssociation:
-    """`PartialAssociation` on one table; results are kept by set."""
+    """`PartialAssociation` on one table; results are kept.
+
+    Each is a function of what is asked alone, not of what was asked before, to the last digit.
+    """
 
     def __init__(self, strategy: PartialAssociation, scores: Scores, level: float) -> None:
         self.record = Record()
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
-        self._adjusted: dict[tuple[int, ...], FloatArray] = {}
-        self._interacts: dict[tuple[int, ...], BoolArray] = {}
+        self._looks: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
+        self._pairs: dict[tuple[int, int, tuple[int, ...]], _Answer] = {}
+        self._weights = _Weights(strategy.weights, scores)
+        self._latest: tuple[tuple[int, ...], Adjustment] | None = None
 
-    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
-        """See `BoundTest`; under equal weights, for all variables at once."""
-        return self._adjusted_log_pvalues(tuple(sorted(given)))[target]
+    def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
+        """See `BoundTest`; one, under equal weights, at all variables at once."""
+        key = (target, tuple(sorted(given)))
+        if key not in self._looks:
+            self._looks[key] = self._look(*key)
+        yield self._looks[key]
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
-        x, y, members = min(x, y), max(x, y), tuple(sorted(given))
-        adjusted = float(self._adjusted_log_pvalues(members)[x, y])
-        if adjusted >= self._log_level or not self._must_decouple(x, y, members):
-            return adjusted
-        key = (x, y, members)
-        if key not in self.record.interactions:
-            weighed = self._balance(members)
-            adjusters = interaction_adjusters(self.scores, members)
-            decoupled = weighted_log_pvalue(self.scores, x, y, adjusters, weighed.weights)
-            decoupled = adjusted if decoupled is None else decoupled
-            self.record.interactions[key] = Interaction(
-                key[:2], members, adjusted, decoupled, weighed.ess, weighed.dependence
-            )
-        return max(adjusted, self.record.interactions[key].log_pvalue_decoupled)
+        key = (min(x, y), max(x, y), tuple(sorted(given)))
+        if key not in self._pairs:
+            self._pairs[key] = self._answer(*key)
+        found = self._pairs[key]
+        if found.interaction is not None and found.balance is not None:
+            self.record.interactions[key] = found.interaction
+            self.record.note(key[2], found.balance)
+        return found.log_pvalue
 
-    def _adjusted_log_pvalues(self, given: tuple[int, ...]) -> FloatArray:
-        if given not in self._adjusted:
-            self._adjusted[given] = adjusted_log_pvalues(self.scores, given)
-        return self._adjusted[given]
+    def _look(self, target: int, given: tuple[int, ...]) -> FloatArray:
+        found = np.zeros(self.scores.n_variables)
+        outside = [v for v in range(self.scores.n_variables) if v != target and v not in given]
+        adjustment = self._adjustment(given)
+        degrees = degrees_of_freedom(adjustment)
+        if degrees is not None and outside:
+            found[outside] = log_pvalues(Residuals(adjustment, [target], outside), degrees)[0]
+        return found
 
-    def _balance(self, given: tuple[int, ...]) -> Balance:
-        if given not in self.record.balances:
-            self.record.balances[given] = self.strategy.weights.learn(self.scores, given)
-        return self.record.balances[given]
+    def _answer(self, x: int, y: int, given: tuple[int, ...]) -> _Answer:
+        """The association under equal weights, and if need be under weights that decouple the set."""
+        adjustment = self._adjustment(given)
+        degrees = degrees_of_freedom(adjustment)
+        if degrees is None:
+            return _Answer(0.0)
+        residuals = Residuals(adjustment, [x], [y])
+        adjusted = float(log_pvalues(residuals, degrees)[0, 0])
+        if adjusted >= self._log_level or len(given) < 2 or self.strategy.decouple == "never":
+            return _Answer(adjusted)
+        products = Products(self.scores, given)
+        if self.strategy.decouple == "where-needed":
+            both = interaction_log_pvalues(residuals, products)
+            if both.max() >= np.log(self.strategy.interaction_level):
+                return _Answer(adjusted)
+        weighed = self._weights(given)
+        design = interaction_design(adjustment, products)
+        found = weighted_log_pvalue(Adjustment(self.scores, design, _probabilities(weighed)), x, y)
+        decoupled = adjusted if found is None else found
+        interaction = Interaction((x, y), given, adjusted, decoupled, weighed.ess, weighed.dependence)
+        return _Answer(max(adjusted, decoupled), interaction, weighed.summary)
 
-    def _must_decouple(self, x: int, y: int, given: tuple[int, ...]) -> bool:
-        if len(given) < 2 or self.strategy.decouple == "never":
-            return False
-        if self.strategy.decouple == "always":
-            return True
-        if given not in self._interacts:
-            log_level = np.log(self.strategy.interaction_level)
-            self._interacts[given] = interaction_log_pvalues(self.scores, given) < log_level
-        return bool(self._interacts[given][x] and self._interacts[given][y])
+    def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
+        """Of one set; that of the last one asked for is kept, for questions come set by set."""
+        if self._latest is None or self._latest[0] != given:
+            self._latest = None  # what it holds can be large
+            self._latest = (given, Adjustment(self.scores, design_for(self.scores, given)))
+        return self._latest[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the latest adjustment, which another process makes for itself."""
+        return {**self.__dict__, "_latest": None}
+
+
+@dataclass(frozen=True)
+class _Answer:
+    log_pvalue: float
+    interaction: Interaction | None = None
+    balance: BalanceSummary | None = None
+
+
+def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float | None:
+    """Log p-value of x and y, adjusted under weights; None if these leave too little to test with."""
+    degrees = degrees_of_freedom(adjustment)
+    return None if degrees is None else float(log_pvalues(Residuals(adjustment, [x], [y]), degrees)[0, 0])
+
+
+def _probabilities(weighed: Balance) -> FloatArray:
+    probabilities: FloatArray = weighed.weights / weighed.weights.sum()
+    return probabilities
 
 
 @dataclass(frozen=True)
@@ -199,18 +270,19 @@ class BoundWeightedAssociation:
     def __init__(self, strategy: WeightedAssociation, scores: Scores) -> None:
         self.record = Record()
         self.strategy, self.scores = strategy, scores
+        self._weights = _Weights(strategy.weights, scores)
 
-    def first_look(self, target: int, given: Collection[int]) -> FloatArray:
+    def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
         """See `BoundTest`; nothing is known before the weights are."""
         outside = [v for v in range(self.scores.n_variables) if v != target and v not in given]
         log_pvalues = np.zeros(self.scores.n_variables)
         log_pvalues[outside] = [self.log_pvalue(v, target, given) for v in outside]
-        return log_pvalues
+        yield log_pvalues
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
-        if members not in self.record.balances:
-            self.record.balances[members] = self.strategy.weights.learn(self.scores, members)
-        nothing = np.empty((self.scores.n_samples, 0))
-        return weighted_log_pvalue(self.scores, x, y, nothing, self.record.balances[members].weights) or 0.0
+        weighed = self._weights(members)
+        self.record.note(members, weighed.summary)
+        nothing = design_for(self.scores, ())
+        return weighted_log_pvalue(Adjustment(self.scores, nothing, _probabilities(weighed)), x, y) or 0.0

@@ -13,8 +13,9 @@ trades what is left of the dependence against the sample. The rule for it: no fu
 columns, k / n is what :math:`|B^\top p|^2` would be in a sample of independent variables; :math:`\lambda`
 falls until that is reached, or until the effective sample size would fall below a floor.
 
-The solution has the form :math:`p = (\nu - B\theta)_+ / \lambda` with :math:`\theta = B^\top p`, so that each
-step of the active-set method is a solve of the size of B's columns, not of the sample.
+The solution has the form :math:`p \propto (1 - B g)_+`, so that it is known by as many numbers as B has
+columns: each step of the active-set method is one sum over the rows, a block at a time, and a solve of that
+size. With many rows, a sample of them tells first how far down :math:`\lambda` goes and where :math:`g` is.
 """
 
 from __future__ import annotations
@@ -27,29 +28,31 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcd.arrays import BoolArray, FloatArray
+from dcd.arrays import FloatArray
+from dcd.blocks import BlockMatrix
 from dcd.columns import Kind
 from dcd.data import TableOptions
 from dcd.decoupling import one_blas_thread
 from dcd.reading import read_table
-from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, scores_of
+from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
+from dcd.storage import Memory
 from dcd.validation import check_number
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
 _MAX_LAMBDAS, _MAX_PIVOTS = 16, 40
 _BISECTIONS = 3
+_ROWS_OF_A_SAMPLE = 20_000
 _MANY_VARIABLES = 4  # beyond, two features a variable instead of three: the products grow with the square
 
 BalanceStatus = Literal["balanced", "ess_floor", "path_end", "nothing_to_decouple"]
 
 
-@dataclass(frozen=True)
-class Balance:
-    """Weights that decouple a set, and how far they got.
+@dataclass(frozen=True, order=True)
+class BalanceSummary:
+    """How far weights decouple a set, without the weights.
 
     Attributes
     ----------
-    weights : (n,) array, non-negative, summing to n.
     ess : Kish's effective sample size.
     dependence_before, dependence : what is left of the dependence, |B'p|², in units of what chance alone
         leaves in a sample of independent variables: about 1 is as good as independent.
@@ -59,12 +62,34 @@ class Balance:
         (fewer than two variables).
     """
 
+    ess: float
+    dependence_before: float
+    dependence: float
+    gap: float
+    status: BalanceStatus
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Weights that decouple a set, and how far they got.
+
+    Attributes
+    ----------
+    weights : (n,) array, non-negative, summing to n.
+    ess, dependence_before, dependence, gap, status : see `BalanceSummary`.
+    """
+
     weights: FloatArray = field(repr=False)
     ess: float
     dependence_before: float
     dependence: float
     gap: float
     status: BalanceStatus
+
+    @property
+    def summary(self) -> BalanceSummary:
+        """The same without the weights, which take as much memory as a column of the table."""
+        return BalanceSummary(self.ess, self.dependence_before, self.dependence, self.gap, self.status)
 
 
 @dataclass(frozen=True)
@@ -90,7 +115,7 @@ class ConvexWeights:
         if len(variables) < 2:
             weights = scores.n_samples * scores.probabilities
             return Balance(weights, scores.ess, 0.0, 0.0, 0.0, "nothing_to_decouple")
-        return balance(balance_columns(scores, variables), self, scores.probabilities)
+        return balance(BalanceColumns.of(scores, variables), self, scores.probabilities)
 
 
 def convex_weights(
@@ -123,120 +148,193 @@ def convex_weights(
     return replace(learned, weights=given.in_all_rows(learned.weights))
 
 
-def balance_columns(scores: Scores, variables: Sequence[int]) -> FloatArray:
-    """The matrix B, shape (n, k): products of features of two variables, then the features."""
-    smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
-    features = [scores.columns[:, v][:, scores.block(v, smooth)[: 2 * len(smooth)]] for v in variables]
-    products = [
-        (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
-        for left, right in combinations(features, 2)
-    ]
-    columns = np.hstack([*products, *features])
-    scale = np.sqrt(scores.probabilities @ np.square(columns))
-    return columns[:, scale > 1e-8] / scale[scale > 1e-8]
+class BalanceColumns:
+    """The matrix B, (n, k): products of features of two variables, then the features, of mean square 1."""
+
+    def __init__(self, matrix: BlockMatrix, blocks: Sequence[slice]) -> None:
+        self.n_columns, self.blocks = matrix.n_columns, tuple(blocks)
+        self.part = matrix.part
+
+    @classmethod
+    def of(cls, scores: Scores, variables: Sequence[int]) -> BalanceColumns:
+        """Of a set of variables."""
+        smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
+        columns = [(v, scores.variables[v].standing_for(smooth)[: 2 * len(smooth)]) for v in variables]
+        places = owners(columns)
+        pairs = [(i, j) for left, right in combinations(places, 2) for i in left for j in right]
+        first, second = [i for i, _ in pairs], [j for _, j in pairs]
+
+        def products(rows: slice) -> FloatArray:
+            features = scores.part(rows, columns)
+            return np.hstack([features[:, first] * features[:, second], features])
+
+        square = np.zeros(len(pairs) + sum(map(len, places)))
+        for rows, shares in scores.weighted(scores.probabilities):
+            square += np.einsum("b,bk->k", shares[:, 0], np.square(products(rows)), dtype=np.float64)
+        alive = np.flatnonzero(square > 1e-16)
+        scale = np.sqrt(square[alive]).astype(scores.dtype)
+        return cls(scores.matrix(lambda rows: products(rows)[:, alive] / scale, len(alive)), scores.blocks)
+
+    def sample(self, n_rows: int) -> BalanceColumns:
+        """The same of some rows of each block, about `n_rows` in all, in one block."""
+        part = np.vstack([self.part(rows)[:: self.step(n_rows)] for rows in self.blocks])
+        whole = BlockMatrix(lambda rows: part[rows], self.n_columns, 0, Memory())
+        return BalanceColumns(whole, [slice(0, len(part))])
+
+    def step(self, n_rows: int) -> int:
+        """Every which row of a block is in a sample of `n_rows`."""
+        return max(1, self.blocks[-1].stop // n_rows)
 
 
-def balance(columns: FloatArray, options: ConvexWeights, shares: FloatArray | None = None) -> Balance:
+def balance(columns: BalanceColumns, options: ConvexWeights, shares: FloatArray) -> Balance:
     """Follow lambda down until the dependence is that of chance, or the sample would shrink too far.
 
-    `shares` are what the samples count for to begin with; all the same without them.
+    `shares` are what the samples count for to begin with.
     """
-    n_samples, n_columns = columns.shape
-    start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
-    chance = n_columns * float(start @ start)
-    before = _dependence(columns, start)
-    best, best_lambda, status = start, float("inf"), "balanced"
+    n_samples = len(shares)
+    chance = columns.n_columns * float(shares @ shares)
+    before = dependence(columns, shares)
+    best, best_lambda, status = shares, float("inf"), "balanced"
     if before > options.dependence * chance:
-        best, best_lambda, status = _follow(columns, options, chance, start)
-    gap = optimality_gap(columns, best, best_lambda, start) if np.isfinite(best_lambda) else 0.0
+        path = _Path(columns, options, shares)
+        if n_samples > 2 * _ROWS_OF_A_SAMPLE:
+            path.start_as(_Path.on_sample(columns, options, shares))
+        best, best_lambda, status = path.follow()
+    gap = optimality_gap(columns, best, best_lambda, shares) if np.isfinite(best_lambda) else 0.0
     return Balance(
         weights=n_samples * best,
         ess=float(1.0 / (best @ best)),
         dependence_before=before / chance,
-        dependence=_dependence(columns, best) / chance,
+        dependence=dependence(columns, best) / chance,
         gap=gap,
         status=status,  # type: ignore[arg-type]
     )
 
 
-def _follow(
-    columns: FloatArray, options: ConvexWeights, chance: float, start: FloatArray
-) -> tuple[FloatArray, float, str]:
-    """Probabilities, lambda and status at the end of the path."""
-    n_samples = len(columns)
-    free = np.ones(n_samples, dtype=bool)
-    floor = options.min_ess / float(start @ start)
-    best, best_lambda = start, float("inf")
-    ridge = float(n_samples)
-    too_small = None
-    for _ in range(_MAX_LAMBDAS):
-        probabilities, free = solve(columns, ridge, free, start)
-        if 1.0 / (probabilities @ probabilities) < floor:
-            too_small = ridge
-            break
-        best, best_lambda = probabilities, ridge
-        if _dependence(columns, best) <= options.dependence * chance:
-            return best, best_lambda, "balanced"
-        ridge /= _STEP
-    if too_small is None:
-        return best, best_lambda, "path_end"
-    if not np.isfinite(best_lambda):
-        return best, best_lambda, "ess_floor"
-    # The floor lies between the last two: halve the interval a few times, to use what the floor allows.
-    low, high = too_small, best_lambda
-    for _ in range(_BISECTIONS):
-        middle = float(np.sqrt(low * high))
-        probabilities, free = solve(columns, middle, free, start)
-        if 1.0 / (probabilities @ probabilities) < floor:
-            low = middle
-        else:
-            best, best_lambda, high = probabilities, middle, middle
-    reached = _dependence(columns, best) <= options.dependence * chance
-    return best, best_lambda, "balanced" if reached else "ess_floor"
+class _Path:
+    """The solutions for falling lambda, each started where the last one ended."""
+
+    def __init__(self, columns: BalanceColumns, options: ConvexWeights, shares: FloatArray) -> None:
+        self._columns, self._shares = columns, shares
+        self._floor = options.min_ess / float(shares @ shares)
+        self._target = options.dependence * columns.n_columns * float(shares @ shares)
+        self._first, self._last = 0, 0
+        self._direction = np.zeros(columns.n_columns)
+
+    @classmethod
+    def on_sample(cls, columns: BalanceColumns, options: ConvexWeights, shares: FloatArray) -> _Path:
+        """The path on a part of the rows, followed to its end."""
+        step = columns.step(_ROWS_OF_A_SAMPLE)
+        part = np.concatenate([shares[rows][::step] for rows in columns.blocks])
+        path = cls(columns.sample(_ROWS_OF_A_SAMPLE), options, part / part.sum())
+        path.follow()
+        return path
+
+    def start_as(self, other: _Path) -> None:
+        """Start shortly before the end of another path."""
+        self._first, self._direction = max(other._last - 1, 0), other._direction
+
+    def follow(self) -> tuple[FloatArray, float, str]:
+        """Probabilities, lambda and status at the end of the path."""
+        best, best_lambda = self._shares, float("inf")
+        too_small = None
+        for step in range(self._first, _MAX_LAMBDAS):
+            self._last = step
+            ridge = len(self._shares) / _STEP**step
+            probabilities = self._solved(ridge)
+            if 1.0 / (probabilities @ probabilities) < self._floor:
+                too_small = ridge
+                break
+            best, best_lambda = probabilities, ridge
+            if dependence(self._columns, best) <= self._target:
+                return best, best_lambda, "balanced"
+        if too_small is None:
+            return best, best_lambda, "path_end"
+        if np.isfinite(best_lambda):
+            return self._between(too_small, best, best_lambda)
+        if not self._first:
+            return best, best_lambda, "ess_floor"
+        self._first = 0  # the start was too far down
+        return self.follow()
+
+    def _between(self, low: float, best: FloatArray, high: float) -> tuple[FloatArray, float, str]:
+        """The floor lies between two: halve the interval a few times, to use what the floor allows."""
+        for _ in range(_BISECTIONS):
+            middle = float(np.sqrt(low * high))
+            probabilities = self._solved(middle)
+            if 1.0 / (probabilities @ probabilities) < self._floor:
+                low = middle
+            else:
+                best, high = probabilities, middle
+        reached = dependence(self._columns, best) <= self._target
+        return best, high, "balanced" if reached else "ess_floor"
+
+    def _solved(self, ridge: float) -> FloatArray:
+        probabilities, self._direction = solve(self._columns, ridge, self._direction, self._shares)
+        return probabilities
 
 
 def solve(
-    columns: FloatArray, ridge: float, free: BoolArray, shares: FloatArray
-) -> tuple[FloatArray, BoolArray]:
-    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and which samples have weight.
+    columns: BalanceColumns, ridge: float, direction: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g.
 
-    Active-set steps: solve for the samples that are free, fix those that came out negative at zero, free
-    those of the fixed that would lower the objective. `free` is where to start. With q = p / s and
-    s = sqrt(n b), the penalty is |q|²: the problem without shares, its rows scaled by s.
+    p is in proportion to b (1 - B g)₊. Active-set steps: the samples with 1 - B g above zero have weight;
+    with these alone g is the solution of a linear system; and so on until they stay the same. `direction` is
+    the g to start at.
     """
-    n_samples, n_columns = columns.shape
-    scale = np.sqrt(n_samples * shares)
-    scaled = scale[:, None] * columns
-    probabilities = shares
-    for _ in range(_MAX_PIVOTS):
-        inside = scaled[free]
-        factor = cho_factor(inside.T @ inside + ridge * np.eye(n_columns), check_finite=False)
-        unscaled = scale[free] - inside @ cho_solve(factor, inside.T @ scale[free], check_finite=False)
-        unscaled *= scale[free]
-        probabilities = np.zeros(n_samples)
-        probabilities[free] = unscaled / unscaled.sum()
-        gradient = _gradient(columns, probabilities, ridge, shares)
-        level = gradient[free].mean()  # the same for all free samples
-        wanted = np.where(free, probabilities > 0, gradient < level - 1e-12)
-        if (wanted == free).all():
+    n_samples = len(shares)
+    weight = n_samples * shares
+    has_weight = np.ones(n_samples, dtype=bool)
+    for count in range(_MAX_PIVOTS):
+        gram, sums = np.zeros((columns.n_columns, columns.n_columns)), np.zeros(columns.n_columns)
+        changed = count == 0
+        for rows in columns.blocks:
+            part = columns.part(rows)
+            wanted = part @ direction.astype(part.dtype) < 1.0
+            changed = changed or bool((wanted != has_weight[rows]).any())
+            has_weight[rows] = wanted
+            inside = part if wanted.all() else part[wanted]
+            weighted = weight[rows][wanted][:, None].astype(part.dtype) * inside
+            gram += inside.T @ weighted
+            sums += weighted.sum(axis=0, dtype=np.float64)
+        if not changed:
             break
-        free = wanted
-    probabilities = np.maximum(probabilities, 0.0)
-    return probabilities / probabilities.sum(), free
+        factor = cho_factor(gram + ridge * np.eye(columns.n_columns), check_finite=False)
+        direction = cho_solve(factor, sums, check_finite=False)
+    probabilities = np.empty(n_samples)
+    for rows in columns.blocks:
+        part = columns.part(rows)
+        probabilities[rows] = np.maximum(1.0 - part @ direction.astype(part.dtype), 0.0)
+    probabilities *= shares
+    return probabilities / probabilities.sum(), direction
 
 
-def optimality_gap(columns: FloatArray, probabilities: FloatArray, ridge: float, shares: FloatArray) -> float:
+def optimality_gap(
+    columns: BalanceColumns, probabilities: FloatArray, ridge: float, shares: FloatArray
+) -> float:
     """A bound on how far the objective is above its minimum, as a share of it (Frank and Wolfe's gap)."""
-    gradient = _gradient(columns, probabilities, ridge, shares)
-    penalty = np.square(probabilities) @ (1.0 / (len(columns) * shares))
-    value = _dependence(columns, probabilities) + ridge * float(penalty)
-    return float(2.0 * (gradient @ probabilities - gradient.min()) / value)
+    means = _means(columns, probabilities)
+    penalty = ridge * probabilities / (len(shares) * shares)
+    smallest, slope = np.inf, 0.0
+    for rows in columns.blocks:
+        part = columns.part(rows)
+        gradient = part @ means.astype(part.dtype) + penalty[rows]
+        smallest = min(smallest, float(gradient.min()))
+        slope += float(gradient @ probabilities[rows])
+    value = float(means @ means + penalty @ probabilities)
+    return float(2.0 * (slope - smallest) / value)
 
 
-def _gradient(columns: FloatArray, probabilities: FloatArray, ridge: float, shares: FloatArray) -> FloatArray:
-    """Half the gradient of the objective."""
-    return columns @ (columns.T @ probabilities) + ridge * probabilities / (len(columns) * shares)
+def dependence(columns: BalanceColumns, probabilities: FloatArray) -> float:
+    """|B'p|²."""
+    means = _means(columns, probabilities)
+    return float(means @ means)
 
 
-def _dependence(columns: FloatArray, probabilities: FloatArray) -> float:
-    return float(np.square(columns.T @ probabilities).sum())
+def _means(columns: BalanceColumns, probabilities: FloatArray) -> FloatArray:
+    means = np.zeros(columns.n_columns)
+    for rows in columns.blocks:
+        part = columns.part(rows)
+        means += probabilities[rows].astype(part.dtype) @ part
+    return means

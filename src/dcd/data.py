@@ -17,6 +17,7 @@ from dcd.columns import (
 from dcd.preflight import (
     partition,
 )
+from dcd.storage import Memory
 from dcd.validation import InputError, check_choice, suggest
 
 Missing = Literal["refuse", "complete-rows", "each-set"]
@@ -118,6 +119,7 @@ class Dataset:
     rows : (n,) positions of the rows in the table as given.
     summary : what was made of the table.
     target : the column that the question is about, if it is about one.
+    memory : what work on the table may take.
     """
 
     values: FloatArray
@@ -128,6 +130,7 @@ class Dataset:
     rows: npt.NDArray[np.intp] = field(repr=False)
     summary: TableSummary = field(repr=False)
     target: str | None = None
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
     def probabilities(self) -> FloatArray:

@@ -107,12 +107,12 @@ def _strongest(
     test: BoundTest, target: int, candidates: Sequence[int], members: Sequence[int], log_level: float
 ) -> int | None:
     """The candidate with the strongest association given the members, if any is below the level."""
-    first = test.first_look(target, members)
-    for candidate in sorted(candidates, key=lambda v: (first[v], v)):
-        if first[candidate] >= log_level:
-            return None
-        if test.log_pvalue(candidate, target, members) < log_level:
-            return candidate
+    for look in test.looks(target, members):
+        for candidate in sorted(candidates, key=lambda v: (look[v], v)):
+            if look[candidate] >= log_level:
+                break
+            if test.log_pvalue(candidate, target, members) < log_level:
+                return candidate
     return None
 
 

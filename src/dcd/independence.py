@@ -63,7 +63,7 @@ class IndependenceTest:
         # The order of the columns must not matter, so the test sees them in an order of its own.
         self._places = [dataset.names.index(name) for name in self._given.names]
         with one_blas_thread():
-            self._bound = bind(strategy, dataset, level)
+            self._bound = bind(strategy, dataset, level, sample_first=False)
 
     def __call__(self, x: Column, y: Column, given: Collection[Column] = ()) -> float:
         """The p-value; columns are names or positions."""

@@ -39,7 +39,7 @@ from scipy.special import betaln, logsumexp
 
 from dcd.arrays import BoolArray
 from dcd.decoupling import one_blas_thread
-from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Scores
+from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Grams
 from dcd.validation import InputError, check_number, make_generator
 
 Triple = tuple[int, int, int]
@@ -76,7 +76,7 @@ class ColliderEvidence:
 
     def colliders(
         self,
-        scores: Scores,
+        scores: Grams,
         skeleton: BoolArray,
         random_state: int | np.random.Generator | None = None,
         *,
@@ -111,11 +111,11 @@ def _fixed_price(price: float) -> Prior:
 class BlockLikelihood:
     """`likelihood(i, parents)`: the part of the log-likelihood that variable i has."""
 
-    def __init__(self, scores: Scores) -> None:
+    def __init__(self, scores: Grams) -> None:
         self._n_samples = scores.ess
         # A variable of few values has a column for each but one of them instead.
-        self._rows = [scores.positions([v], scores.block(v, _BLOCK)) for v in range(scores.n_variables)]
-        self._gram = scores.gram + _RIDGE * np.eye(len(scores.gram))
+        gram, self._rows = scores.gram(_BLOCK)
+        self._gram = gram + _RIDGE * np.eye(len(gram))
         self._log_determinants: dict[Parents, float] = {(): 0.0}
         self._values: dict[tuple[int, Parents], float] = {}
 

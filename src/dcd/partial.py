@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.adjustment import Adjustment, adjustment_for, tested_scores
+from dcd.adjustment import Adjustment, Residuals, design_for
 from dcd.arrays import BoolArray, FloatArray
 from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
 from dcd.statistic import group_log_pvalues, whiteners
@@ -23,67 +23,57 @@ _FEWEST_DEGREES = 5
 
 
 def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
-    """Log p-values (d, d) of every two variables given a set, under equal weights; 0 on the diagonal."""
-    n_variables = scores.n_variables
-    adjustment = adjustment_for(scores, given)
-    degrees = scores.ess * (1.0 - adjustment.n_columns / scores.n_samples) - 1.0
-    if degrees < _FEWEST_DEGREES:
-        return np.zeros((n_variables, n_variables))
-    result = _log_pvalues(scores, range(n_variables), adjustment, degrees)
+    """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
+    adjustment = Adjustment(scores, design_for(scores, given))
+    outside = [v for v in range(scores.n_variables) if v not in given]
+    result = np.zeros((scores.n_variables, scores.n_variables))
+    degrees = degrees_of_freedom(adjustment)
+    if degrees is not None:
+        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
     np.fill_diagonal(result, 0.0)
     return result
 
 
-def weighted_log_pvalue(
-    scores: Scores, x: int, y: int, adjusters: FloatArray, weights: FloatArray
-) -> float | None:
-    """Log p-value of x and y under weights, with the columns of `adjusters` (n, p) adjusted for.
-
-    None if too little of the sample is left to test with.
-    """
-    probabilities = weights / weights.sum()
-    ess = 1.0 / float(probabilities @ probabilities)
-    degrees = ess * (1.0 - adjusters.shape[1] / scores.n_samples) - 1.0
-    if degrees < _FEWEST_DEGREES:
-        return None
-    design = adjusters - probabilities @ adjusters
-    gram = design.T @ (probabilities[:, None] * design)
-    adjustment = Adjustment(design, probabilities, gram, surveyed=scores.surveyed)
-    return float(_log_pvalues(scores, [x, y], adjustment, degrees)[0, 1])
+def degrees_of_freedom(adjustment: Adjustment) -> float | None:
+    """What is left of the sample to test with; None if that is too little."""
+    ess = 1.0 / float(adjustment.probabilities @ adjustment.probabilities)
+    degrees = ess * (1.0 - adjustment.n_columns / adjustment.scores.n_samples) - 1.0
+    return degrees if degrees >= _FEWEST_DEGREES else None
 
 
-def partial_correlation(scores: Scores, x: int, y: int, given: Sequence[int]) -> float:
-    """Correlation of the normal scores of two variables, adjusted for all scores of a set.
+def log_pvalues(residuals: Residuals, degrees: float) -> FloatArray:
+    """Log p-values (l, r) of each variable on the left against each on the right."""
+    scores = residuals.adjustment.scores
+    masks = group_masks(scores, residuals.variables, residuals.width)
+    smallest = np.minimum.reduce(group_log_pvalues(residuals, masks, degrees))
+    left, right = (
+        [residuals.variables[place] for place in side] for side in (residuals.left, residuals.right)
+    )
+    return best_of_looks(smallest, n_looks(scores, left, right))
+
+
+def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
+    """Correlation of the normal scores of two variables, once adjusted.
 
     For a nominal variable of several categories the largest correlation of any function of it, without a
     sign.
     """
-    shown = [scores.adjusters[v] if scores.kinds[v] == "nominal" else LINES for v in (x, y)]
-    blocks = [scores.columns[:, v][:, own] for v, own in zip((x, y), shown, strict=True)]
-    adjustment = adjustment_for(scores, given)
-    left = [block - adjustment.fitted(block) if adjustment.n_columns else block for block in blocks]
-    weighted = [scores.probabilities[:, None] * block for block in left]
-    white = [
-        whiteners((block.T @ weighted_block)[None])[0][0]
-        for block, weighted_block in zip(left, weighted, strict=True)
-    ]
-    correlation = white[0] @ (left[0].T @ weighted[1]) @ white[1].T
+    scores = adjustment.scores
+    shown = [scores.variables[v].adjusters if scores.kinds[v] == "nominal" else LINES for v in (x, y)]
+    columns = list(zip((x, y), shown, strict=True))
+    width = sum(map(len, shown))
+    coefficients = adjustment.coefficients(lambda rows: scores.part(rows, columns), width)
+    covariance = np.zeros((width, width))
+    for rows, shares in scores.weighted(adjustment.probabilities):
+        part = scores.part(rows, columns)
+        part = part - adjustment.design.part(rows) @ coefficients.astype(part.dtype)
+        covariance += part.T @ (shares * part)
+    first = len(shown[0])
+    white = [whiteners(own[None])[0][0] for own in (covariance[:first, :first], covariance[first:, first:])]
+    correlation = white[0] @ covariance[:first, first:] @ white[1].T
     if correlation.size == 1:
         return float(correlation[0, 0] * np.sign(white[0][0, 0] * white[1][0, 0]))
     return float(np.linalg.norm(correlation, ord=2))
-
-
-def _log_pvalues(
-    scores: Scores, variables: Sequence[int], adjustment: Adjustment, degrees: float
-) -> FloatArray:
-    """Log p-values (v, v) of every two of some variables, once adjusted."""
-    residuals = tested_scores(scores, variables, adjustment)
-    smallest = np.zeros((len(variables), len(variables)))
-    for mask in group_masks(scores, variables, residuals.shape[2]):
-        used = np.flatnonzero(mask.any(axis=0))
-        part = (residuals[:, :, used] * mask[:, used]).reshape(len(residuals), -1)
-        smallest = np.minimum(smallest, group_log_pvalues(part, len(used), adjustment, degrees))
-    return best_of_looks(smallest, n_looks(scores, variables))
 
 
 def group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[BoolArray]:
@@ -95,25 +85,28 @@ def group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[Bo
     for group in _GROUPS:
         mask = np.zeros((len(variables), width), dtype=bool)
         for place, variable in enumerate(variables):
-            if scores.codes[variable] is None:
+            if scores.variables[variable].codes is None:
                 mask[place, list(group)] = True
             elif scores.kinds[variable] == "ordinal" and group == LINES:
                 mask[place, 0] = True
             else:
-                mask[place, : len(scores.adjusters[variable])] = True
+                mask[place, : len(scores.variables[variable].adjusters)] = True
         if not any(np.array_equal(mask, other) for other in masks):
             masks.append(mask)
     return masks
 
 
-def n_looks(scores: Scores, variables: Sequence[int]) -> FloatArray:
-    """In how many different ways (v, v) each two variables are looked at."""
-    looks = np.full(len(variables), 3.0)
-    for place, variable in enumerate(variables):
-        if scores.codes[variable] is not None:
-            several = scores.kinds[variable] == "ordinal" and len(scores.adjusters[variable]) > 1
-            looks[place] = 2.0 if several else 1.0
-    return np.maximum(looks[:, None], looks[None, :])
+def n_looks(scores: Scores, left: Sequence[int], right: Sequence[int]) -> FloatArray:
+    """In how many different ways (l, r) each two variables are looked at."""
+    sides = [np.array([_looks_at(scores, v) for v in side]) for side in (left, right)]
+    return np.maximum(sides[0][:, None], sides[1][None, :])
+
+
+def _looks_at(scores: Scores, variable: int) -> float:
+    if scores.variables[variable].codes is None:
+        return 3.0
+    several = scores.kinds[variable] == "ordinal" and len(scores.variables[variable].adjusters) > 1
+    return 2.0 if several else 1.0
 
 
 def best_of_looks(smallest: FloatArray, n_looks: FloatArray) -> FloatArray:

@@ -11,17 +11,17 @@ import pandas as pd
 
 from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
-from dcd.balancing import Balance
+from dcd.balancing import BalanceSummary
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
 from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.gaps import bind
+from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.orientation import ColliderEvidence
-from dcd.scores import scores_of, scores_with_gaps
+from dcd.scores import scores_of
 from dcd.search import TargetSearch
 from dcd.validation import check_number, check_strategy
 
@@ -51,7 +51,8 @@ class RobustDiagnostics:
     names : the variables, in the order of the positions used below.
     searches : for each target its boundary and its neighbours with their p-values.
     colliders : the colliders, with their evidence.
-    balances : the sets that were decoupled, by position, and how far that went.
+    balances : the sets that were decoupled, by position, and how far that went. The weights themselves are
+        not kept; `convex_weights` on the columns of a set learns them again.
     interactions : the associations that had to survive decoupling, with both p-values.
     n_samples : rows of the table.
     level : level of every single test.
@@ -62,7 +63,7 @@ class RobustDiagnostics:
     names: tuple[str, ...]
     searches: tuple[TargetSearch, ...]
     colliders: tuple[Collider, ...]
-    balances: dict[tuple[int, ...], Balance] = field(repr=False)
+    balances: dict[tuple[int, ...], BalanceSummary] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
     level: float
@@ -207,8 +208,9 @@ class RobustDCD(Discovery):
         names = dataset.names
         level = self.alpha / (len(names) - 1)
         with one_blas_thread():
-            scores = scores_with_gaps(dataset) if dataset.has_gaps else scores_of(dataset)
+            scores = None if dataset.has_gaps else scores_of(dataset)
             bound: BoundTest = bind(test, dataset, level, scores)
+            grams = GappyScores(dataset) if scores is None else scores
         label = "Markov boundaries" if self.progress else None
         known = bind_knowledge(self.knowledge, names)
         searches = search_boundaries(
@@ -216,7 +218,7 @@ class RobustDCD(Discovery):
         )
 
         def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
-            return orientation.colliders(scores, skeleton, rng, forbidden=forbidden)
+            return orientation.colliders(grams, skeleton, rng, forbidden=forbidden)
 
         construction = assemble(names, searches, orient, knowledge=known)
         self.colliders_ = tuple(

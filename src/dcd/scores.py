@@ -10,29 +10,72 @@ Ranks make the columns free of the units and of the marginal distribution of a v
 has no ranks; its columns tell which category a sample is in. Every column has mean 0 and variance 1; columns
 that ties make superfluous (a binary variable has one function of its ranks, not twenty) are left out of
 `adjusters`.
+
+What is kept of a variable is z and u, two numbers a sample. Its columns are made of them when they are asked
+for, a block of rows at a time, unless all columns together are small. With many rows both are single
+precision: 1e-7 beside the 1 / sqrt(n) of chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from numpy.polynomial import hermite_e, legendre
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from dcd.arrays import FloatArray
+from dcd.blocks import BlockMatrix, Part
 from dcd.columns import Kind, merge_rare
 from dcd.data import Dataset
+from dcd.storage import Memory
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
 N_TESTED, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
+MANY_ROWS = 40_000  # beyond: single precision, blocks of rows
+_KEPT_BYTES = 2**28  # of all columns, to keep rather than make again
 
 Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class VariableScores:
+    """Columns of one variable.
+
+    Attributes
+    ----------
+    kind : of the variable.
+    adjusters : its linearly independent columns.
+    codes : if it has few values, which one each sample has.
+    make : some rows of its first columns, as many as asked for, before they are standardised.
+    mean, scale : (k,) of these columns; a column that ties make constant has an infinite scale.
+    kept : (n, k) all columns, if they are kept.
+    """
+
+    kind: Kind
+    adjusters: tuple[int, ...]
+    codes: Codes | None = field(repr=False)
+    make: Callable[[slice, int], FloatArray] = field(repr=False)
+    mean: FloatArray = field(repr=False)
+    scale: FloatArray = field(repr=False)
+    kept: FloatArray | None = field(repr=False, default=None)
+
+    def part(self, rows: slice, columns: Sequence[int]) -> FloatArray:
+        """Some rows of some columns, mean 0 and variance 1 over all rows."""
+        chosen = list(columns)
+        if self.kept is not None:
+            return self.kept[rows][:, chosen]
+        made = self.make(rows, max(chosen, default=-1) + 1)[:, chosen]
+        return (made - self.mean[chosen].astype(made.dtype)) / self.scale[chosen].astype(made.dtype)
+
+    def standing_for(self, smooth: Sequence[int]) -> tuple[int, ...]:
+        """Columns that stand for it: the `smooth` ones, or all there are if it has few values."""
+        return tuple(smooth) if self.codes is None else self.adjusters
 
 
 @dataclass(frozen=True)
@@ -41,32 +84,33 @@ class Scores:
 
     Attributes
     ----------
-    columns : (n, d, k) array, mean 0 and variance 1 along n; a column that ties make constant is 0.
-    gram : (d k, d k) array of the means of products of columns.
-    adjusters : for each variable its linearly independent columns.
-    kinds : of the variables.
-    codes : for each variable of few values, which one each sample has; None for the others.
+    variables : of each its columns.
     probabilities : (n,) the share of each sample in all means.
-    ess : effective sample size: n, unless samples have weights of their own or values are missing.
+    blocks : the rows, in parts that are worked on one after another.
+    dtype : precision of the columns: single if rows are many.
+    memory : where large arrays go.
     """
 
-    columns: FloatArray = field(repr=False)
-    gram: FloatArray = field(repr=False)
-    adjusters: tuple[tuple[int, ...], ...] = field(repr=False)
-    kinds: tuple[Kind, ...]
-    codes: tuple[Codes | None, ...] = field(repr=False)
+    variables: tuple[VariableScores, ...]
     probabilities: FloatArray = field(repr=False)
-    ess: float
+    blocks: tuple[slice, ...] = field(repr=False)
+    dtype: np.dtype[np.floating] = field(repr=False)
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
     def n_variables(self) -> int:
         """Number of variables, d."""
-        return self.columns.shape[1]
+        return len(self.variables)
 
     @property
     def n_samples(self) -> int:
         """Number of samples, n."""
-        return self.columns.shape[0]
+        return len(self.probabilities)
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size: n, unless samples have weights of their own."""
+        return float(1.0 / (self.probabilities @ self.probabilities))
 
     @property
     def surveyed(self) -> bool:
@@ -74,88 +118,164 @@ class Scores:
         return bool(np.ptp(self.probabilities) > 1e-12 * self.probabilities.max())
 
     @property
-    def flat(self) -> FloatArray:
-        """All columns side by side, (n, d k), in the order of the rows of `gram`."""
-        return self.columns.reshape(self.n_samples, -1)
+    def kinds(self) -> tuple[Kind, ...]:
+        """Of the variables."""
+        return tuple(variable.kind for variable in self.variables)
 
-    def positions(self, variables: Sequence[int], columns: Sequence[int]) -> list[int]:
-        """Rows of `gram` that hold the given columns of the given variables, variable by variable."""
-        width = self.columns.shape[2]
-        return [variable * width + column for variable in variables for column in columns]
+    def part(self, rows: slice, columns: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
+        """Some rows (b, c) of chosen columns of chosen variables, side by side."""
+        if not columns:
+            return np.empty((rows.stop - rows.start, 0), dtype=self.dtype)
+        return np.hstack([self.variables[variable].part(rows, chosen) for variable, chosen in columns])
 
-    def block(self, variable: int, smooth: Sequence[int]) -> tuple[int, ...]:
-        """Columns that stand for a variable: the `smooth` ones, or all there are if it has few values."""
-        return tuple(smooth) if self.codes[variable] is None else self.adjusters[variable]
+    def matrix(self, make: Part, n_columns: int) -> BlockMatrix:
+        """A matrix of as many rows as there are samples."""
+        return BlockMatrix(make, n_columns, self.n_samples * n_columns * self.dtype.itemsize, self.memory)
+
+    def weighted(self, probabilities: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Every block of rows with its shares, (b, 1)."""
+        for rows in self.blocks:
+            yield rows, probabilities[rows, None].astype(self.dtype)
+
+    def gram(self, smooth: Sequence[int]) -> tuple[FloatArray, list[list[int]]]:
+        """Mean products of the columns that stand for the variables, and which rows are whose."""
+        columns = [(v, variable.standing_for(smooth)) for v, variable in enumerate(self.variables)]
+        total = sum(
+            (part.T @ (shares * part)).astype(np.float64)
+            for rows, shares in self.weighted(self.probabilities)
+            for part in [self.part(rows, columns)]
+        )
+        return np.asarray(total), owners(columns)
+
+
+class Grams(Protocol):
+    """What orientation needs to know of a table."""
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size."""
+        ...
+
+    def gram(self, smooth: Sequence[int]) -> tuple[FloatArray, list[list[int]]]:
+        """Mean products of the columns that stand for the variables, and which rows are whose."""
+        ...
+
+
+def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
+    """For each variable, the places of its columns when all are put side by side."""
+    ends = np.cumsum([0, *(len(chosen) for _, chosen in columns)])
+    return [list(range(start, stop)) for start, stop in pairwise(ends)]
 
 
 def make_scores(values: FloatArray) -> Scores:
     """Scores of measurements (n, d), as many of each as n affords."""
     n_samples, n_variables = values.shape
-    return _scores(values, ("continuous",) * n_variables, np.full(n_samples, 1.0 / n_samples))
+    return _scores(values, ("continuous",) * n_variables, np.full(n_samples, 1.0 / n_samples), Memory())
 
 
 def scores_of(dataset: Dataset) -> Scores:
     """Scores of a table without gaps, by the kinds of its variables and the weights of its rows."""
-    return _scores(dataset.values, dataset.kinds, dataset.probabilities)
+    return _scores(dataset.values, dataset.kinds, dataset.probabilities, dataset.memory)
 
 
-def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray) -> Scores:
-    codes = [_few_values(column, kind) for column, kind in zip(values.T, kinds, strict=True)]
-    n_smooth = default_n_columns(len(values))
-    width = max([n_smooth, *(int(code.max()) + 1 for code in codes if code is not None)])
-    columns = np.zeros((*values.shape, width))
-    columns[:, :, :n_smooth] = score_columns(values, n_smooth)
-    for variable, (kind, code) in enumerate(zip(kinds, codes, strict=True)):
-        if code is not None:
-            first = 0 if kind == "nominal" else 1  # an ordinal variable has a line, then any function
-            columns[:, variable, first:] = _indicators(code, width - first)
-    columns = standardised(columns, probabilities)
-    flat = columns.reshape(len(values), -1)
-    return Scores(
-        columns=columns,
-        gram=flat.T @ (probabilities[:, None] * flat),
-        adjusters=tuple(tuple(_independent(columns[:, variable])) for variable in range(values.shape[1])),
-        kinds=kinds,
-        codes=tuple(codes),
-        probabilities=probabilities,
-        ess=float(1.0 / (probabilities @ probabilities)),
+def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:
+    n_samples, n_variables = values.shape
+    blocks = row_blocks(n_samples, memory)
+    keep = 8 * n_samples * n_variables * default_n_columns(n_samples) <= _KEPT_BYTES
+    keep = keep and n_samples <= MANY_ROWS
+    dtype = np.dtype(np.float32 if n_samples > MANY_ROWS else np.float64)
+    store = memory.array((n_samples, 2 * n_variables), dtype)
+    variables = []
+    for v, kind in enumerate(kinds):
+        codes = _few_values(values[:, v], kind)
+        scores = store[:, 2 * v : 2 * v + 2]
+        if codes is None or kind != "nominal":
+            scores[:] = normal_scores(values[:, v])
+        made = _variable(scores, kind, codes, probabilities, blocks)
+        variables.append(_with_columns_kept(made) if keep else made)
+    return Scores(tuple(variables), probabilities, blocks, dtype, memory)
+
+
+def row_blocks(n_samples: int, memory: Memory) -> tuple[slice, ...]:
+    """All rows at once if they are few, in blocks otherwise."""
+    if n_samples <= MANY_ROWS and memory.limit is None:
+        return (slice(0, n_samples),)
+    return tuple(memory.blocks(n_samples, 8 * 50 * _MOST))
+
+
+def normal_scores(values: FloatArray) -> FloatArray:
+    """Of one variable z and u, (n, 2); equal values share the mean of their ranks."""
+    n_samples = len(values)
+    order = np.argsort(values)
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    middles = 0.5 * (starts + np.append(starts[1:], n_samples)) / n_samples
+    scores = np.empty((n_samples, 2), order="F")
+    if len(starts) == n_samples:
+        scores[order, 0], scores[order, 1] = ndtri(middles), middles
+        return scores
+    counts = np.diff(np.append(starts, n_samples))
+    scores[order, 0], scores[order, 1] = np.repeat(ndtri(middles), counts), np.repeat(middles, counts)
+    return scores
+
+
+def _variable(
+    scores: FloatArray,
+    kind: Kind,
+    codes: Codes | None,
+    probabilities: FloatArray,
+    blocks: Sequence[slice],
+) -> VariableScores:
+    if codes is None:
+        width = default_n_columns(len(scores))
+        return standardised_columns(SmoothColumns(scores), width, kind, None, probabilities, blocks)
+    line = scores[:, 0] if kind == "ordinal" else None  # a line, then any function
+    make = CodeColumns(codes, _shown(codes), line, scores.dtype)
+    return standardised_columns(make, make.width, kind, codes, probabilities, blocks)
+
+
+def standardised_columns(
+    make: Callable[[slice, int], FloatArray],
+    width: int,
+    kind: Kind,
+    codes: Codes | None,
+    probabilities: FloatArray,
+    blocks: Sequence[slice],
+) -> VariableScores:
+    """Columns made by `make`, with mean 0 and variance 1."""
+    mean, scale, gram = _moments(make, width, probabilities, blocks)
+    return VariableScores(
+        kind=kind,
+        adjusters=tuple(independent(gram, _DEPENDENT)),
+        codes=codes,
+        make=make,
+        mean=mean,
+        scale=scale,
     )
 
 
-def scores_with_gaps(dataset: Dataset) -> Scores:
-    """Scores of a table with missing values: each mean is over the samples that have what it needs.
+def _with_columns_kept(variable: VariableScores) -> VariableScores:
+    everything = slice(None)
+    made = variable.make(everything, len(variable.mean))
+    kept = np.ascontiguousarray((made - variable.mean) / variable.scale)
+    return replace(variable, kept=kept)
 
-    The Gram matrix of such means need not be one of any sample, so its negative eigenvalues are set to zero.
-    The columns are 0 where missing; the effective sample size is the mean of that of all pairs of variables.
-    """
-    singles = [scores_of(dataset.complete_in([v])) for v in range(len(dataset.names))]
-    present = ~np.isnan(dataset.values)
-    n_samples, n_variables = present.shape
-    width = max(single.columns.shape[2] for single in singles)
-    columns = np.zeros((n_samples, n_variables, width))
-    codes: list[Codes | None] = []
-    for v, single in enumerate(singles):
-        columns[present[:, v], v, : single.columns.shape[2]] = single.columns[:, 0]
-        code = single.codes[0]
-        codes.append(None if code is None else np.zeros(n_samples, dtype=np.intp))
-        if code is not None:
-            codes[-1][present[:, v]] = code  # type: ignore[index]
-    shares = dataset.probabilities[:, None] * present
-    together = present.T @ shares
-    products = columns.reshape(n_samples, -1)
-    gram = products.T @ (dataset.probabilities[:, None] * products)
-    gram /= np.kron(np.maximum(together, 1e-12), np.ones((width, width)))
-    values, vectors = np.linalg.eigh(gram)
-    squares = present.T @ np.square(shares)
-    return Scores(
-        columns=columns,
-        gram=(vectors * np.maximum(values, 0.0)) @ vectors.T,
-        adjusters=tuple(single.adjusters[0] for single in singles),
-        kinds=dataset.kinds,
-        codes=tuple(codes),
-        probabilities=dataset.probabilities,
-        ess=float(np.mean(np.square(together) / np.maximum(squares, 1e-300))),
-    )
+
+def _moments(
+    make: Callable[[slice, int], FloatArray], width: int, probabilities: FloatArray, blocks: Sequence[slice]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Means and scales of columns, and the Gram matrix of the standardised ones, all in double precision."""
+    mean = np.zeros(width)
+    for rows in blocks:
+        mean += probabilities[rows] @ make(rows, width).astype(np.float64)
+    products = np.zeros((width, width))
+    for rows in blocks:
+        made = make(rows, width)
+        centred = made.astype(np.float64) - mean
+        products += centred.T @ (probabilities[rows, None] * centred)
+    scale = np.sqrt(np.diag(products))
+    scale = np.where(scale > (1e-6 if made.dtype == np.float32 else 1e-8), scale, np.inf)
+    return mean, scale, products / np.outer(scale, scale)
 
 
 def default_n_columns(n_samples: int) -> int:
@@ -163,26 +283,51 @@ def default_n_columns(n_samples: int) -> int:
     return int(np.clip(np.sqrt(n_samples), N_TESTED, _MOST))
 
 
-def score_columns(values: FloatArray, n_columns: int = N_TESTED) -> FloatArray:
-    """The first columns of every variable, shape (n, d, n_columns)."""
-    u = (rankdata(values, axis=0) - 0.5) / len(values)
-    z = ndtri(u)
-    hermite = [hermite_e.hermeval(z, _unit(degree)) for degree in range(1, _N_HERMITE + 1)]
-    degrees = range(2, n_columns - _N_HERMITE + 2)
-    polynomials = [legendre.legval(2.0 * u - 1.0, _unit(degree)) for degree in degrees]
-    columns = np.stack([*hermite, *polynomials], axis=2)
-    return standardised(columns, np.full(len(values), 1.0 / len(values)))
+@dataclass(frozen=True)
+class SmoothColumns:
+    """Functions of z and u, `scores` (n, 2), of theoretical variance 1."""
+
+    scores: FloatArray
+
+    def __call__(self, rows: slice, n_columns: int) -> FloatArray:
+        """Some rows of the first columns."""
+        z, u = self.scores[rows, 0], self.scores[rows, 1]
+        columns = np.empty((n_columns, len(z)), dtype=z.dtype)
+        hermite = (
+            z,
+            (z * z - 1) / np.sqrt(2.0, dtype=z.dtype),
+            (z * z - 3) * z / np.sqrt(6.0, dtype=z.dtype),
+        )
+        for place, column in enumerate(hermite[:n_columns]):
+            columns[place] = column
+        x = 2 * u - 1
+        before, last = np.ones_like(x), x
+        for place in range(_N_HERMITE, n_columns):
+            degree = place - _N_HERMITE + 2
+            before, last = last, ((2 * degree - 1) * x * last - (degree - 1) * before) / degree
+            np.multiply(last, np.sqrt(2.0 * degree + 1.0, dtype=z.dtype), out=columns[place])
+        return columns.T
 
 
-def standardised(columns: FloatArray, probabilities: FloatArray) -> FloatArray:
-    """Columns (n, ...) with mean 0 and variance 1; what does not vary becomes 0."""
-    columns = columns - np.tensordot(probabilities, columns, axes=1)
-    scale = np.sqrt(np.tensordot(probabilities, np.square(columns), axes=1))
-    return columns / np.where(scale > 1e-8, scale, np.inf)
+@dataclass(frozen=True)
+class CodeColumns:
+    """A column for every value but one of a variable of few values; `line` goes first if it is ordinal."""
 
+    codes: Codes
+    shown: Codes
+    line: FloatArray | None
+    dtype: npt.DTypeLike
 
-def _unit(degree: int) -> list[float]:
-    return [0.0] * degree + [1.0]
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.shown) + (self.line is not None)
+
+    def __call__(self, rows: slice, n_columns: int) -> FloatArray:
+        """Some rows of the first columns."""
+        first = [] if self.line is None else [self.line[rows, None]]
+        indicators = (self.codes[rows, None] == self.shown).astype(self.dtype)
+        return np.hstack([*first, indicators])[:, :n_columns]
 
 
 def _few_values(column: FloatArray, kind: Kind) -> Codes | None:
@@ -195,21 +340,33 @@ def _few_values(column: FloatArray, kind: Kind) -> Codes | None:
     return codes if codes.max() < _MOST else None
 
 
-def _indicators(codes: Codes, n_columns: int) -> FloatArray:
-    """(n, n_columns): one column for every value but the most frequent, the frequent first; then zeros.
+def _shown(codes: Codes) -> Codes:
+    """Every value but the most frequent, the frequent first.
 
     The order depends on the samples alone, not on how values are called. Of two values, the second is shown,
     so that the sign of an association is that of the values.
     """
     values, first, counts = np.unique(codes, return_index=True, return_counts=True)
     by_count = values[np.lexsort((first, -counts))]
-    shown = values[1:] if len(values) == 2 else by_count[1:]
-    columns = np.zeros((len(codes), n_columns))
-    columns[:, : len(shown)] = codes[:, None] == shown
-    return columns
+    shown: Codes = values[1:] if len(values) == 2 else by_count[1:]
+    return shown
 
 
-def _independent(columns: FloatArray) -> list[int]:
-    """Columns that those before them do not make superfluous."""
-    triangle = np.linalg.qr(columns, mode="r")
-    return np.flatnonzero(np.square(np.diag(triangle)) > _DEPENDENT * len(columns)).tolist()
+def independent(gram: FloatArray, smallest: float) -> list[int]:
+    """Columns that those before them do not make superfluous, from their Gram matrix.
+
+    Cholesky's method: what is left of the variance of each column has to be more than `smallest`.
+    """
+    try:
+        if (np.square(np.diag(np.linalg.cholesky(gram))) > smallest).all():
+            return list(range(len(gram)))
+    except np.linalg.LinAlgError:
+        pass
+    left = gram.copy()
+    kept = []
+    for column in range(len(gram)):
+        if left[column, column] > smallest:
+            kept.append(column)
+            row = left[column, column + 1 :] / np.sqrt(left[column, column])
+            left[column + 1 :, column + 1 :] -= np.outer(row, row)
+    return kept

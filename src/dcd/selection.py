@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dcd.adjustment import Adjustment, design_for
 from dcd.arrays import BoolArray
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
@@ -236,8 +237,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 def _strength(dataset: Dataset, whole: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
     """Partial correlation, on the rows that are complete in its variables if `whole` is not known."""
     if whole is not None:
-        return partial_correlation(whole, x, y, given)
+        return partial_correlation(Adjustment(whole, design_for(whole, given)), x, y)
     complete = dataset.complete_in([x, y, *given])
     if len(complete.values) < MIN_ROWS:
         return float("nan")
-    return partial_correlation(scores_of(complete), 0, 1, range(2, len(given) + 2))
+    scores = scores_of(complete)
+    return partial_correlation(Adjustment(scores, design_for(scores, range(2, len(given) + 2))), 0, 1)

@@ -1,0 +1,34 @@
+"""Matrices with too many rows to be there as a whole: a block of rows at a time, kept if all is small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dcd.arrays import FloatArray
+from dcd.storage import Memory
+
+Part = Callable[[slice], FloatArray]  # some rows of a matrix
+_KEPT_BYTES = 2**29
+
+
+class BlockMatrix:
+    """A matrix (n, p) by a function that makes some of its rows.
+
+    Blocks are kept rather than made again if all of them together are small.
+    """
+
+    def __init__(self, make: Part, n_columns: int, size: int, memory: Memory) -> None:
+        self.n_columns = n_columns
+        self._make = make
+        self._keep = size <= _KEPT_BYTES and memory.fits(2 * size)
+        self._kept: dict[tuple[int, int], FloatArray] = {}
+
+    def part(self, rows: slice) -> FloatArray:
+        """Some rows."""
+        place = (rows.start, rows.stop)
+        if place in self._kept:
+            return self._kept[place]
+        part = self._make(rows)
+        if self._keep:
+            self._kept[place] = part
+        return part

@@ -1,0 +1,170 @@
+"""How much memory a run may take: large arrays go to scratch files, and blocks of rows get smaller.
+
+A limit is about private memory, which is what makes a machine swap. A scratch file is mapped into memory,
+too, but the system can write its pages back and forget them. It has no name and goes when its array does,
+also if the process is killed.
+
+Blocks have a fixed number of rows unless the limit is too small for them. So sums over blocks have the same
+terms in the same order, and results are equal to the last bit with and without a limit; below that the last
+digits can differ.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import re
+import tempfile
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dcd.validation import InputError
+
+BLOCK_ROWS = 16_384
+FIXED = 64 * 2**20  # bytes that work takes beside the table: blocks, products, libraries
+PER_ROW = 96  # bytes a row that reading and ranking one column takes: the column, a sorted copy, positions
+_SCRATCH = 4  # arrays above this part of the limit are scratch files
+_BLOCK = 32  # the part of the limit that one block may take
+_UNITS = {
+    "b": 1,
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
+}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory that all processes of a run may take together.
+
+    Attributes
+    ----------
+    limit : bytes; None is without limit.
+
+    Examples
+    --------
+    >>> Memory.of("2GiB").limit
+    2147483648
+    >>> Memory().blocks(40_000, bytes_per_row=160)
+    [slice(0, 16384, None), slice(16384, 32768, None), slice(32768, 40000, None)]
+    """
+
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, limit: int | str | None) -> Self:
+        """The memory that a parameter `memory_limit` tells of; an `InputError` if it tells of none."""
+        return cls(None if limit is None else _bytes(limit))
+
+    def array(self, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """An array in Fortran order with nothing in it yet, in memory or in a scratch file.
+
+        The file is in the temporary folder of the system, which TMPDIR can set.
+        """
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if self.fits(size):
+            return np.empty(shape, dtype=dtype, order="F")
+        return _scratch(shape, np.dtype(dtype), size)
+
+    def fits(self, size: int) -> bool:
+        """Whether an array of so many bytes is held in memory rather than in a file."""
+        return self.limit is None or size <= self.limit // _SCRATCH
+
+    def blocks(self, n_rows: int, bytes_per_row: int) -> list[slice]:
+        """All rows in blocks, each as large as the others but the last."""
+        size = BLOCK_ROWS
+        if self.limit is not None:
+            size = max(1, min(size, self.limit // _BLOCK // max(1, bytes_per_row)))
+        return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+    def shared_by(self, n_processes: int) -> Memory:
+        """The part of one of several processes."""
+        return self if self.limit is None else Memory(self.limit // max(1, n_processes))
+
+    def check(self, n_rows: int) -> None:
+        """Raise `InputError` if a table of so many rows cannot be worked on within the limit."""
+        needed = FIXED + PER_ROW * n_rows
+        if self.limit is not None and self.limit < needed:
+            least = math.ceil(needed / 2**20)
+            raise InputError(
+                "parameter 'memory_limit'",
+                f"is {self.limit} bytes, too small for {n_rows} rows",
+                f"Try memory_limit='{least}MiB', or give fewer rows.",
+            )
+
+
+def _bytes(limit: object) -> int:
+    size: float | None = None
+    if isinstance(limit, (int, np.integer)) and not isinstance(limit, bool):
+        size = int(limit)
+    elif isinstance(limit, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", limit)
+        unit = _UNITS.get((found[2] or "b").lower()) if found else None
+        size = float(found[1]) * unit if found and unit else None
+    if size is None or not 1 <= size < 2**62:
+        raise InputError(
+            "parameter 'memory_limit'",
+            f"must be None, a number of bytes, or text such as '4GiB' or '500MB', got {limit!r}",
+            "Try memory_limit='4GiB'.",
+        )
+    return int(size)
+
+
+# --- scratch files ---------------------------------------------------------------------------------------
+
+
+def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
+    """An array in a file that goes with it."""
+    folder = tempfile.gettempdir()
+    try:
+        file = tempfile.NamedTemporaryFile(prefix="dcd-", dir=folder, delete=False)  # noqa: SIM115  lives on
+    except OSError as error:
+        raise _no_room(folder, size, error) from error
+    try:
+        _reserve(file.fileno(), size)
+        array = np.memmap(file, dtype=dtype, mode="r+", shape=shape, order="F")
+    except OSError as error:
+        file.close()
+        Path(file.name).unlink(missing_ok=True)
+        raise _no_room(folder, size, error) from error
+    mapped = array.base
+    assert isinstance(mapped, mmap.mmap)
+    descriptor = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    if descriptor.exists():
+        Path(file.name).unlink()
+        # By this name the worker processes of joblib map the same file, instead of being sent a copy.
+        array.filename = str(descriptor)
+        weakref.finalize(mapped, file.close)
+    else:  # where an open file has no second name, it keeps its first one until it is no longer used
+        weakref.finalize(mapped, _close_and_remove, file)
+    return array
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Take the room on the disk now: a write to a mapped file on a full disk would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    zeros = bytes(2**20)
+    for start in range(0, size, len(zeros)):
+        os.write(descriptor, zeros[: size - start])
+
+
+def _close_and_remove(file: Any) -> None:
+    file.close()
+    Path(file.name).unlink(missing_ok=True)
+
+
+def _no_room(folder: str, size: int, error: OSError) -> InputError:
+    return InputError(
+        f"folder '{folder}'",
+        f"cannot take a scratch file of {math.ceil(size / 2**20)} MiB ({error.strerror or error})",
+        "Set TMPDIR to a folder on a disk with more room, or raise memory_limit.",
+    )
