@@ -14,19 +14,23 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from dcd.arrays import FloatArray
+from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import column_list, merge_rare
 from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (
     DecouplingResult,
     Status,
     WeightOptions,
+    features_among,
     features_of,
     learn_weights,
     one_blas_thread,
+    threads_to_use,
 )
 from dcd.dependence import weighted_association
-from dcd.kernels import indicators
+from dcd.feature_blocks import FeatureBlocks
+from dcd.kernels import indicators, memberships
+from dcd.objective import LARGEST_DENSE, Features
 from dcd.preflight import MIN_ROWS
 from dcd.progress import watched
 from dcd.validation import InputError, make_generator
@@ -71,13 +75,15 @@ class BoundaryIdentifier:
         alpha: float,
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         rng = make_generator(random_state)
         self._seed = int(rng.integers(2**63))
         self._dataset, self._alpha, self._options = dataset, alpha, options
         self._position = {name: index for index, name in enumerate(dataset.names)}
+        threads = threads_to_use(n_jobs)
         with one_blas_thread():
-            self._features = None if dataset.has_gaps else features_of(dataset)
+            self._features = None if dataset.has_gaps else features_of(dataset, threads)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -106,10 +112,12 @@ class BoundaryIdentifier:
         pending = [members for members in wanted if members not in self._decoupled]
         if not pending:
             return
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(
+        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
+        many_rows = isinstance(self._features, FeatureBlocks)
+        results = Parallel(n_jobs=1 if many_rows else n_jobs, return_as="generator")(
             delayed(decouple_set)(
                 members,
-                None if self._features is None else [self._features[index] for index in members],
+                None if self._features is None else features_among(self._features, members),
                 self._dataset,
                 self._options,
                 self._seed,
@@ -131,7 +139,7 @@ class BoundaryIdentifier:
 
 def decouple_set(
     members: Sequence[int],
-    features: Sequence[FloatArray] | None,
+    features: Features | None,
     dataset: Dataset,
     options: WeightOptions,
     seed: int,
@@ -158,17 +166,18 @@ def decouple_set(
 
 def learn_and_test(
     members: Sequence[int],
-    features: Sequence[FloatArray] | None,
+    features: Features | None,
     targets: Sequence[int],
     dataset: Dataset,
     options: WeightOptions,
     seed: int,
+    threads: int = 1,
 ) -> tuple[DecouplingResult, FloatArray, FloatArray]:
     """Weights of one set, and its correlations with the targets and their p-values.
 
     A random start depends on the seed and the set only, not on what was decoupled before. With missing
     values the weights are of the rows that are complete in the set, and a target is tested on those of them
-    that have it.
+    that have it. `threads` are for features made here, and change no result.
     """
     used = dataset.take(dataset.present_in(members))
     surveyed = dataset.weights is not None
@@ -179,7 +188,7 @@ def learn_and_test(
             "Drop the column with most missing values, or use RobustDCD.",
         )
     with one_blas_thread():
-        features = features_of(used.select(members)) if features is None else features
+        features = features_of(used.select(members), threads) if features is None else features
         rng = np.random.default_rng([seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
         left = [_block(used, member) for member in members]
@@ -191,7 +200,7 @@ def learn_and_test(
 
 
 def _tested_on_present(
-    dataset: Dataset, left: Sequence[FloatArray], target: int, weights: FloatArray
+    dataset: Dataset, left: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     present = dataset.present_in([target])
     if present.sum() < MIN_ROWS:
@@ -202,12 +211,14 @@ def _tested_on_present(
     return weighted_association(kept, [right], weights[present], surveyed=surveyed)
 
 
-def _block(dataset: Dataset, column: int) -> FloatArray:
+def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     """What a variable is tested by: its values, or a column for each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
-    found = indicators(merge_rare(values).astype(np.float64))
+    codes = merge_rare(values).astype(np.float64)
+    # An eighth of the memory, which counts if there are many rows.
+    found = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
     return found[:, 1:] if found.shape[1] > 1 else found
 
 

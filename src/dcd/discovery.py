@@ -280,7 +280,7 @@ class DCD(Discovery):
 
     def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Diagnostics]:
         identifier = BoundaryIdentifier(
-            dataset, alpha=self.alpha, options=weight_options(self), random_state=rng
+            dataset, alpha=self.alpha, options=weight_options(self), random_state=rng, n_jobs=self.n_jobs
         )
 
         def prepare(sets: Sequence[Collection[str]], label: str) -> None:

@@ -1,16 +1,26 @@
-r"""The decoupling loss of one set of variables, in two forms, each in a few calls on large arrays.
+r"""The decoupling loss of a set of variables (Section 3.3), as a function of the weights.
 
-Most sets that Algorithm 1 asks for are small and take a fraction of a millisecond a step, so a loop over
-variables in Python would cost more than the arithmetic, and keep threads from working side by side.
+With probabilities :math:`p` (weights :math:`w = n p`), kernels :math:`K_i` and the weighted mean embedding
+removed, the weighted HSIC of two variables is
 
-With features :math:`\Phi_i` of shape (r, n), :math:`K_i = \Phi_i^\top \Phi_i`, and probabilities p:
+.. math:: \mathrm{HSIC}_w(i, j) = p^\top (K_i \circ K_j) p + (p^\top K_i p)(p^\top K_j p)
+          - 2 \sum_k p_k (K_i p)_k (K_j p)_k ,
 
-* `LowRankObjective`: the loss is twice the sum over :math:`i < j` of
-  :math:`|\Phi_i D \Phi_j^\top - \mu_i \mu_j^\top|^2`, with D the diagonal matrix of p and
-  :math:`\mu_i = \Phi_i p`. O(nR²) a step, R the number of all features, and O(nR) memory.
-* `DenseObjective`: with :math:`a_i = \Phi_i p`, :math:`u_i = \Phi_i^\top a_i`, :math:`U = \sum u_i` and
-  :math:`Q = \sum_{i \neq j} K_i \circ K_j`, made once, the loss is
-  :math:`p^\top Q p + (\sum |a_i|^2)^2 - \sum |a_i|^4 - 2 p^\top (U^2 - \sum u_i^2)`. O(n² + nR) a step.
+which for equal weights is the usual biased estimate :math:`\mathrm{tr}(K_i H K_j H) / n^2`. The loss is its
+sum over the ordered pairs :math:`i \neq j`.
+
+The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost (`dcd.descent` has a third,
+for tables of many rows):
+
+* `DenseObjective`, O(n² + nR) a step, R the number of features :math:`\Phi_i` (r, n) of all variables: with
+  :math:`a_i = \Phi_i p`, :math:`u_i = \Phi_i^\top a_i`, :math:`U = \sum u_i` and
+  :math:`Q = \sum_{i \neq j} K_i \circ K_j`, made once, it is
+  :math:`p^\top Q p + (\sum |a_i|^2)^2 - \sum |a_i|^4 - 2 p^\top (U^2 - \sum u_i^2)`.
+* `LowRankObjective`, O(nR²) a step and O(nR) memory: twice the sum over :math:`i < j` of the squared norm of
+  the weighted covariance between the features of i and of j.
+
+Most sets that Algorithm 1 asks for are small and take a fraction of a millisecond a step, so both make few
+calls on large arrays: a loop in Python would cost more than the arithmetic, and keep threads waiting.
 """
 
 from __future__ import annotations
@@ -19,17 +29,75 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
 from dcd.arrays import FloatArray
+from dcd.feature_blocks import FeatureBlocks
 
 # Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in
 # the cache and not, and for each feature in its making, shared over fifty steps; a feature of a sample.
 _LOW_RANK, _IN_CACHE, _OUT_OF_CACHE, _MAKING, _FEATURE = 0.09, 0.1, 0.3, 0.002, 0.7
 _CACHE_BYTES = 24 * 2**20
-_LARGEST_DENSE = 8000  # the (n, n) array then takes 0.5 GB
+LARGEST_DENSE = 8000  # rows; the (n, n) array then takes 0.5 GB
 _BAND = 64
 _PADDED = 8  # numbers of features are rounded up to multiples of this
+
+Features = Sequence[FloatArray] | FeatureBlocks
+
+
+def pairwise_hsic(features: Features, probabilities: FloatArray) -> FloatArray:
+    """Weighted HSIC of every two variables, shape (m, m); the diagonal is each with itself."""
+    return _hsic_of(_weighted_covariance(features, probabilities), features)
+
+
+def dependence(features: Features, probabilities: FloatArray) -> tuple[FloatArray, float]:
+    """`pairwise_hsic`, and the loss in units of what is to be expected if the variables are independent.
+
+    The weighted HSIC of two independent variables has mean v_i v_j / ESS to first order in 1 / ESS, v the
+    total variance of features.
+    """
+    covariance = _weighted_covariance(features, probabilities)
+    hsic = _hsic_of(covariance, features)
+    if isinstance(features, FeatureBlocks):
+        spreads = np.add.reduceat(np.diag(covariance), _starts(features))
+    else:
+        spreads = np.array(
+            [probabilities @ np.square(block - probabilities @ block).sum(axis=1) for block in features]
+        )
+    chance = float((spreads.sum() ** 2 - spreads @ spreads) * (probabilities @ probabilities))
+    return hsic, _off_diagonal(hsic) / chance if len(hsic) > 1 else 0.0
+
+
+def _hsic_of(covariance: FloatArray, features: Features) -> FloatArray:
+    starts = _starts(features)
+    by_row = np.add.reduceat(np.square(covariance), starts, axis=0)
+    return np.add.reduceat(by_row, starts, axis=1)
+
+
+def _weighted_covariance(features: Features, probabilities: FloatArray) -> FloatArray:
+    if isinstance(features, FeatureBlocks):
+        return features.covariance(probabilities)
+    stacked = np.hstack(features)
+    scaled = np.sqrt(probabilities)[:, None] * (stacked - probabilities @ stacked)
+    covariance: FloatArray = scaled.T @ scaled  # half the work of a product of two different arrays
+    return covariance
+
+
+def _starts(features: Features) -> npt.NDArray[np.intp]:
+    """Where the features of each variable start among those of all."""
+    if isinstance(features, FeatureBlocks):
+        widths = [int((features.owner == member).sum()) for member in features.members]
+    else:
+        widths = [block.shape[1] for block in features]
+    return np.cumsum([0, *widths[:-1]])
+
+
+def _off_diagonal(matrix: FloatArray) -> float:
+    return float(matrix.sum() - np.trace(matrix))
+
+
+# --- the loss, twice -------------------------------------------------------------------------------------
 
 
 class Objective(Protocol):
@@ -38,18 +106,6 @@ class Objective(Protocol):
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
         """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
         ...
-
-
-def choose_objective(features: Sequence[FloatArray]) -> Objective:
-    """The cheaper of the two forms, by what fifty steps and the set-up take."""
-    n_samples, widths = features[0].shape[0], np.array([block.shape[1] for block in features])
-    n_columns = int(widths.sum())
-    low_rank_cost = _LOW_RANK * n_samples * (n_columns**2 - int(widths @ widths))
-    entry = _IN_CACHE if 8 * n_samples**2 <= _CACHE_BYTES else _OUT_OF_CACHE
-    dense_cost = n_samples**2 * (entry + _MAKING * n_columns) + _FEATURE * n_samples * n_columns
-    if n_samples > _LARGEST_DENSE or low_rank_cost < dense_cost:
-        return LowRankObjective(features)
-    return DenseObjective(features)
 
 
 class LowRankObjective:
@@ -154,3 +210,15 @@ def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
         pairs[start:stop, start:] = band
         pairs[stop:, start:stop] = band[:, stop - start :].T
     return pairs
+
+
+def choose_objective(features: Sequence[FloatArray]) -> Objective:
+    """The cheaper of the two forms, by what fifty steps and the set-up take."""
+    n_samples, widths = features[0].shape[0], np.array([block.shape[1] for block in features])
+    n_columns = int(widths.sum())
+    low_rank_cost = _LOW_RANK * n_samples * (n_columns**2 - int(widths @ widths))
+    entry = _IN_CACHE if 8 * n_samples**2 <= _CACHE_BYTES else _OUT_OF_CACHE
+    dense_cost = n_samples**2 * (entry + _MAKING * n_columns) + _FEATURE * n_samples * n_columns
+    if n_samples > LARGEST_DENSE or low_rank_cost < dense_cost:
+        return LowRankObjective(features)
+    return DenseObjective(features)
