@@ -46,6 +46,7 @@ docs-serve: .venv/docs
 benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/pruning.py
 
 # A table or figure of the paper: goes on where it stopped, then writes experiments/results.
 $(EXPERIMENTS): .venv/experiments

@@ -12,9 +12,10 @@ from dcd.arrays import FloatArray
 from dcd.balancing import Balance
 from dcd.boundary import table_options
 from dcd.data import Dataset
-from dcd.decoupling import DecouplingResult, pairwise_hsic
+from dcd.decoupling import DecouplingResult
 from dcd.dependence import weighted_correlation
 from dcd.kernels import kernel_features
+from dcd.objective import pairwise_hsic
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.reading import read_columns
 from dcd.selection import MarkovBoundary
