@@ -12,16 +12,21 @@ sum over the ordered pairs :math:`i \neq j`.
 The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost (`dcd.descent` has a third,
 for tables of many rows):
 
-* `DenseObjective`, O(n² + nR) a step, R the total number of feature columns: the first term over all pairs
-  is one matrix, made once.
-* `LowRankObjective`, O(nR²) a step and O(nR) memory: the loss is the squared Frobenius norm of the weighted
-  covariance between the features of different variables.
+* `DenseObjective`, O(n² + nR) a step, R the number of features :math:`\Phi_i` (r, n) of all variables: with
+  :math:`a_i = \Phi_i p`, :math:`u_i = \Phi_i^\top a_i`, :math:`U = \sum u_i` and
+  :math:`Q = \sum_{i \neq j} K_i \circ K_j`, made once, it is
+  :math:`p^\top Q p + (\sum |a_i|^2)^2 - \sum |a_i|^4 - 2 p^\top (U^2 - \sum u_i^2)`.
+* `LowRankObjective`, O(nR²) a step and O(nR) memory: twice the sum over :math:`i < j` of the squared norm of
+  the weighted covariance between the features of i and of j.
+
+Most sets that Algorithm 1 asks for are small and take a fraction of a millisecond a step, so both make few
+calls on large arrays: a loop in Python would cost more than the arithmetic, and keep threads waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +35,13 @@ from scipy.linalg.blas import dsymv
 from dcd.arrays import FloatArray
 from dcd.feature_blocks import FeatureBlocks
 
-# Nanoseconds a step, measured on one core: an entry of the (n, n) matrix, its set-up shared over a hundred
-# steps, with and without the matrix in the cache; and an entry of the (R, R) covariance for each sample.
-_DENSE_IN_CACHE, _DENSE_OUT_OF_CACHE, _LOW_RANK = 0.12, 0.45, 0.1
+# Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in
+# the cache and not, and for each feature in its making, shared over fifty steps; a feature of a sample.
+_LOW_RANK, _IN_CACHE, _OUT_OF_CACHE, _MAKING, _FEATURE = 0.09, 0.1, 0.3, 0.002, 0.7
 _CACHE_BYTES = 24 * 2**20
 LARGEST_DENSE = 8000  # rows; the (n, n) array then takes 0.5 GB
 _BAND = 64
+_PADDED = 8  # numbers of features are rounded up to multiples of this
 
 Features = Sequence[FloatArray] | FeatureBlocks
 
@@ -73,8 +79,8 @@ def _weighted_covariance(features: Features, probabilities: FloatArray) -> Float
     if isinstance(features, FeatureBlocks):
         return features.covariance(probabilities)
     stacked = np.hstack(features)
-    centred = stacked - probabilities @ stacked
-    covariance: FloatArray = centred.T @ (probabilities[:, None] * centred)
+    scaled = np.sqrt(probabilities)[:, None] * (stacked - probabilities @ stacked)
+    covariance: FloatArray = scaled.T @ scaled  # half the work of a product of two different arrays
     return covariance
 
 
@@ -103,54 +109,85 @@ class Objective(Protocol):
 
 
 class LowRankObjective:
-    """The loss through the (R, R) weighted covariance of the stacked features."""
+    """The loss through the weighted covariance between the features of different variables."""
 
     def __init__(self, features: Sequence[FloatArray]) -> None:
-        stacked = np.hstack(features)
+        rows = np.vstack([block.T for block in features])
         # Centring changes nothing in exact arithmetic; it keeps the means that are subtracted below small.
-        self._stacked = stacked - stacked.mean(axis=0)
-        owner = np.repeat(np.arange(len(features)), [block.shape[1] for block in features])
-        self._across = (owner[:, None] != owner[None, :]).astype(np.float64)
+        rows -= rows.mean(axis=1, keepdims=True)
+        self._rows = rows
+        self._stops = np.cumsum([block.shape[1] for block in features])
+        self._products = np.empty((len(rows) - self._stops[0], rows.shape[1]))
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
         """See `Objective`."""
-        means = probabilities @ self._stacked
-        scaled = np.sqrt(probabilities)[:, None] * self._stacked
-        covariance = scaled.T @ scaled - np.outer(means, means)
-        covariance *= self._across
-        value = float(np.square(covariance).sum())
-        products = self._stacked @ covariance
-        gradient = np.einsum("kr,kr->k", products, self._stacked) - 2.0 * (products @ means)
-        return value, 2.0 * gradient
+        means = self._rows @ probabilities
+        value, gradient, linear = 0.0, np.zeros_like(probabilities), np.zeros_like(means)
+        start = 0
+        for stop in self._stops[:-1]:  # each variable with all later ones
+            own, later = self._rows[start:stop], self._rows[stop:]
+            covariance = (own * probabilities) @ later.T
+            covariance -= np.outer(means[start:stop], means[stop:])
+            value += float(np.vdot(covariance, covariance))
+            products = np.matmul(covariance.T, own, out=self._products[: len(later)])
+            gradient += np.einsum("rk,rk->k", products, later)
+            linear[start:stop] += covariance @ means[stop:]
+            linear[stop:] += means[start:stop] @ covariance
+            start = stop
+        return 2.0 * value, 4.0 * (gradient - linear @ self._rows)
 
 
 class DenseObjective:
     """The loss through one (n, n) matrix that holds the first term of all pairs."""
 
     def __init__(self, features: Sequence[FloatArray]) -> None:
-        # Features as rows: both products of `_apply_kernels` then run along contiguous memory.
-        self._rows = [np.ascontiguousarray(block.T) for block in features]
         self._pairs = _sum_of_kernel_products(features)
-
-    def _apply_kernels(self, vectors: Iterable[FloatArray]) -> FloatArray:
-        """K_i v_i for every variable, shape (m, n)."""
-        return np.stack([(rows @ vector) @ rows for rows, vector in zip(self._rows, vectors, strict=True)])
+        widths = np.array([_PADDED * -(-block.shape[1] // _PADDED) for block in features])
+        order = np.argsort(widths, kind="stable")
+        self._widths = widths[order]
+        self._starts = np.cumsum(self._widths) - self._widths
+        # Rows of zeros make variables the same size, so that one call serves all of that size.
+        self._rows = np.zeros((widths.sum(), features[0].shape[0]))
+        for start, index in zip(self._starts, order, strict=True):
+            self._rows[start : start + features[index].shape[1]] = features[index].T
+        sizes, first, counts = np.unique(self._widths, return_index=True, return_counts=True)
+        self._groups = [
+            _Group(slice(i, i + count), slice(self._starts[i], self._starts[i] + count * width), int(width))
+            for i, count, width in zip(first, counts, sizes, strict=True)
+        ]
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
         """See `Objective`."""
-        embeddings = self._apply_kernels([probabilities] * len(self._rows))
-        norms = embeddings @ probabilities
+        means = self._rows @ probabilities
+        embeddings = np.empty((len(self._widths), len(probabilities)))
+        for group in self._groups:
+            vectors = means[group.rows].reshape(-1, 1, group.width)
+            np.matmul(vectors, self._features(group), out=embeddings[group.variables, None])
+        norms = np.add.reduceat(np.square(means), self._starts)
         total, total_norm = embeddings.sum(axis=0), norms.sum()
-        others = total - embeddings
         pairs: FloatArray = dsymv(1.0, self._pairs.T, probabilities)  # reads half of the matrix
-        cross = np.einsum("mk,mk->k", embeddings, others)
+        cross = np.square(total) - np.einsum("mk,mk->k", embeddings, embeddings)
         value = probabilities @ (pairs - 2.0 * cross) + total_norm**2 - norms @ norms
-        gradient = (
-            2.0 * (pairs - cross)
-            + 4.0 * ((total_norm - norms) @ embeddings)
-            - 4.0 * self._apply_kernels(probabilities * others).sum(axis=0)
-        )
-        return float(value), gradient
+        others = np.subtract(total, embeddings, out=embeddings)
+        others *= probabilities
+        coefficients = np.repeat(total_norm - norms, self._widths) * means
+        for group in self._groups:
+            coefficients[group.rows] -= np.matmul(
+                self._features(group), others[group.variables, :, None]
+            ).ravel()
+        return float(value), 2.0 * (pairs - cross) + 4.0 * (coefficients @ self._rows)
+
+    def _features(self, group: _Group) -> FloatArray:
+        """Of a group of variables, shape (variables, width, n)."""
+        return self._rows[group.rows].reshape(-1, group.width, self._rows.shape[1])
+
+
+class _Group(NamedTuple):
+    """Variables with the same number of features, and where these are."""
+
+    variables: slice
+    rows: slice
+    width: int
 
 
 def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
@@ -176,12 +213,12 @@ def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
 
 
 def choose_objective(features: Sequence[FloatArray]) -> Objective:
-    """The cheaper of the two forms, by what a hundred steps and the set-up take."""
-    n_samples = features[0].shape[0]
-    n_columns = sum(block.shape[1] for block in features)
-    fits_in_cache = 8 * n_samples**2 <= _CACHE_BYTES
-    dense_cost = n_samples**2 * (_DENSE_IN_CACHE if fits_in_cache else _DENSE_OUT_OF_CACHE)
-    low_rank_cost = n_samples * n_columns**2 * _LOW_RANK
+    """The cheaper of the two forms, by what fifty steps and the set-up take."""
+    n_samples, widths = features[0].shape[0], np.array([block.shape[1] for block in features])
+    n_columns = int(widths.sum())
+    low_rank_cost = _LOW_RANK * n_samples * (n_columns**2 - int(widths @ widths))
+    entry = _IN_CACHE if 8 * n_samples**2 <= _CACHE_BYTES else _OUT_OF_CACHE
+    dense_cost = n_samples**2 * (entry + _MAKING * n_columns) + _FEATURE * n_samples * n_columns
     if n_samples > LARGEST_DENSE or low_rank_cost < dense_cost:
         return LowRankObjective(features)
     return DenseObjective(features)
