@@ -173,7 +173,11 @@ def search_boundaries(
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
     separations = run.gather(
-        "separations", pairs, doing(_separate, to_separate, strategy.most_sets), label="pairs of neighbours"
+        "separations",
+        pairs,
+        doing(_separate, to_separate, strategy.most_sets),
+        label="pairs of neighbours",
+        efforts=[strategy.most_sets(item) for item in to_separate],
     )
     test.record = Record()
     for _, record in (*grown, *separations):
