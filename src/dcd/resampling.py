@@ -17,18 +17,19 @@ from sklearn.base import clone
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint, Codec, Description, Key
-from dcd.columns import to_array
 from dcd.data import Dataset
 from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.engine import Shared, as_done, n_processes
 from dcd.reading import read_columns
 from dcd.runs import Run
+from dcd.sources import SomeRows, is_on_disk, readable_again, to_array
 from dcd.stability import SCHEMES, Scheme, Stability
+from dcd.storage import Memory
 from dcd.validation import InputError, check_choice, check_number, make_generator
 
 # Set for each refit, so that what the model has for them decides nothing.
-_OURS = ("n_jobs", "progress", "random_state")
+_OURS = ("n_jobs", "progress", "random_state", "memory_limit")
 
 
 class FailedResamplesWarning(UserWarning):
@@ -104,13 +105,15 @@ def bootstrap(
     seed = seed_for_checkpoint(random_state, checkpoint)
     entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
     run = Run(progress=progress, max_time=max_time, at_once=n_processes(n_jobs))
+    X = readable_again(X)
     dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
     # A column has the kind that it has in the table, also where a resample has few of its values.
     kinds = {**(model.kinds or {}), **table.kinds}
-    template = clone(model).set_params(n_jobs=1, progress=False, kinds=kinds)
+    template = _with_its_part_of_memory(model, n_processes(n_jobs), draws)
+    template = clone(template).set_params(n_jobs=1, progress=False, kinds=kinds)
     shared = Shared(_Resampled(template, X, weights, table.names, draws))
 
     def compute(pending: list[int]) -> Generator[tuple[int, dict[str, Any]]]:
@@ -199,7 +202,19 @@ def _is_result(names: tuple[str, ...], kept: Any) -> bool:
     return len(joined) == len(pairs) and all(len(pair) == 2 for pair in joined)
 
 
+def _with_its_part_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
+    """The model with the memory that one of several refits at a time may take."""
+    if model.memory_limit is None:
+        return model
+    memory = Memory.of(model.memory_limit).shared_by(n_processes)
+    memory.check(len(draws(0)[0]))
+    fresh: Discovery = clone(model).set_params(memory_limit=memory.limit)
+    return fresh
+
+
 def _rows_of(X: Any, rows: Any) -> Any:
+    if is_on_disk(X):
+        return SomeRows(X, rows)
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows]
     frame = nw.from_native(X, eager_only=True, pass_through=True)

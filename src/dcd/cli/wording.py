@@ -19,6 +19,7 @@ _OPTIONS = {
     "format": "--format",
     "kinds": "--kinds",
     "max_time": "--max-time",
+    "memory_limit": "--memory-limit",
     "methods": "--methods",
     "missing": "--missing",
     "n_jobs": "--jobs",
