@@ -10,6 +10,10 @@ import dcd
 SOURCE = Path(dcd.__file__).parent
 STAGES = [
     "columns",
+    "cells",
+    "sources",
+    "contents",
+    "correlations",
     "preflight",
     "data",
     "reading",
@@ -42,7 +46,7 @@ STAGES = [
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display", "storage"]
+SHARED = ["arrays", "validation", "graph", "progress", "display", "storage", "tables"]
 
 
 def imported_by(module):

@@ -661,7 +661,7 @@ def made_up_audit(name, ok=False):
 @pytest.mark.parametrize("ok", [True, False])
 def test_an_audit_is_shown_and_written(ok, call, data, tmp_path, monkeypatch):
     name = "<script>alert(1)</script>"
-    monkeypatch.setattr(dcd, "audit", lambda table, kinds=None: made_up_audit(name, ok), raising=False)
+    monkeypatch.setattr(dcd, "audit", lambda table, **options: made_up_audit(name, ok), raising=False)
     answer = call("audit", data.path, "--report", tmp_path / "audit.html", "--title", "A & B")
     assert answer.code == (0 if ok else 1)
     assert name in answer.out

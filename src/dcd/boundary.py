@@ -33,6 +33,7 @@ from dcd.kernels import indicators, memberships
 from dcd.objective import LARGEST_DENSE, Features
 from dcd.preflight import MIN_ROWS
 from dcd.progress import watched
+from dcd.storage import Memory
 from dcd.validation import InputError, make_generator
 
 
@@ -234,7 +235,8 @@ def record_features(estimator: Any, dataset: Dataset) -> None:
 
 def table_options(estimator: Any) -> TableOptions:
     """How an estimator reads tables, checked."""
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless)
+    memory = Memory.of(estimator.memory_limit)
+    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless, memory)
     options.check()
     return options
 

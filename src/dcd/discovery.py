@@ -145,6 +145,7 @@ class Discovery(Plotted, BaseEstimator):
         return tags
 
     missing: Missing
+    memory_limit: int | str | None = None
     knowledge: Knowledge | None
     random_state: int | np.random.Generator | None
 
@@ -213,6 +214,11 @@ class DCD(Discovery):
         Leave out columns that are constant or copies of others, instead of refusing them.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
+    memory_limit : int, str or None, default=None
+        Memory that the fit may take: bytes, or text such as "4GiB" or "500MB"; None is without limit. Tables
+        that do not fit go to scratch files in the system's temporary folder (which TMPDIR sets), and work is
+        done in smaller blocks. The graph does not depend on it; a limit so small that blocks shrink can
+        change the last digits of p-values.
     progress : bool, default=True
         Show a progress bar when run in a terminal.
     random_state : int, Generator or None, default=None
@@ -259,6 +265,7 @@ class DCD(Discovery):
         missing: Missing = "refuse",
         drop_useless: bool = False,
         n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
@@ -275,6 +282,7 @@ class DCD(Discovery):
         self.missing = missing
         self.drop_useless = drop_useless
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 

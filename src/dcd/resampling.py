@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,22 +13,23 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
 from dcd.checkpoint import Checkpoint
-from dcd.columns import to_array
 from dcd.data import TableSummary
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.progress import watched
 from dcd.reading import read_columns
+from dcd.sources import ArraySource, SomeRows, is_on_disk, readable_again, source_of, to_array
 from dcd.stability import SCHEMES, Scheme, Stability
+from dcd.storage import Memory
 from dcd.validation import InputError, check_choice, check_number, make_generator
 
 # Set for each refit, so that what the model has for them decides nothing.
-_OURS = ("n_jobs", "progress", "random_state")
+_OURS = ("n_jobs", "progress", "random_state", "memory_limit")
 
 
 class FailedResamplesWarning(UserWarning):
@@ -96,9 +97,11 @@ def bootstrap(
     """
     _check_parameters(model, n_resamples, scheme, fraction, n_jobs)
     entropy = _entropy(random_state, checkpoint)
+    X = readable_again(X)
     table = read_columns(X, options=table_options(model), sample_weight=sample_weight).summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
+    model = _with_its_part_of_memory(model, effective_n_jobs(n_jobs), draws)
     run = {} if checkpoint is None else _description(model, X, weights, draws)
     kept = None if checkpoint is None else Checkpoint(checkpoint, run, partial(_is_result, table.names))
     results = {} if kept is None else {i: r for i, r in kept.done.items() if i < n_resamples}
@@ -192,7 +195,19 @@ def _is_result(names: tuple[str, ...], kept: Mapping[str, Any]) -> bool:
     return len(joined) == len(pairs) and all(len(pair) == 2 for pair in joined)
 
 
+def _with_its_part_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
+    """The model with the memory that one of several refits at a time may take."""
+    if model.memory_limit is None:
+        return model
+    memory = Memory.of(model.memory_limit).shared_by(n_processes)
+    memory.check(len(draws(0)[0]))
+    fresh: Discovery = clone(model).set_params(memory_limit=memory.limit)
+    return fresh
+
+
 def _rows_of(X: Any, rows: Any) -> Any:
+    if is_on_disk(X):
+        return SomeRows(X, rows)
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows]
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -276,7 +291,7 @@ def _description(model: Discovery, X: Any, weights: FloatArray | None, draws: _D
         "version": __version__,
         "rows": draws.n_rows,
         "data": data,
-        "sample_weight": None if weights is None else _digest([weights.tobytes()]),
+        "sample_weight": None if weights is None else _digest([weights], weights.nbytes),
         "model": type(model).__name__,
         **{f"model parameter '{name}'": value for name, value in parameters.items()},
         "scheme": draws.scheme,
@@ -289,23 +304,30 @@ def _digest_of_table(X: Any) -> str:
     """A fingerprint of names and values, the same whatever library holds the table."""
     if isinstance(X, pd.DataFrame):
         X = X.set_axis([str(name) for name in X.columns], axis="columns")
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return _digest([np.ascontiguousarray(to_array(X, "the table")).tobytes()])
-    parts = []
-    for name in frame.columns:
-        column = frame[name]
-        parts.append(name.encode())
-        parts.append(
+    source = source_of(X)
+    if isinstance(source, ArraySource):
+        return _digest(source.blocks(Memory()), source.n_bytes)
+    digest = hashlib.sha256()
+    for place, name in enumerate(source.names):
+        column = source.cells(place)
+        _feed(digest, name.encode())
+        _feed(
+            digest,
             column.cast(nw.Float64).to_numpy().tobytes()
             if column.dtype.is_numeric() and not column.is_null().any()
-            else repr(column.to_list()).encode()
+            else repr(column.to_list()).encode(),
         )
-    return _digest(parts)
-
-
-def _digest(parts: list[bytes]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()[:16]
+
+
+def _digest(blocks: Iterable[Any], n_bytes: int) -> str:
+    """That of arrays one after the other, with the number of all bytes before them."""
+    digest = hashlib.sha256(n_bytes.to_bytes(8, "big"))
+    for block in blocks:
+        digest.update(np.ascontiguousarray(block).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _feed(digest: Any, part: bytes) -> None:
+    """Bytes with their number before them, so that no two lists of parts read the same."""
+    digest.update(len(part).to_bytes(8, "big") + part)

@@ -136,6 +136,8 @@ class RobustDCD(Discovery):
         How to read the table: columns of categories, missing values, useless columns.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
+    memory_limit : int, str or None, default=None
+        Memory that the fit may take, as of `DCD`.
     progress : bool, default=True
         Show a progress bar when run in a terminal.
     random_state : int, Generator or None, default=0
@@ -173,6 +175,7 @@ class RobustDCD(Discovery):
         missing: Missing = "refuse",
         drop_useless: bool = False,
         n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
@@ -185,6 +188,7 @@ class RobustDCD(Discovery):
         self.missing = missing
         self.drop_useless = drop_useless
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +94,7 @@ class Scores:
     variables: tuple[VariableScores, ...]
     probabilities: FloatArray = field(repr=False)
     blocks: tuple[slice, ...] = field(repr=False)
-    dtype: np.dtype[np.floating] = field(repr=False)
+    dtype: np.dtype[Any] = field(repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
@@ -181,8 +181,8 @@ def scores_of(dataset: Dataset) -> Scores:
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:
     n_samples, n_variables = values.shape
     blocks = row_blocks(n_samples, memory)
-    keep = 8 * n_samples * n_variables * default_n_columns(n_samples) <= _KEPT_BYTES
-    keep = keep and n_samples <= MANY_ROWS
+    size = 8 * n_samples * n_variables * default_n_columns(n_samples)
+    keep = size <= _KEPT_BYTES and n_samples <= MANY_ROWS and memory.fits(size)
     dtype = np.dtype(np.float32 if n_samples > MANY_ROWS else np.float64)
     store = memory.array((n_samples, 2 * n_variables), dtype)
     variables = []

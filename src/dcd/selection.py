@@ -64,6 +64,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads for a table of more than 8,000 rows, -1 for all cores; None takes as many as linear algebra
         may use. The result does not depend on it.
+    memory_limit : int, str or None, default=None
+        Memory that the fit may take, as of `DCD`.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness; a small positive value shows how little the start matters.
@@ -116,6 +118,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         missing: Missing = "refuse",
         drop_useless: bool = False,
         n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
@@ -131,6 +134,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.missing = missing
         self.drop_useless = drop_useless
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

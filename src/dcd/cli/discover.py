@@ -26,6 +26,7 @@ Examples:
   dcd discover data.csv --report graph.html --bootstrap 100
   dcd discover survey.xlsx --kinds region=nominal --missing complete-rows
   dcd discover data.parquet --exclude 'id_*' --json - | jq .
+  dcd discover large.parquet --memory-limit 4GiB
   zcat big.csv.gz | dcd discover - --method dcd --alpha 0.01
 
 \b
@@ -89,18 +90,18 @@ def discover(
     given |= handling.parameters
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
     model = estimator(**given)
-    frame, weights = handling.read(source)
+    table, weights = handling.read(source)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
-        model.fit(frame, **weights)
+        model.fit(table, **weights)
         if checkpoint is not None:
             state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
         how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
-        stability = None if bootstrap is None else dcd.bootstrap(model, frame, n_resamples=bootstrap, **how)
+        stability = None if bootstrap is None else dcd.bootstrap(model, table, n_resamples=bootstrap, **how)
     if "-" not in (json_path, report):
-        show_model(model, len(frame), "DCD" if method == "dcd" else "Robust DCD", stability)
+        show_model(model, len(table), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
         told = {"stability": stability, "title": title or source.title, "rows": rows, **weights}
-        _write(dcd.summarise(model, frame, **told), json_path, report)
+        _write(dcd.summarise(model, table, **told), json_path, report)
     if plot is not None:
         _draw(model.cpdag_, plot)
     return FINE

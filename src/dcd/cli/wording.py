@@ -17,6 +17,7 @@ _OPTIONS = {
     "encoding": "--encoding",
     "format": "--format",
     "kinds": "--kinds",
+    "memory_limit": "--memory-limit",
     "methods": "--methods",
     "missing": "--missing",
     "n_jobs": "--jobs",
