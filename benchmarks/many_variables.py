@@ -111,8 +111,8 @@ def one_run(cell, method, seed, limit):
     row = {"cell": cell, "method": method, "seed": seed}
     try:
         found, straight = METHODS[method](table, limit)
-    except TimeoutError:
-        return {**row, "status": f"not within {limit} s"}
+    except dcd.baselines.BaselineError as error:
+        return {**row, "status": error.outcome.reason}
     row["seconds"] = round(time.perf_counter() - started, 1)
     return {**row, **scored(dag, found, list(table.columns)), "straight": straight, "status": "done"}
 
