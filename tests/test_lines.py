@@ -1,7 +1,10 @@
 """Straight tables: regressions between normal scores, and the question whether lines are all there is."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 import dcd
 from dcd.lines import Lines, curvature_log_pvalue, lines_of
@@ -33,16 +36,12 @@ def test_variance_left_and_pvalue_are_those_of_least_squares():
             if members:
                 residual = residual - normal[:, members] @ np.linalg.lstsq(normal[:, members], residual)[0]
             assert lines.variance_left(2, members) == pytest.approx(np.mean(residual**2), abs=1e-5)
-        from scipy.stats import chi2
-
         worth = 300 * np.log(lines.variance_left(2, [0]) / lines.variance_left(2, [0, 4]))
         assert lines.log_pvalue(4, 2, [0]) == pytest.approx(chi2.logsf(worth, 1))
 
 
 def test_selected_members_are_the_best_by_their_price():
     """Brute force over all subsets of 6 candidates, where forward and backward steps should not miss it."""
-    from itertools import combinations
-
     agree = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -71,9 +70,9 @@ def test_straight_tables_are_seldom_called_curved(heavy):
     """The corrected p-value of a straight table is below 0.1 in about a tenth of tables at most."""
     below = 0
     for seed in range(30):
-        values = chain(300, 25, seed)
+        values = chain(400, 25, seed)
         scores = make_scores(np.sinh(2 * values) if heavy else values)
-        below += curvature_log_pvalue(scores, Lines(scores.gram((LINEAR,))[0], 300, 0.002)) < np.log(0.1)
+        below += curvature_log_pvalue(scores, Lines(scores.gram((LINEAR,))[0], 400, 0.002)) < np.log(0.1)
     assert below <= 8  # 0.1 of 30 is 3; chance of more than 8 below 1 %
     assert lines_of(scores, 0.002) is not None
 
@@ -85,11 +84,11 @@ def test_one_curve_among_lines_is_seen(bend):
 
 
 def test_tables_that_are_not_asked():
-    values = chain(300, 25, 0)
-    weights = np.random.default_rng(0).uniform(0.2, 1.0, 300)
+    values = chain(400, 25, 0)
+    weights = np.random.default_rng(0).uniform(0.2, 1.0, 400)
     graded = values.copy()
     graded[:, 3] = graded[:, 3] > 0
-    for table, options in ((values, {"sample_weight": weights}), (graded, {})):
+    for table, options in ((values, {"sample_weight": weights}), (graded, {}), (values[:399], {})):
         model = dcd.RobustDCD(progress=False).fit(table, **options)
         assert not model.diagnostics_.straight
     for search in (dcd.GrowShrink(lines_from=26), dcd.GrowShrink(lines_from=None)):
