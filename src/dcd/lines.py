@@ -145,8 +145,8 @@ def lines_of(scores: Scores, level: float) -> Lines | None:
     """The lines of a table if it is straight, None if they are not all there is.
 
     `level` is that of a regression's variables, unless the d (d - 1) / 2 pairs would have more than one false
-    edge at it. A table with categories, with weights of rows, with too few rows to see curves, or with so many
-    that nothing is short of them is not asked.
+    edge at it. A table with categories, with weights of rows, with too few rows to see curves, or with so
+    many that nothing is short of them is not asked.
     """
     few_values = any(variable.codes is not None for variable in scores.variables)
     if few_values or scores.surveyed or not FEWEST_ROWS <= scores.n_samples <= MANY_ROWS:
