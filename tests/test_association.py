@@ -5,11 +5,12 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd.association import PartialAssociation
-from dcd.interactions import interaction_log_pvalues
-from dcd.partial import adjusted_log_pvalues, partial_correlation, weighted_log_pvalue
+from dcd.adjustment import Adjustment, Residuals, design_for
+from dcd.association import PartialAssociation, weighted_log_pvalue
+from dcd.interactions import Products, interaction_log_pvalues
+from dcd.partial import adjusted_log_pvalues, partial_correlation
 from dcd.scores import make_scores
-from dcd.statistic import shifted_gamma_log_sf
+from dcd.statistic import Moments, shifted_gamma_log_sf
 
 
 def rejected(log_pvalues, level):
@@ -37,7 +38,8 @@ def test_level_under_unequal_weights(spread):
     for _ in range(500):
         scores = make_scores(rng.standard_normal((300, 2)))
         weights = np.exp(spread * rng.standard_normal(300))
-        found.append(weighted_log_pvalue(scores, 0, 1, np.empty((300, 0)), weights))
+        adjustment = Adjustment(scores, design_for(scores, ()), weights / weights.sum())
+        found.append(weighted_log_pvalue(adjustment, 0, 1))
     assert 0.02 < rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
 
 
@@ -138,10 +140,11 @@ def test_interactions_are_told_from_sums():
     for _ in range(60):
         a, b, e, f = rng.standard_normal((4, 400))
         values = np.column_stack([a, b, a * b + e, np.abs(a) + f])
-        log_pvalues = interaction_log_pvalues(make_scores(values), (0, 1))
-        assert log_pvalues[:2].tolist() == [0, 0]
-        products.append(log_pvalues[2])
-        sums.append(log_pvalues[3])
+        scores = make_scores(values)
+        residuals = Residuals(Adjustment(scores, design_for(scores, (0, 1))), [2], [3])
+        product, total = interaction_log_pvalues(residuals, Products(scores, (0, 1)))
+        products.append(product)
+        sums.append(total)
     assert rejected(products, 0.01) == 1
     assert rejected(sums, 0.05) < 0.2
 
@@ -164,21 +167,24 @@ def test_partial_correlation_of_gaussian_data_is_the_usual_one():
     z = rng.standard_normal(20_000)
     x, y = z + rng.standard_normal((2, 20_000))
     scores = make_scores(np.column_stack([x, y, z]))
-    assert partial_correlation(scores, 0, 1, []) == pytest.approx(0.5, abs=0.03)
-    assert partial_correlation(scores, 0, 1, [2]) == pytest.approx(0.0, abs=0.03)
+    for given, expected in (((), 0.5), ((2,), 0.0)):
+        adjustment = Adjustment(scores, design_for(scores, given))
+        assert partial_correlation(adjustment, 0, 1) == pytest.approx(expected, abs=0.03)
 
 
 def test_without_excess_the_distribution_is_chi_square():
     ranks = np.array([3.0, 2.0])
     fourth, sixth = ranks * (ranks + 2), ranks * (ranks + 2) * (ranks + 4)
+    moments = Moments(ranks, fourth, sixth)
     statistic = np.array([[4.0, 12.0], [12.0, 9.0]])
-    ours = shifted_gamma_log_sf(statistic, ranks, fourth, sixth, 500.0)
+    ours = shifted_gamma_log_sf(statistic, moments, moments, 500.0)
     np.testing.assert_allclose(ours, stats.chi2.logsf(statistic, np.outer(ranks, ranks)))
 
 
 def test_tiny_pvalues_keep_their_order():
     ranks, far = np.array([3.0, 3.0]), np.array([[0.0, 3000.0], [4000.0, 0.0]])
-    ours = shifted_gamma_log_sf(far, ranks, ranks * 5, ranks * 35, 1e4)
+    moments = Moments(ranks, ranks * 5, ranks * 35)
+    ours = shifted_gamma_log_sf(far, moments, moments, 1e4)
     assert -2100 < ours[1, 0] < ours[0, 1] < -1400
 
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 import dcd
-from dcd.balancing import ConvexWeights, balance_columns, optimality_gap, solve
+from dcd.balancing import BalanceColumns, ConvexWeights, optimality_gap, solve
 from dcd.scores import make_scores
 
 
@@ -28,8 +28,9 @@ def test_weights_keep_their_constraints_and_decouple(seed):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ridge", [0.3, 30.0])
 def test_the_solution_is_that_of_a_general_solver(seed, ridge):
-    columns = balance_columns(make_scores(dependent(seed, n=60, d=2)), [0, 1])
-    ours, _ = solve(columns, ridge, np.ones(60, dtype=bool), np.full(60, 1 / 60))
+    matrix = BalanceColumns.of(make_scores(dependent(seed, n=60, d=2)), [0, 1])
+    ours, _ = solve(matrix, ridge, np.zeros(matrix.n_columns), np.full(60, 1 / 60))
+    columns = matrix.part(slice(0, 60))
 
     def objective(p):
         return np.square(columns.T @ p).sum() + ridge * p @ p
@@ -45,12 +46,13 @@ def test_the_solution_is_that_of_a_general_solver(seed, ridge):
     )
     assert objective(ours) <= objective(theirs.x) * (1 + 1e-6)
     np.testing.assert_allclose(ours, theirs.x, atol=2e-4)
-    assert optimality_gap(columns, ours, ridge, np.full(60, 1 / 60)) < 1e-8
+    assert optimality_gap(matrix, ours, ridge, np.full(60, 1 / 60)) < 1e-8
 
 
 def test_the_gap_bounds_the_distance_to_the_optimum():
-    columns = balance_columns(make_scores(dependent(0, n=80, d=2)), [0, 1])
-    best, _ = solve(columns, 1.0, np.ones(80, dtype=bool), np.full(80, 1 / 80))
+    matrix = BalanceColumns.of(make_scores(dependent(0, n=80, d=2)), [0, 1])
+    best, _ = solve(matrix, 1.0, np.zeros(matrix.n_columns), np.full(80, 1 / 80))
+    columns = matrix.part(slice(0, 80))
     rng = np.random.default_rng(0)
 
     def objective(p):
@@ -59,7 +61,7 @@ def test_the_gap_bounds_the_distance_to_the_optimum():
     for _ in range(20):
         p = 0.5 * best + 0.5 * rng.dirichlet(np.ones(80))
         excess = (objective(p) - objective(best)) / objective(p)
-        assert 0 <= excess <= optimality_gap(columns, p, 1.0, np.full(80, 1 / 80))
+        assert 0 <= excess <= optimality_gap(matrix, p, 1.0, np.full(80, 1 / 80))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 import dcd
-from dcd.columns import as_kind, columns_of, infer_kind
+from dcd.columns import as_kind, infer_kind
 from dcd.data import TableOptions
 from dcd.reading import read_table
+from dcd.sources import columns_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 

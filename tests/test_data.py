@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -138,7 +140,8 @@ REFUSED = {
     "complex": (table() + 1j, "Complex data not supported"),
     "sparse": (scipy.sparse.eye(12, 3).tocsr(), "sparse matrix"),
     "not a table": (None, "is no table, got NoneType"),
-    "a path": ("data.csv", "is no table, got str. Read a file first"),
+    "a path to nothing": ("data.csv", r"file 'data\.csv': does not exist\. Check the name"),
+    "no path": ("a sentence", "file 'a sentence': does not exist"),
     "nested": (frame(c=[[1]] * 12, d=[[2]] * 12), "column 'c': not numeric"),
     "a sum": (
         frame().assign(c=lambda f: f["a"] + f["b"], d=range(12)),
@@ -152,7 +155,7 @@ REFUSED = {
         "column 'x0': holds numbers too large",
     ),
     "masked": (np.ma.masked_greater(table(), 1.0), "missing values"),
-    "lazy": (pl.LazyFrame({"a": range(12)}), r"is lazy\. Pass table\.collect"),
+    "lazy": (SimpleNamespace(collect=lambda: None), r"is lazy\. Pass table\.collect"),
 }
 
 

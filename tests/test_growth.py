@@ -20,11 +20,11 @@ class Oracle:
     def log_pvalue(self, x, y, given):
         return 0.0 if d_separated(self.dag, x, y, given) else -50.0 - abs(x - y)
 
-    def first_look(self, target, given):
+    def looks(self, target, given):
         others = [v for v in range(len(self.dag)) if v != target and v not in given]
         found = np.zeros(len(self.dag))
         found[others] = [self.log_pvalue(v, target, given) for v in others]
-        return found
+        yield found
 
 
 def assert_found_right(dag):

@@ -8,9 +8,10 @@ from scipy import stats
 import dcd
 from dcd.data import TableOptions
 from dcd.dependence import canonical_correlation
+from dcd.gaps import GappyScores
 from dcd.partial import adjusted_log_pvalues
 from dcd.reading import read_table
-from dcd.scores import scores_of, scores_with_gaps
+from dcd.scores import BULK_CUBE, LINEAR, SQUARE, scores_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 
@@ -183,12 +184,14 @@ def test_gaps_do_not_depend_on_jobs_or_order():
 
 def test_the_gram_matrix_with_gaps_is_that_without_where_none_are():
     whole = read_table(chain(300, 0))
-    plain, gappy = scores_of(whole), scores_with_gaps(whole)
-    np.testing.assert_allclose(gappy.gram, plain.gram, atol=1e-8)
+    plain, gappy = scores_of(whole), GappyScores(whole)
+    shown = (LINEAR, SQUARE, BULK_CUBE)
+    np.testing.assert_allclose(gappy.gram(shown)[0], plain.gram(shown)[0], atol=1e-8)
+    assert gappy.gram(shown)[1] == plain.gram(shown)[1]
     assert gappy.ess == pytest.approx(plain.ess)
     holes = read_table(with_gaps(chain(300, 0), 0.2, 0), options=TableOptions(missing="each-set"))
-    gappy = scores_with_gaps(holes)
-    assert np.linalg.eigvalsh(gappy.gram).min() > -1e-9
+    gappy = GappyScores(holes)
+    assert np.linalg.eigvalsh(gappy.gram(shown)[0]).min() > -1e-9
     assert 170 < gappy.ess < 230
 
 

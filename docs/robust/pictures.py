@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 import dcd
-from dcd.balancing import balance_columns
+from dcd.balancing import BalanceColumns
 from dcd.graph import skeleton_of, unshielded_colliders
 from dcd.partial import adjusted_log_pvalues
 from dcd.scores import make_scores
@@ -45,7 +45,7 @@ def weights_picture():
     published = [
         dcd.decoupling_weights(table, max_steps=steps, tolerance=0, min_ess=0.1) for steps in range(1, 160, 8)
     ]
-    products = balance_columns(make_scores(table), range(4))
+    products = BalanceColumns.of(make_scores(table), range(4)).part(slice(0, 800))
     _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
     for results, label, colour in ((convex, "convex", BLUE), (published, "published (Adam steps)", ORANGE)):
         columns = [float(np.sqrt(np.square(products.T @ result.weights / 800).mean())) for result in results]

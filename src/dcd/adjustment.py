@@ -21,7 +21,6 @@ from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix, Part
 from dcd.scores import (
     LINEAR,
-    MANY_ROWS,
     N_TESTED,
     CodeColumns,
     Codes,
@@ -164,10 +163,10 @@ class Adjustment:
 
 
 def _residual_scores(left: FloatArray) -> FloatArray:
-    """z and u (n, 2) of residuals; ties of categories must stay ties, so rounding is rounded away."""
+    """Of residuals z and u, (n, 2); ties of categories must stay ties, so rounding is rounded away."""
     if np.square(left).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
         return np.tile(np.array([0.0, 0.5], dtype=left.dtype), (len(left), 1))
-    if len(left) <= MANY_ROWS:
+    if left.dtype == np.float64:
         return normal_scores(np.round(left, 9))
     scores = np.empty((len(left), 2), dtype=left.dtype, order="F")
     scores[:, 1] = u = _grid_ranks(left)
@@ -185,7 +184,7 @@ def _grid_ranks(values: FloatArray) -> FloatArray:
     return middle[places]
 
 
-class Tested:
+class Residuals:
     """Scores of what is left of some variables, (n, v k), adjusted once more, and their covariances.
 
     What is left of a variable of few values has no ranks to speak of, so its columns are adjusted as they

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dcd.adjustment import Adjustment, Tested, design_for
+from dcd.adjustment import Adjustment, Residuals, design_for
 from dcd.arrays import FloatArray
 from dcd.balancing import Balance, BalanceSummary, ConvexWeights
 from dcd.interactions import Products, interaction_design, interaction_log_pvalues
@@ -84,12 +84,12 @@ class _Weights:
         self._kept: OrderedDict[tuple[int, ...], Balance] = OrderedDict()
 
     def __call__(self, members: tuple[int, ...]) -> Balance:
-        if members not in self._kept:
-            self._kept[members] = self._options.learn(self._scores, members)
-        self._kept.move_to_end(members)
+        # Other threads may ask at the same time, so nothing is looked up twice.
+        found = self._kept.pop(members, None) or self._options.learn(self._scores, members)
+        self._kept[members] = found
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
-        return self._kept[members]
+        return found
 
 
 class BoundTest(Protocol):
@@ -191,7 +191,7 @@ class BoundAssociation:
         adjustment = self._adjustment(given)
         degrees = degrees_of_freedom(adjustment)
         if degrees is not None and outside:
-            found[outside] = log_pvalues(Tested(adjustment, [target], outside), degrees)[0]
+            found[outside] = log_pvalues(Residuals(adjustment, [target], outside), degrees)[0]
         return found
 
     def _answer(self, x: int, y: int, given: tuple[int, ...]) -> _Answer:
@@ -200,13 +200,13 @@ class BoundAssociation:
         degrees = degrees_of_freedom(adjustment)
         if degrees is None:
             return _Answer(0.0)
-        tested = Tested(adjustment, [x], [y])
-        adjusted = float(log_pvalues(tested, degrees)[0, 0])
+        residuals = Residuals(adjustment, [x], [y])
+        adjusted = float(log_pvalues(residuals, degrees)[0, 0])
         if adjusted >= self._log_level or len(given) < 2 or self.strategy.decouple == "never":
             return _Answer(adjusted)
         products = Products(self.scores, given)
         if self.strategy.decouple == "where-needed":
-            both = interaction_log_pvalues(tested, products)
+            both = interaction_log_pvalues(residuals, products)
             if both.max() >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
         weighed = self._weights(given)
@@ -238,7 +238,7 @@ class _Answer:
 def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float | None:
     """Log p-value of x and y, adjusted under weights; None if these leave too little to test with."""
     degrees = degrees_of_freedom(adjustment)
-    return None if degrees is None else float(log_pvalues(Tested(adjustment, [x], [y]), degrees)[0, 0])
+    return None if degrees is None else float(log_pvalues(Residuals(adjustment, [x], [y]), degrees)[0, 0])
 
 
 def _probabilities(weighed: Balance) -> FloatArray:

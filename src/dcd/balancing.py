@@ -32,10 +32,10 @@ from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix
 from dcd.columns import Kind
 from dcd.data import TableOptions
-from dcd.decoupling import one_blas_thread
 from dcd.reading import read_table
-from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, MANY_ROWS, Scores, owners, scores_of
+from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.storage import Memory
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
@@ -197,7 +197,7 @@ def balance(columns: BalanceColumns, options: ConvexWeights, shares: FloatArray)
     best, best_lambda, status = shares, float("inf"), "balanced"
     if before > options.dependence * chance:
         path = _Path(columns, options, shares)
-        if n_samples > MANY_ROWS:
+        if n_samples > 2 * _ROWS_OF_A_SAMPLE:
             path.start_as(_Path.on_sample(columns, options, shares))
         best, best_lambda, status = path.follow()
     gap = optimality_gap(columns, best, best_lambda, shares) if np.isfinite(best_lambda) else 0.0
@@ -238,8 +238,9 @@ class _Path:
         """Probabilities, lambda and status at the end of the path."""
         best, best_lambda = self._shares, float("inf")
         too_small = None
-        for self._last in range(self._first, _MAX_LAMBDAS):
-            ridge = len(self._shares) / _STEP**self._last
+        for step in range(self._first, _MAX_LAMBDAS):
+            self._last = step
+            ridge = len(self._shares) / _STEP**step
             probabilities = self._solved(ridge)
             if 1.0 / (probabilities @ probabilities) < self._floor:
                 too_small = ridge
@@ -276,10 +277,11 @@ class _Path:
 def solve(
     columns: BalanceColumns, ridge: float, direction: FloatArray, shares: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g: p is in proportion to b (1 - B g)₊.
+    """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g.
 
-    Active-set steps: the samples with 1 - B g above zero have weight; with these alone g is the solution of a
-    linear system; and so on until they stay the same. `direction` is the g to start at.
+    p is in proportion to b (1 - B g)₊. Active-set steps: the samples with 1 - B g above zero have weight;
+    with these alone g is the solution of a linear system; and so on until they stay the same. `direction` is
+    the g to start at.
     """
     n_samples = len(shares)
     weight = n_samples * shares
@@ -318,7 +320,8 @@ def optimality_gap(
     for rows in columns.blocks:
         part = columns.part(rows)
         gradient = part @ means.astype(part.dtype) + penalty[rows]
-        smallest, slope = min(smallest, gradient.min()), slope + gradient @ probabilities[rows]
+        smallest = min(smallest, float(gradient.min()))
+        slope += float(gradient @ probabilities[rows])
     value = float(means @ means + penalty @ probabilities)
     return float(2.0 * (slope - smallest) / value)
 

@@ -7,12 +7,11 @@ target at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dcd.arrays import FloatArray
 from dcd.columns import column_list, merge_rare
@@ -23,12 +22,14 @@ from dcd.decoupling import (
     WeightOptions,
     features_of,
     learn_weights,
-    one_blas_thread,
 )
 from dcd.dependence import weighted_association
+from dcd.engine import Shared, as_done
 from dcd.kernels import indicators
 from dcd.preflight import MIN_ROWS
-from dcd.progress import watched
+from dcd.runs import Run
+from dcd.storage import Memory
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, make_generator
 
 
@@ -58,10 +59,27 @@ class DecoupledSet:
     pvalues: FloatArray = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A table and how to decouple sets of its columns.
+
+    Attributes
+    ----------
+    features : of every column; None has them made for each set, from the rows that are complete in it.
+    seed : of random starts.
+    """
+
+    dataset: Dataset
+    features: Sequence[FloatArray] | None
+    options: WeightOptions
+    seed: int
+
+
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled when first asked for; `prepare` does many at once, in parallel.
+    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
+    `run`.
     """
 
     def __init__(
@@ -71,13 +89,16 @@ class BoundaryIdentifier:
         alpha: float,
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
+        run: Run | None = None,
     ) -> None:
+        self._run = run or Run()
         rng = make_generator(random_state)
-        self._seed = int(rng.integers(2**63))
-        self._dataset, self._alpha, self._options = dataset, alpha, options
+        seed = int(rng.integers(2**63))
+        self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
         with one_blas_thread():
-            self._features = None if dataset.has_gaps else features_of(dataset)
+            features = None if dataset.has_gaps else features_of(dataset)
+        self._shared = Shared(Prepared(dataset, features, options, seed))
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -99,25 +120,27 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(
-        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: str | None = None
+        self,
+        sets: Iterable[Collection[str]],
+        *,
+        n_jobs: int | None = None,
+        label: str = "sets",
+        then: str | None = None,
     ) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes; `progress` labels a bar."""
+        """Decouple several sets, those not done yet, over `n_jobs` processes.
+
+        `label` says what they are and `then` what comes next, to those who watch.
+        """
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        pending = [members for members in wanted if members not in self._decoupled]
-        if not pending:
-            return
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(decouple_set)(
-                members,
-                None if self._features is None else [self._features[index] for index in members],
-                self._dataset,
-                self._options,
-                self._seed,
+        missing = [members for members in wanted if members not in self._decoupled]
+
+        def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
+            return as_done(
+                decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
             )
-            for members in pending
-        )
-        for members, result in zip(pending, watched(results, progress, total=len(pending)), strict=True):
-            self._decoupled[members] = result
+
+        found = self._run.gather("sets", missing, compute, label=label, then=then)
+        self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
         return tuple(sorted(self._position[name] for name in names))
@@ -129,19 +152,13 @@ class BoundaryIdentifier:
         return members, self._decoupled[members]
 
 
-def decouple_set(
-    members: Sequence[int],
-    features: Sequence[FloatArray] | None,
-    dataset: Dataset,
-    options: WeightOptions,
-    seed: int,
-) -> DecoupledSet:
-    """Learn weights for one set and test every variable against its members.
-
-    `features` are those of the members; None has them made, from the rows that are complete in the set.
-    """
-    targets = range(len(dataset.names))
-    learned, correlations, pvalues = learn_and_test(members, features, targets, dataset, options, seed)
+def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
+    """Learn weights for one set and test every variable against its members."""
+    dataset = table.dataset
+    features = None if table.features is None else [table.features[member] for member in members]
+    learned, correlations, pvalues = learn_and_test(
+        members, features, range(len(dataset.names)), dataset, table.options, table.seed
+    )
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -223,7 +240,8 @@ def record_features(estimator: Any, dataset: Dataset) -> None:
 
 def table_options(estimator: Any) -> TableOptions:
     """How an estimator reads tables, checked."""
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless)
+    memory = Memory.of(estimator.memory_limit)
+    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless, memory)
     options.check()
     return options
 

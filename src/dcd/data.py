@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from dcd.arrays import BoolArray, FloatArray
-from dcd.columns import (
-    KINDS,
-    Kind,
-)
-from dcd.preflight import (
-    partition,
-)
+from dcd.columns import KINDS, Kind
+from dcd.contents import Contents
 from dcd.storage import Memory
 from dcd.validation import InputError, check_choice, suggest
 
@@ -42,11 +38,13 @@ class TableOptions:
     missing : "refuse" missing values, use "complete-rows" only, or let "each-set" of variables use the rows
         that are complete in it.
     drop_useless : leave out columns that are constant or copies of others, instead of refusing them.
+    memory : what the table and work on it may take.
     """
 
     kinds: Mapping[str, Kind] | None = None
     missing: Missing = "refuse"
     drop_useless: bool = False
+    memory: Memory = field(default_factory=Memory)
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
@@ -138,10 +136,11 @@ class Dataset:
         n_samples = len(self.values)
         return np.full(n_samples, 1.0 / n_samples) if self.weights is None else self.weights / n_samples
 
-    @property
+    @cached_property
     def has_gaps(self) -> bool:
         """Whether any value is missing."""
-        return bool(np.isnan(self.values).any())
+        blocks = self.memory.blocks(len(self.values), len(self.names))
+        return any(np.isnan(self.values[rows]).any() for rows in blocks)
 
     def in_canonical_order(self) -> Dataset:
         """The same columns in an order that depends on their contents alone.
@@ -149,38 +148,47 @@ class Dataset:
         Floating-point sums depend on the order of their terms. Working in this order makes results equal to
         the last bit whatever the order of the columns in the table.
         """
-        return self.select(sorted(range(len(self.names)), key=self._contents))
-
-    def _contents(self, column: int) -> tuple[str, bytes]:
-        """What a column holds, for categories whatever they are called."""
-        values, kind = self.values[:, column], self.kinds[column]
-        return kind, partition(values) if kind == "nominal" else values.tobytes()
+        contents = [Contents(self.values[:, place], kind) for place, kind in enumerate(self.kinds)]
+        return self.select(sorted(range(len(self.names)), key=contents.__getitem__))
 
     def select(self, columns: Sequence[int]) -> Dataset:
         """Some columns, in the given order."""
-        return replace(
-            self,
-            values=np.ascontiguousarray(self.values[:, columns]),
-            names=tuple(self.names[column] for column in columns),
-            kinds=tuple(self.kinds[column] for column in columns),
-        )
+        return self._part(columns, None)
 
     def complete_in(self, columns: Sequence[int]) -> Dataset:
         """Some columns, and the rows in which none of them is missing."""
-        return self.select(columns).take(self.present_in(columns))
+        return self._part(columns, self.present_in(columns))
 
     def present_in(self, columns: Sequence[int]) -> BoolArray:
         """(n,) which rows have a value in all of some columns."""
-        return np.logical_and.reduce(np.isfinite(self.values[:, columns]), axis=1, dtype=bool)
+        present = np.ones(len(self.values), dtype=bool)
+        for column in columns:
+            present &= np.isfinite(self.values[:, column])
+        return present
 
     def take(self, kept: BoolArray) -> Dataset:
         """Some rows."""
-        if kept.all():
-            return self
-        weights = None if self.weights is None else self.weights[kept]
+        return self if kept.all() else self._part(range(len(self.names)), kept)
+
+    def _part(self, columns: Sequence[int], kept: BoolArray | None) -> Dataset:
+        """Some columns, and some or all rows, one column after the other."""
+        rows = None if kept is None or kept.all() else np.flatnonzero(kept)
+        n_rows = len(self.values) if rows is None else len(rows)
+        values = self.memory.array((n_rows, len(columns)))
+        for place, column in enumerate(columns):
+            values[:, place] = self.values[:, column] if rows is None else self.values[rows, column]
+        part = replace(
+            self,
+            values=values,
+            names=tuple(self.names[column] for column in columns),
+            kinds=tuple(self.kinds[column] for column in columns),
+        )
+        if rows is None:
+            return part
+        weights = None if self.weights is None else self.weights[rows]
         if weights is not None:
             weights = weights / weights.mean()
-        return replace(self, values=self.values[kept], weights=weights, rows=self.rows[kept])
+        return replace(part, weights=weights, rows=self.rows[rows])
 
     def in_all_rows(self, weights: FloatArray) -> FloatArray:
         """Weights of the rows used as weights of all rows of the table: 0 for rows left out; same mean."""

@@ -20,21 +20,19 @@ The pair sum never becomes a pair loop. Two forms of the same loss, chosen by co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsymv
-from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
 from dcd.columns import Kind
 from dcd.data import Dataset, TableOptions
 from dcd.kernels import kernel_features
 from dcd.reading import read_table
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number, make_generator
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
@@ -287,22 +285,6 @@ def features_of(dataset: Dataset) -> list[FloatArray]:
     return [
         kernel_features(column, kind) for column, kind in zip(dataset.values.T, dataset.kinds, strict=True)
     ]
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Run linear algebra on one thread.
-
-    These matrices are too small to gain from more, and the sums of a threaded BLAS, and with them the last
-    digits, would depend on how many processes share the machine.
-    """
-    with _blas().limit(limits=1):
-        yield
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def learn_weights(

@@ -18,9 +18,10 @@ from dcd.staging import StagedTest, sampled
 class GappyTest:
     """Any test as a `BoundTest` on a table with gaps; every answer rests on the rows it can."""
 
-    def __init__(self, strategy: Test, dataset: Dataset, level: float) -> None:
+    def __init__(self, strategy: Test, dataset: Dataset, level: float, *, sample_first: bool = True) -> None:
         self.record = Record()
         self._strategy, self._dataset, self._level = strategy, dataset, level
+        self._sample_first = sample_first
         self._known: dict[tuple[int, ...], tuple[float, Record]] = {}
 
     def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
@@ -44,7 +45,7 @@ class GappyTest:
         part = self._dataset.complete_in(members)
         if len(part.values) < MIN_ROWS or (np.ptp(part.values[:, :2], axis=0) == 0).any():
             return float("nan"), Record()
-        bound = bind(self._strategy, part, self._level)
+        bound = bind(self._strategy, part, self._level, sample_first=self._sample_first)
         found = bound.log_pvalue(0, 1, range(2, len(members)))
         return found, _in_the_table(bound.record, members)
 
@@ -109,11 +110,22 @@ class GappyScores:
         return self._dataset.memory.blocks(len(self._dataset.values), 8 * 5 * len(self._dataset.names))
 
 
-def bind(strategy: Test, dataset: Dataset, level: float, scores: Scores | None = None) -> BoundTest:
-    """A test bound to a table, with gaps or without; `scores` are those of the table, if they are there."""
+def bind(
+    strategy: Test,
+    dataset: Dataset,
+    level: float,
+    scores: Scores | None = None,
+    *,
+    sample_first: bool = True,
+) -> BoundTest:
+    """A test bound to a table, with gaps or without.
+
+    `scores` are those of the table, if they are there. With `sample_first` what a part of many rows rejects
+    clearly is not tested on all of them.
+    """
     if dataset.has_gaps:
-        return GappyTest(strategy, dataset, level)
+        return GappyTest(strategy, dataset, level, sample_first=sample_first)
     scores = scores_of(dataset) if scores is None else scores
-    if len(dataset.values) <= MANY_ROWS:
+    if not sample_first or len(dataset.values) <= MANY_ROWS:
         return strategy.bind(scores, level)
     return StagedTest(strategy, scores, scores_of(sampled(dataset)), level)

@@ -11,9 +11,9 @@ import numpy as np
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableOptions
-from dcd.decoupling import one_blas_thread
 from dcd.gaps import bind
 from dcd.reading import read_table
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number, check_strategy
 
 Column = str | int
@@ -63,7 +63,7 @@ class IndependenceTest:
         # The order of the columns must not matter, so the test sees them in an order of its own.
         self._places = [dataset.names.index(name) for name in self._given.names]
         with one_blas_thread():
-            self._bound = bind(strategy, dataset, level)
+            self._bound = bind(strategy, dataset, level, sample_first=False)
 
     def __call__(self, x: Column, y: Column, given: Collection[Column] = ()) -> float:
         """The p-value; columns are names or positions."""

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.columns import Column, Kind, columns_of
+from dcd.columns import Column, Kind
 from dcd.data import TableOptions
 from dcd.preflight import LARGEST, MIN_ROWS, combination_among, useless_columns
 from dcd.reading import FEW_ROWS, with_kinds
+from dcd.sources import columns_of
+from dcd.storage import Memory
 from dcd.validation import InputError
 
 
@@ -70,13 +72,15 @@ class Audit:
         return "\n".join([*lines, *self.problems])
 
 
-def audit(table: Any, *, kinds: Mapping[str, Kind] | None = None) -> Audit:
+def audit(
+    table: Any, *, kinds: Mapping[str, Kind] | None = None, memory_limit: int | str | None = None
+) -> Audit:
     """What `fit` would make of a table, all complaints at once instead of the first.
 
     Parameters
     ----------
     table : anything that the estimators take.
-    kinds : as of `DCD`.
+    kinds, memory_limit : as of `DCD`.
 
     Examples
     --------
@@ -87,11 +91,12 @@ def audit(table: Any, *, kinds: Mapping[str, Kind] | None = None) -> Audit:
       Mek  continuous  numbers, 253 different
     """
     TableOptions(kinds=kinds).check()
-    given, _ = columns_of(table)
+    memory = Memory.of(memory_limit)
+    given, _ = columns_of(table, memory)
     if not given:
         raise InputError("the table", "has no columns", "Give it two at least.")
     columns, reasons = with_kinds(given, kinds)
-    complaints = _complaints(columns)
+    complaints = _complaints(columns, memory)
     audited = tuple(
         ColumnAudit(
             column.name,
@@ -103,23 +108,25 @@ def audit(table: Any, *, kinds: Mapping[str, Kind] | None = None) -> Audit:
         for column in columns
     )
     n_rows = len(columns[0].values)
-    usable = [column for column in columns if column.trouble is None]
-    gaps = np.array([np.isnan(column.values) for column in usable]).reshape(len(usable), n_rows)
-    n_complete = n_rows - int(gaps.any(axis=0).sum())
+    complete = np.ones(n_rows, dtype=bool)
+    for column in columns:
+        if column.trouble is None and column.n_missing:
+            complete &= ~np.isnan(column.values)
+    n_complete = int(complete.sum())
     problems = [f"Column {name!r}: {problem}. {remedy}" for name, (problem, remedy) in complaints.items()]
     return Audit(audited, n_rows, n_complete, (*problems, *_of_the_table(columns, n_rows, n_complete)))
 
 
-def _complaints(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
+def _complaints(columns: Sequence[Column], memory: Memory) -> dict[str, tuple[str, str]]:
     """For each column that would be refused, the problem and the remedy."""
     complaints = {column.name: column.trouble for column in columns if column.trouble is not None}
-    useless = useless_columns(columns)
+    useless = useless_columns(columns, memory)
     for name, why in useless.items():
         complaints[name] = why, "Drop it (drop_useless=True does)."
     for column in columns:
         if column.name in complaints:
             continue
-        if np.isinf(column.values).any():
+        if column.n_infinite:
             complaints[column.name] = "has infinite values", "Drop these rows, or transform the column."
         elif np.nanmax(np.abs(column.values), initial=0.0) > LARGEST:
             complaints[column.name] = f"has values beyond {LARGEST:g}", "Rescale: sums would overflow."
@@ -128,9 +135,9 @@ def _complaints(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
             remedy = "Set missing='complete-rows' or 'each-set', or fill them in."
             complaints[column.name] = f"has {column.n_missing} missing values ({share})", remedy
     sound = [c for c in columns if c.name not in complaints or c.n_missing < len(c.values)]
-    sound = [c for c in sound if c.trouble is None and np.isfinite(c.values[~np.isnan(c.values)]).all()]
+    sound = [c for c in sound if c.trouble is None and not c.n_infinite]
     sound = [c for c in sound if c.name not in useless]
-    involved = combination_among(sound)
+    involved = combination_among(sound, memory)
     for name in involved:
         others = ", ".join(repr(other) for other in involved if other != name)
         complaints.setdefault(name, (f"is a linear combination of {others}", "Drop one of them."))

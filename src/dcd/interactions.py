@@ -11,7 +11,7 @@ from itertools import combinations, product
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from dcd.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE, Adjustment, Tested
+from dcd.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE, Adjustment, Residuals
 from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix
 from dcd.partial import best_of_looks, group_masks, n_looks
@@ -39,7 +39,7 @@ class Products:
             if a < len(blocks[i]) and b < len(blocks[j])
         ]
         self._factors = factors[: int(MOST_ADJUSTERS * scores.n_samples)]
-        self._columns = [(v, block) for v, block in blocks.items()]
+        self._columns = list(blocks.items())
         places = [(v, column) for v, block in blocks.items() for column in block]
         self._first = [places.index((i, a)) for i, a, _, _ in self._factors]
         self._second = [places.index((j, b)) for _, _, j, b in self._factors]
@@ -70,20 +70,20 @@ class Products:
         return (raw - self.mean.astype(raw.dtype)) / self.scale.astype(raw.dtype)
 
 
-def interaction_log_pvalues(tested: Tested, products: Products) -> FloatArray:
-    """For tested variables (v,), the log p-value that each depends on a set through sums of functions only.
+def interaction_log_pvalues(residuals: Residuals, products: Products) -> FloatArray:
+    """For the variables (v,), the log p-value that each depends on a set through sums of functions only.
 
     Wilks' lambda of the variable's scores against the products of scores, both adjusted for the scores of the
     set, with Bartlett's correction; the smallest over the groups of scores, times their number.
     """
-    scores, variables = tested.adjustment.scores, tested.variables
+    scores, variables = residuals.adjustment.scores, residuals.variables
     result = np.zeros(len(variables))
     if not products.n_columns:
         return result
-    n_singles, n_products, sums, further = _explained(tested, products)
+    n_singles, n_products, sums, further = _explained(residuals, products)
     if not n_products:
         return result
-    for mask in group_masks(scores, variables, tested.width):
+    for mask in group_masks(scores, variables, residuals.width):
         used = np.flatnonzero(mask.any(axis=0))
         shown = mask[:, used, None] & mask[:, None, used]
         ridge = RIDGE * np.eye(len(used))
@@ -98,21 +98,21 @@ def interaction_log_pvalues(tested: Tested, products: Products) -> FloatArray:
     return best_of_looks(result, np.diag(n_looks(scores, variables, variables)))
 
 
-def _explained(tested: Tested, products: Products) -> tuple[int, int, FloatArray, FloatArray]:
+def _explained(residuals: Residuals, products: Products) -> tuple[int, int, FloatArray, FloatArray]:
     """Numbers of singles and products, and covariances (v, k, k) once adjusted for the first, and for both.
 
     Columns that those before them make superfluous are left out of the numbers.
     """
-    adjustment = tested.adjustment
+    adjustment = residuals.adjustment
     n_singles, n_both = adjustment.n_columns, adjustment.n_columns + products.n_columns
     gram = np.zeros((n_both, products.n_columns))
-    cross = np.zeros((products.n_columns, tested.coefficients.shape[1]))
+    cross = np.zeros((products.n_columns, residuals.coefficients.shape[1]))
     for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
         part = products.part(rows)
         weighted = shares * part
         gram[:n_singles] += adjustment.design.part(rows).T @ weighted
         gram[n_singles:] += part.T @ weighted
-        cross += weighted.T @ tested.part(rows)
+        cross += weighted.T @ residuals.part(rows)
     both = np.empty((n_both, n_both))
     both[:n_singles, :n_singles] = adjustment.gram
     both[:, n_singles:], both[n_singles:, :n_singles] = gram, gram[:n_singles].T
@@ -121,15 +121,15 @@ def _explained(tested: Tested, products: Products) -> tuple[int, int, FloatArray
     room = max(int(MOST_ADJUSTERS * adjustment.scores.n_samples) - n_first, 0)
     kept = alive[: n_first + room]
     # The scores are adjusted for the singles already, but for the ridge; so they hardly go along with them.
-    sides = np.vstack([RIDGE * tested.coefficients, cross])[kept]
+    sides = np.vstack([RIDGE * residuals.coefficients, cross])[kept]
     factor = np.linalg.cholesky(both[np.ix_(kept, kept)])
     explained = solve_triangular(factor, sides, lower=True, check_finite=False)
     squares = [
-        np.stack(np.hsplit(part, len(tested.variables)))
+        np.stack(np.hsplit(part, len(residuals.variables)))
         for part in (explained[:n_first], explained[n_first:])
     ]
     own, more = (part.swapaxes(1, 2) @ part for part in squares)
-    return n_first, len(kept) - n_first, tested.own - own, tested.own - own - more
+    return n_first, len(kept) - n_first, residuals.own - own, residuals.own - own - more
 
 
 def interaction_design(adjustment: Adjustment, products: Products) -> BlockMatrix:

@@ -38,8 +38,8 @@ import numpy as np
 from scipy.special import betaln, logsumexp
 
 from dcd.arrays import BoolArray
-from dcd.decoupling import one_blas_thread
 from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Grams
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number, make_generator
 
 Triple = tuple[int, int, int]
@@ -53,6 +53,7 @@ _PRICES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
 _STARTS, _SWEEPS, _IDLE_SWEEPS = 2, 30, 4
 _FORBIDDEN, _IMPOSSIBLE = 1e9, 1e15  # a collider not wanted, an arrow that may not be
 _RIDGE = 1e-6
+_MOST_SAMPLES = 20_000  # beyond, more samples show how wrong a Gaussian model is, not where colliders are
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class BlockLikelihood:
     """`likelihood(i, parents)`: the part of the log-likelihood that variable i has; `block` stands for it."""
 
     def __init__(self, scores: Grams, block: Sequence[int] = _BLOCK) -> None:
-        self._n_samples = scores.ess
+        self._n_samples = min(scores.ess, _MOST_SAMPLES)
         # A variable of few values has a column for each but one of them instead.
         gram, self._rows = scores.gram(block)
         self._gram = gram + _RIDGE * np.eye(len(gram))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.adjustment import Adjustment, Tested, design_for
+from dcd.adjustment import Adjustment, Residuals, design_for
 from dcd.arrays import BoolArray, FloatArray
 from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
 from dcd.statistic import group_log_pvalues, whiteners
@@ -29,7 +29,7 @@ def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     result = np.zeros((scores.n_variables, scores.n_variables))
     degrees = degrees_of_freedom(adjustment)
     if degrees is not None:
-        result[np.ix_(outside, outside)] = log_pvalues(Tested(adjustment, outside, outside), degrees)
+        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
     np.fill_diagonal(result, 0.0)
     return result
 
@@ -41,12 +41,14 @@ def degrees_of_freedom(adjustment: Adjustment) -> float | None:
     return degrees if degrees >= _FEWEST_DEGREES else None
 
 
-def log_pvalues(tested: Tested, degrees: float) -> FloatArray:
+def log_pvalues(residuals: Residuals, degrees: float) -> FloatArray:
     """Log p-values (l, r) of each variable on the left against each on the right."""
-    scores = tested.adjustment.scores
-    masks = group_masks(scores, tested.variables, tested.width)
-    smallest = np.minimum.reduce(group_log_pvalues(tested, masks, degrees))
-    left, right = ([tested.variables[place] for place in side] for side in (tested.left, tested.right))
+    scores = residuals.adjustment.scores
+    masks = group_masks(scores, residuals.variables, residuals.width)
+    smallest = np.minimum.reduce(group_log_pvalues(residuals, masks, degrees))
+    left, right = (
+        [residuals.variables[place] for place in side] for side in (residuals.left, residuals.right)
+    )
     return best_of_looks(smallest, n_looks(scores, left, right))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
-from dcd.arrays import FloatArray
+from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import Column, column_list, is_coded
+from dcd.contents import Partition
+from dcd.correlations import correlations, correlations_with_gaps
+from dcd.storage import Memory
 from dcd.validation import InputError
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
@@ -55,8 +57,7 @@ def check_present(columns: Sequence[Column], *, may_be_missing: bool) -> None:
             f"missing values (NaN), {_counts(list(gaps.values()))}",
             "Drop these rows or fill them in first, or set missing='complete-rows' or 'each-set'.",
         )
-    infinite = {column.name: int(np.isinf(column.values).sum()) for column in columns}
-    infinite = {name: count for name, count in infinite.items() if count}
+    infinite = {column.name: column.n_infinite for column in columns if column.n_infinite}
     if infinite:
         raise InputError(
             column_list(list(infinite)),
@@ -79,9 +80,9 @@ def check_varying(columns: Sequence[Column]) -> None:
         )
 
 
-def check_copies(columns: Sequence[Column]) -> None:
+def check_copies(columns: Sequence[Column], memory: Memory) -> None:
     """Refuse copies of other columns: they carry no noise."""
-    copies = copies_among(columns)
+    copies = copies_among(columns, memory)
     if copies:
         more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
         raise InputError(
@@ -91,7 +92,7 @@ def check_copies(columns: Sequence[Column]) -> None:
         )
 
 
-def useless_columns(columns: Sequence[Column]) -> dict[str, str]:
+def useless_columns(columns: Sequence[Column], memory: Memory) -> dict[str, str]:
     """Columns that are constant or copies of an earlier column, and what they are."""
     useless = {
         column.name: "it has the same value in every row" if column.n_distinct else "it has no value at all"
@@ -99,56 +100,42 @@ def useless_columns(columns: Sequence[Column]) -> dict[str, str]:
         if column.trouble is None and column.n_distinct <= 1
     }
     left = [column for column in columns if column.name not in useless and column.trouble is None]
-    for first, second in copies_among(left):
+    for first, second in copies_among(left, memory):
         if left[first].name not in useless:
             useless.setdefault(left[second].name, f"it is a copy of {left[first].name!r}")
     return useless
 
 
-def copies_among(columns: Sequence[Column]) -> list[tuple[int, int]]:
+def copies_among(columns: Sequence[Column], memory: Memory) -> list[tuple[int, int]]:
     """Pairs of columns of which one is a copy of the other.
 
     Numbers up to shift and scale and a part in a million; categories and grades up to their names.
     """
     copies = set()
-    numbers = [
-        i for i, column in enumerate(columns) if not column.levels and not np.isinf(column.values).any()
-    ]
+    numbers = [i for i, column in enumerate(columns) if not column.levels and not column.n_infinite]
     if len(numbers) > 1:
-        correlation = _correlation(np.column_stack([columns[index].values for index in numbers]))
+        correlation = _correlation([columns[index] for index in numbers], memory)
         found = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
         copies |= {(numbers[first], numbers[second]) for first, second in found}
     seen: dict[bytes, int] = {}
     for index in (index for index, column in enumerate(columns) if is_coded(column)):
-        key = partition(columns[index].values)
+        key = Partition(columns[index].values).digest()
         if key in seen:
             copies.add((seen[key], index))
         seen.setdefault(key, index)
     return sorted(copies)
 
 
-def partition(codes: FloatArray) -> bytes:
-    """Which rows share a category, whatever the categories are called."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True, equal_nan=True)
-    return np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int32).tobytes()
-
-
-def _correlation(values: FloatArray) -> FloatArray:
+def _correlation(columns: Sequence[Column], memory: Memory) -> FloatArray:
     """Correlation of columns; of each two over the rows that have both, where values are missing."""
-    if np.isnan(values).any():
-        correlation: FloatArray = np.nan_to_num(pd.DataFrame(values).corr(min_periods=MIN_ROWS).to_numpy())
-        return correlation
-    centred = values - values.mean(axis=0)
-    largest = np.abs(centred).max(axis=0)
-    scaled = centred / np.where(largest > 0, largest, 1.0)
-    length = np.sqrt(np.square(scaled).sum(axis=0))
-    scaled /= np.where(length > 0, length, 1.0)
-    return scaled.T @ scaled
+    values = [column.values for column in columns]
+    found = None if any(column.n_missing for column in columns) else correlations(values, memory)
+    return correlations_with_gaps(values, memory, MIN_ROWS) if found is None else found
 
 
-def check_combinations(columns: Sequence[Column]) -> None:
+def check_combinations(columns: Sequence[Column], memory: Memory) -> None:
     """Refuse linear combinations of other columns."""
-    involved = combination_among(columns)
+    involved = combination_among(columns, memory)
     if involved:
         raise InputError(
             column_list(involved),
@@ -157,19 +144,32 @@ def check_combinations(columns: Sequence[Column]) -> None:
         )
 
 
-def combination_among(columns: Sequence[Column]) -> list[str]:
+def combination_among(columns: Sequence[Column], memory: Memory) -> list[str]:
     """Numeric columns that are linear combinations of each other, to a part in a million; none if not so."""
     numbers = [column for column in columns if not column.levels]
     if len(numbers) < 2:
         return []
-    values = np.column_stack([column.values for column in numbers])
-    values = values[~np.isnan(values).any(axis=1)]
-    if len(values) <= len(numbers) or (np.ptp(values, axis=0) == 0).any():
+    complete = _complete_rows(numbers)
+    if (len(numbers[0].values) if complete is None else complete.sum()) <= len(numbers):
         return []
-    smallest, combination = (part[..., 0] for part in np.linalg.eigh(_correlation(values)))
+    correlation = correlations([column.values for column in numbers], memory, complete)
+    if correlation is None:
+        return []
+    smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
     if smallest >= 1e-12:
         return []
     return [numbers[index].name for index in np.flatnonzero(np.abs(combination) > 1e-5)]
+
+
+def _complete_rows(columns: Sequence[Column]) -> BoolArray | None:
+    """Which rows have a value in all columns; None if all have."""
+    gappy = [column for column in columns if column.n_missing]
+    if not gappy:
+        return None
+    complete: BoolArray = ~np.isnan(gappy[0].values)
+    for column in gappy[1:]:
+        complete &= ~np.isnan(column.values)
+    return complete
 
 
 def _counts(counts: Sequence[int]) -> str:

@@ -12,18 +12,8 @@ import numpy as np
 import pandas as pd
 
 from dcd.arrays import BoolArray, FloatArray
-from dcd.columns import (
-    Column,
-    Kind,
-    array_column,
-    as_kind,
-    columns_of,
-    infer_kind,
-    is_frame,
-    series_column,
-    to_array,
-    without_doubt,
-)
+from dcd.cells import array_column, series_column
+from dcd.columns import Column, Kind, infer_kind, recoded, without_doubt
 from dcd.data import (
     Dataset,
     Missing,
@@ -43,6 +33,8 @@ from dcd.preflight import (
     check_varying,
     useless_columns,
 )
+from dcd.sources import columns_of, fill, is_frame, source_of, stored, to_array
+from dcd.storage import Memory
 from dcd.validation import InputError, suggest
 
 FEW_ROWS = 100
@@ -93,7 +85,7 @@ def read_columns(
     sample_weight: Any = None,
     combinations: bool = False,
 ) -> Dataset:
-    """Read and check a NumPy array or a pandas, polars, pyarrow (or any narwhals) table.
+    """Read and check any table; see `dcd.sources` for what that can be.
 
     A separate `target` (one value for each row) becomes the last column, named "y" or by the name it brings
     along; `about` names a column that is the target, which is never left out. `sample_weight` says what each
@@ -106,19 +98,22 @@ def read_columns(
         naming the columns, what is wrong with them and what to do.
     """
     options = options or TableOptions()
-    columns, named = columns_of(table)
-    n_rows = len(columns[0].values) if columns else len(table)
-    check_shape(n_rows, len(columns), min_features=2 if target is None else 1)
-    given = tuple(column.name for column in columns)
+    memory = options.memory
+    source = source_of(table, memory)
+    n_rows, given = source.n_rows, source.names
+    check_shape(n_rows, len(given), min_features=2 if target is None else 1)
+    memory.check(n_rows)
     asked = None if about is None else find_column(about, given)
+    weights = _row_weights(sample_weight, n_rows)
+    store: FloatArray = memory.array((n_rows, len(given) + (target is not None)))
+    columns = fill(store, source, memory)
     if target is not None:
-        columns = [*columns, _target_column(columns, target)]
+        columns.append(stored(_target_column(columns, target), store[:, -1]))
         asked = columns[-1].name
     columns, reasons = with_kinds(columns, options.kinds)
-    weights = _row_weights(sample_weight, n_rows)
     n_missing = {column.name: column.n_missing for column in columns}
     columns, kept, dropped = _usable_part(columns, weights, options, asked)
-    _check_relations(columns, combinations=combinations)
+    _check_relations(columns, memory, combinations=combinations)
     names = tuple(column.name for column in columns)
     summary = TableSummary(
         n_rows=n_rows,
@@ -134,47 +129,57 @@ def read_columns(
         weighted=weights is not None,
     )
     return Dataset(
-        values=np.column_stack([column.values for column in columns]),
+        values=_side_by_side(columns, store) if dropped else store[: summary.n_rows_used],
         names=names,
-        named=named,
+        named=source.named,
         kinds=tuple(summary.kinds.values()),
         weights=None if weights is None else weights[kept] / weights[kept].mean(),
         rows=np.flatnonzero(kept),
         summary=summary,
         target=asked,
+        memory=memory,
     )
+
+
+def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
+    """Columns of a store moved to its left, in their order, so that nothing is between them."""
+    n_rows = len(columns[0].values)
+    for place, column in enumerate(columns):
+        store[:n_rows, place] = column.values
+    return store[:n_rows, : len(columns)]
 
 
 def _usable_part(
     columns: Sequence[Column], weights: FloatArray | None, options: TableOptions, asked: str | None
 ) -> tuple[list[Column], BoolArray, dict[str, str]]:
     """Columns with the rows to use, which rows these are, and the columns left out."""
-    dropped = _droppable(columns, asked) if options.drop_useless else {}
+    dropped = _droppable(columns, asked, options.memory) if options.drop_useless else {}
     columns = [column for column in columns if column.name not in dropped]
     n_rows = len(weights) if weights is not None else len(columns[0].values) if columns else 0
     check_shape(n_rows, len(columns))
     check_usable(columns)
     check_present(columns, may_be_missing=options.missing != "refuse")
     kept = _kept_rows(columns, weights, options.missing)
-    columns = [replace(column, values=column.values[kept]) for column in columns]
+    if not kept.all():
+        columns = [stored(column, column.values[: kept.sum()], kept) for column in columns]
     if options.drop_useless:  # what varied in the rows left out may not vary any more
-        also = _droppable(columns, asked)
+        also = _droppable(columns, asked, options.memory)
         dropped |= {name: f"{why} that is used" if "row" in why else why for name, why in also.items()}
         columns = [column for column in columns if column.name not in also]
         check_shape(n_rows, len(columns))
     return columns, kept, dropped
 
 
-def _check_relations(columns: Sequence[Column], *, combinations: bool) -> None:
+def _check_relations(columns: Sequence[Column], memory: Memory, *, combinations: bool) -> None:
     check_varying(columns)
-    check_copies(columns)
+    check_copies(columns, memory)
     if not combinations:
-        check_combinations(columns)
+        check_combinations(columns, memory)
 
 
-def _droppable(columns: Sequence[Column], asked: str | None) -> dict[str, str]:
+def _droppable(columns: Sequence[Column], asked: str | None, memory: Memory) -> dict[str, str]:
     """Useless columns; an `InputError` if the target is one of them."""
-    useless = useless_columns(columns)
+    useless = useless_columns(columns, memory)
     if asked in useless:
         raise InputError(f"the target {asked!r}", useless[asked].replace("it ", "", 1), "Choose another one.")
     return useless
@@ -183,7 +188,7 @@ def _droppable(columns: Sequence[Column], asked: str | None) -> dict[str, str]:
 def with_kinds(
     columns: Sequence[Column], kinds: Mapping[str, Kind] | None
 ) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
-    """Columns with what is nominal coded, and the kind of each with its reason."""
+    """Columns with what is nominal coded (in their place), and the kind of each with its reason."""
     wanted = {str(name): kind for name, kind in (kinds or {}).items()}
     names = [column.name for column in columns]
     for name in wanted:
@@ -198,7 +203,7 @@ def with_kinds(
         if column.name in wanted:
             kind, why = wanted[column.name], "as told"
             column = without_doubt(column) if kind == "nominal" else column
-        coded.append(as_kind(column, kind))
+        coded.append(recoded(column, kind))
         reasons[column.name] = (kind, why)
     return coded, reasons
 
@@ -252,8 +257,11 @@ def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, missing: Missing) -> BoolArray:
     """The rows to use: those with a weight, and complete where that is asked for."""
-    gaps = np.column_stack([np.isnan(column.values) for column in columns])
-    kept: BoolArray = np.logical_not(gaps.any(axis=1) if missing == "complete-rows" else gaps.all(axis=1))
+    complete = missing == "complete-rows"
+    kept: BoolArray = np.full(len(columns[0].values), complete)
+    for column in columns:
+        present = ~np.isnan(column.values)
+        np.logical_and(kept, present, out=kept) if complete else np.logical_or(kept, present, out=kept)
     if weights is not None:
         kept &= weights > 0
     if kept.sum() < MIN_ROWS:

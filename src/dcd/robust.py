@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,10 @@ import pandas as pd
 from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import BalanceSummary
+from dcd.checkpoint import Codec
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
-from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
@@ -23,8 +23,11 @@ from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.lines import Lines, lines_of
 from dcd.orders import search_orders
 from dcd.orientation import ColliderEvidence
+from dcd.pieces import robust_codecs
+from dcd.runs import Run
 from dcd.scores import Scores, scores_of
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number, check_strategy
 
 
@@ -143,6 +146,8 @@ class RobustDCD(Discovery):
         How to read the table: columns of categories, missing values, useless columns.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
+    memory_limit : int, str or None, default=None
+        Memory that the fit may take, as of `DCD`.
     progress : bool, default=True
         Show a progress bar when run in a terminal.
     random_state : int, Generator or None, default=0
@@ -180,6 +185,7 @@ class RobustDCD(Discovery):
         missing: Missing = "refuse",
         drop_useless: bool = False,
         n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
         progress: bool = True,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
@@ -192,6 +198,7 @@ class RobustDCD(Discovery):
         self.missing = missing
         self.drop_useless = drop_useless
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 
@@ -210,7 +217,10 @@ class RobustDCD(Discovery):
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
-    def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
+    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
+        return robust_codecs(len(names))
+
+    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
         test, search, orientation = self._strategies()
         names = dataset.names
         level = self.alpha / (len(names) - 1)
@@ -218,12 +228,11 @@ class RobustDCD(Discovery):
             scores = None if dataset.has_gaps else scores_of(dataset)
             bound: BoundTest = bind(test, dataset, level, scores)
             grams = GappyScores(dataset) if scores is None else scores
-        label = "Markov boundaries" if self.progress else None
         known = bind_knowledge(self.knowledge, names)
         lines, order = _lines_if_straight(test, search, scores, level), None
         if lines is None:
             searches = search_boundaries(
-                search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, progress=label
+                search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
             )
         else:
             with one_blas_thread():

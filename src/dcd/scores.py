@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -86,12 +87,14 @@ class Scores:
     variables : of each its columns.
     probabilities : (n,) the share of each sample in all means.
     blocks : the rows, in parts that are worked on one after another.
+    dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
     """
 
     variables: tuple[VariableScores, ...]
     probabilities: FloatArray = field(repr=False)
     blocks: tuple[slice, ...] = field(repr=False)
+    dtype: np.dtype[Any] = field(repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
 
     @property
@@ -113,11 +116,6 @@ class Scores:
     def surveyed(self) -> bool:
         """Whether samples have weights of their own."""
         return bool(np.ptp(self.probabilities) > 1e-12 * self.probabilities.max())
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Precision of the columns."""
-        return np.dtype(np.float32 if self.n_samples > MANY_ROWS else np.float64)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -166,7 +164,7 @@ class Grams(Protocol):
 def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
     """For each variable, the places of its columns when all are put side by side."""
     ends = np.cumsum([0, *(len(chosen) for _, chosen in columns)])
-    return [list(range(start, stop)) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+    return [list(range(start, stop)) for start, stop in pairwise(ends)]
 
 
 def make_scores(values: FloatArray) -> Scores:
@@ -183,9 +181,9 @@ def scores_of(dataset: Dataset) -> Scores:
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:
     n_samples, n_variables = values.shape
     blocks = row_blocks(n_samples, memory)
-    keep = 8 * n_samples * n_variables * default_n_columns(n_samples) <= _KEPT_BYTES
-    keep = keep and n_samples <= MANY_ROWS
-    dtype = np.float32 if n_samples > MANY_ROWS else np.float64
+    size = 8 * n_samples * n_variables * default_n_columns(n_samples)
+    keep = size <= _KEPT_BYTES and n_samples <= MANY_ROWS and memory.fits(size)
+    dtype = np.dtype(np.float32 if n_samples > MANY_ROWS else np.float64)
     store = memory.array((n_samples, 2 * n_variables), dtype)
     variables = []
     for v, kind in enumerate(kinds):
@@ -195,7 +193,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
             scores[:] = normal_scores(values[:, v])
         made = _variable(scores, kind, codes, probabilities, blocks)
         variables.append(_with_columns_kept(made) if keep else made)
-    return Scores(tuple(variables), probabilities, blocks, memory)
+    return Scores(tuple(variables), probabilities, blocks, dtype, memory)
 
 
 def row_blocks(n_samples: int, memory: Memory) -> tuple[slice, ...]:
@@ -272,10 +270,11 @@ def _moments(
         mean += probabilities[rows] @ make(rows, width).astype(np.float64)
     products = np.zeros((width, width))
     for rows in blocks:
-        centred = make(rows, width).astype(np.float64) - mean
+        made = make(rows, width)
+        centred = made.astype(np.float64) - mean
         products += centred.T @ (probabilities[rows, None] * centred)
     scale = np.sqrt(np.diag(products))
-    scale = np.where(scale > 1e-6 if len(probabilities) > MANY_ROWS else scale > 1e-8, scale, np.inf)
+    scale = np.where(scale > (1e-6 if made.dtype == np.float32 else 1e-8), scale, np.inf)
     return mean, scale, products / np.outer(scale, scale)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import gammaincc, gammaln
 
-from dcd.adjustment import SMALLEST_VARIANCE, Tested, variable_chunks
+from dcd.adjustment import SMALLEST_VARIANCE, Residuals, variable_chunks
 from dcd.arrays import BoolArray, FloatArray
 
 
@@ -41,7 +41,7 @@ class Moments:
         return Moments(self.ranks[chosen], self.fourth[chosen], self.sixth[chosen])
 
 
-def group_log_pvalues(tested: Tested, masks: Sequence[BoolArray], degrees: float) -> list[FloatArray]:
+def group_log_pvalues(residuals: Residuals, masks: Sequence[BoolArray], degrees: float) -> list[FloatArray]:
     """For each group of scores, log p-values (l, r) of the variables on the left against those on the right.
 
     Parameters
@@ -49,15 +49,17 @@ def group_log_pvalues(tested: Tested, masks: Sequence[BoolArray], degrees: float
     masks : for each group, which scores (v, k) of each variable belong to it.
     degrees : effective degrees of freedom, m.
     """
-    groups = [_Group.of(tested, mask) for mask in masks]
-    moments, spreads = _moments_and_spreads(tested, groups)
+    groups = [_Group.of(residuals, mask) for mask in masks]
+    moments, spreads = _moments_and_spreads(residuals, groups)
     found = []
     for group, of_group, spread in zip(groups, moments, spreads, strict=True):
-        left, right = group.whitener[tested.left][:, None], group.whitener[tested.right][None]
-        correlation = left @ tested.across @ right.swapaxes(-1, -2)
+        left, right = group.whitener[residuals.left][:, None], group.whitener[residuals.right][None]
+        correlation = left @ residuals.across @ right.swapaxes(-1, -2)
         statistic = degrees * np.square(correlation).sum(axis=(2, 3)) / spread
         found.append(
-            shifted_gamma_log_sf(statistic, of_group.of(tested.left), of_group.of(tested.right), degrees)
+            shifted_gamma_log_sf(
+                statistic, of_group.of(residuals.left), of_group.of(residuals.right), degrees
+            )
         )
     return found
 
@@ -70,24 +72,24 @@ class _Group:
     ranks: FloatArray
 
     @classmethod
-    def of(cls, tested: Tested, mask: BoolArray) -> _Group:
+    def of(cls, residuals: Residuals, mask: BoolArray) -> _Group:
         used = np.flatnonzero(mask.any(axis=0))
-        part = tested.own[:, used[:, None], used] * (mask[:, used, None] & mask[:, None, used])
+        part = residuals.own[:, used[:, None], used] * (mask[:, used, None] & mask[:, None, used])
         small, ranks = whiteners(part)
-        whitener = np.zeros((len(mask), len(used), tested.width))
+        whitener = np.zeros((len(mask), len(used), residuals.width))
         whitener[:, :, used] = small * mask[:, None, used]
         return cls(whitener, ranks)
 
 
-def _moments_and_spreads(tested: Tested, groups: Sequence[_Group]) -> tuple[list[Moments], FloatArray]:
-    """Moments of every group, and by how much Q is larger because both spreads vary with the set, (g, l, r)."""
-    adjustment = tested.adjustment
-    scores, n_variables, n_groups = adjustment.scores, len(tested.variables), len(groups)
-    squared_lengths = _SquaredLengths(tested, groups)
+def _moments_and_spreads(residuals: Residuals, groups: Sequence[_Group]) -> tuple[list[Moments], FloatArray]:
+    """Moments of every group, and how much larger Q is as both spreads vary with the set, (g, l, r)."""
+    adjustment = residuals.adjustment
+    scores, n_variables, n_groups = adjustment.scores, len(residuals.variables), len(groups)
+    squared_lengths = _SquaredLengths(residuals, groups)
     ranks = np.stack([group.ranks for group in groups])
     fourth, sixth = np.zeros((2, n_groups * n_variables))
     cross = np.zeros((adjustment.n_columns, n_groups * n_variables))
-    products = np.zeros((n_groups, len(tested.left), len(tested.right)))
+    products = np.zeros((n_groups, len(residuals.left), len(residuals.right)))
     weight = scores.n_samples * adjustment.probabilities  # of about 1; q is in proportion to its square
     surveyed = scores.surveyed
     for rows, shares in scores.weighted(adjustment.probabilities):
@@ -98,18 +100,18 @@ def _moments_and_spreads(tested: Tested, groups: Sequence[_Group]) -> tuple[list
         sixth += shares[:, 0] @ powers
         if surveyed:
             squares = np.square(weight[rows, None]).astype(scores.dtype)
-            products += _products(lengths, squares, tested, n_groups)
+            products += _products(lengths, squares, residuals, n_groups)
         elif adjustment.n_columns:
             lengths -= ranks.reshape(-1).astype(scores.dtype)
             lengths *= shares
             cross += adjustment.design.part(rows).T @ lengths
     fourth, sixth = fourth.reshape(ranks.shape), sixth.reshape(ranks.shape)
     moments = [Moments(*parts) for parts in zip(ranks, fourth, sixth, strict=True)]
-    expected = np.maximum(ranks[:, tested.left, None] * ranks[:, None, tested.right], 1.0)
+    expected = np.maximum(ranks[:, residuals.left, None] * ranks[:, None, residuals.right], 1.0)
     if surveyed:
         products /= np.square(weight).sum()
     elif adjustment.n_columns:
-        products = _common_spread(tested, adjustment.solve(cross), ranks)
+        products = _common_spread(residuals, adjustment.solve(cross), ranks)
     else:
         products = expected
     return moments, np.maximum(products / expected, 0.5)
@@ -118,9 +120,9 @@ def _moments_and_spreads(tested: Tested, groups: Sequence[_Group]) -> tuple[list
 class _SquaredLengths:
     """Squared lengths of the whitened scores, some rows (b, g v): all variables of a group side by side."""
 
-    def __init__(self, tested: Tested, groups: Sequence[_Group]) -> None:
-        self._tested, self._n_groups = tested, len(groups)
-        dtype = tested.adjustment.scores.dtype
+    def __init__(self, residuals: Residuals, groups: Sequence[_Group]) -> None:
+        self._residuals, self._n_groups = residuals, len(groups)
+        dtype = residuals.adjustment.scores.dtype
         widths = [group.whitener.shape[1] for group in groups]
         whitener = np.concatenate([group.whitener for group in groups], axis=1)  # (v, sum of g, k)
         member = np.repeat(np.eye(len(groups)), widths, axis=0)  # which column is of which group
@@ -134,12 +136,12 @@ class _SquaredLengths:
                     [np.kron(np.eye(stop - start), member[:, [g]]) for g in range(len(groups))], axis=1
                 ).astype(dtype),
             )
-            for start, stop in variable_chunks(len(tested.variables))
+            for start, stop in variable_chunks(len(residuals.variables))
         ]
 
     def __call__(self, rows: slice) -> FloatArray:
-        part, width = self._tested.part(rows), self._tested.width
-        n_variables = len(self._tested.variables)
+        part, width = self._residuals.part(rows), self._residuals.width
+        n_variables = len(self._residuals.variables)
         lengths = np.empty((self._n_groups, n_variables, len(part)), dtype=part.dtype)
         for start, stop, whitener, summing in self._chunks:
             white = part[:, start * width : stop * width] @ whitener
@@ -148,29 +150,29 @@ class _SquaredLengths:
         return lengths.reshape(-1, len(part)).T
 
 
-def _common_spread(tested: Tested, coefficients: FloatArray, ranks: FloatArray) -> FloatArray:
+def _common_spread(residuals: Residuals, coefficients: FloatArray, ranks: FloatArray) -> FloatArray:
     """The mean of the product of the expected squared lengths given the set, (g, l, r).
 
     If the residuals of x and of y are both wider where the set has some value, this and not k_x k_y is the
     mean of Q.
     """
-    adjustment = tested.adjustment
-    products = np.zeros((len(ranks), len(tested.left), len(tested.right)))
+    adjustment = residuals.adjustment
+    products = np.zeros((len(ranks), len(residuals.left), len(residuals.right)))
     for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
         expected = adjustment.design.part(rows) @ coefficients.astype(shares.dtype)
         expected += ranks.reshape(-1).astype(shares.dtype)
         np.maximum(expected, 0.0, out=expected)
-        products += _products(expected, shares, tested, len(ranks))
+        products += _products(expected, shares, residuals, len(ranks))
     return products
 
 
-def _products(lengths: FloatArray, shares: FloatArray, tested: Tested, n_groups: int) -> FloatArray:
+def _products(lengths: FloatArray, shares: FloatArray, residuals: Residuals, n_groups: int) -> FloatArray:
     """Sums of products of columns on the left and on the right, group by group, (g, l, r)."""
-    n_variables = len(tested.variables)
-    found = np.empty((n_groups, len(tested.left), len(tested.right)))
+    n_variables = len(residuals.variables)
+    found = np.empty((n_groups, len(residuals.left), len(residuals.right)))
     for group in range(n_groups):
         part = lengths[:, group * n_variables : (group + 1) * n_variables]
-        found[group] = (shares * part[:, tested.left]).T @ part[:, tested.right]
+        found[group] = (shares * part[:, residuals.left]).T @ part[:, residuals.right]
     return found
 
 

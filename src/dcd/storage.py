@@ -15,6 +15,7 @@ import math
 import mmap
 import os
 import re
+import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
@@ -115,6 +116,14 @@ def _bytes(limit: object) -> int:
             "Try memory_limit='4GiB'.",
         )
     return int(size)
+
+
+class ScratchFolder:
+    """A folder, at `path`, that goes with this object; for files that a library has to write by name."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="dcd-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 # --- scratch files ---------------------------------------------------------------------------------------

@@ -238,7 +238,7 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
             )
         if not entry.combinations:  # to such a method two categories are numbers, too
             numbers = zip(dataset.names, dataset.values.T, strict=True)
-            check_combinations([Column(name, values) for name, values in numbers])
+            check_combinations([Column(name, values) for name, values in numbers], dataset.memory)
     return dataset
 
 

@@ -26,20 +26,27 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 
 @click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
 @options.kinds
+@options.memory_limit
 @click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
 @options.reads_table
 @with_debug
 def audit(
-    *, source: Source, kinds: dict[str, Any], report: str | None, json_path: str | None, title: str | None
+    *,
+    source: Source,
+    kinds: dict[str, Any],
+    memory_limit: str | None,
+    report: str | None,
+    json_path: str | None,
+    title: str | None,
 ) -> int:
     """Look the table DATA over: what each column is taken for and why, and what is in the way."""
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     import dcd
     from dcd.cli.audit_page import audit_page
 
-    found = dcd.audit(source.read(), kinds=kinds or None)
+    found = dcd.audit(source.open(), kinds=kinds or None, memory_limit=memory_limit)
     if json_path is not None:
         write_text(json_path, json.dumps(_as_dict(found), indent=1))
     if "-" not in (json_path, report):

@@ -45,14 +45,14 @@ def boundary(
 
     import dcd
 
-    frame, weights = handling.read(source, also=[target])
+    table, weights = handling.read(source, also=[target])
     search = None if method == "dcd" else dcd.GrowShrink()
     model = dcd.MarkovBoundary(target=target, alpha=alpha, search=search, **handling.parameters)
-    found = model.fit(frame, **weights)
+    found = model.fit(table, **weights)
     columns = [
         {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}
         for name, member, pvalue, correlation in zip(
-            frame.columns, found.support_, found.pvalues_, found.statistics_, strict=True
+            found.table_.columns, found.support_, found.pvalues_, found.statistics_, strict=True
         )
         if not math.isnan(pvalue)
     ]
@@ -74,8 +74,8 @@ def boundary(
     if json_path != "-":
         members = ", ".join(found.boundary_) or "nothing in the table"
         say(f"Boundary of {target}: {members}", style="bold")
-        say(f"{count(len(frame), 'row')}, effective sample size {ess:.0f} under the weights")
-        show_losses(found.table_, len(frame))
+        say(f"{count(len(table), 'row')}, effective sample size {ess:.0f} under the weights")
+        show_losses(found.table_, len(table))
         level = alpha if method == "dcd" else alpha / (len(found.table_.names) - 1)
         say(f"Members have a p-value below {level:.2g}, given the other members.")
         say()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ import click
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dcd.tables import ArrayFile, ColumnFile
 
 Command = Callable[..., Any]
 KINDS = ("continuous", "ordinal", "nominal")
@@ -31,13 +34,21 @@ class Source:
     missing: tuple[str, ...]
     sheet: str | None
 
-    def read(self, *, also: Sequence[str] = ()) -> pd.DataFrame:
-        """The table, with the columns `also` in any case."""
+    def read(self) -> pd.DataFrame:
+        """The table, in memory."""
         from dcd.tables import read_file
 
+        return read_file(self.path, **self._options())
+
+    def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | ColumnFile | ArrayFile:
+        """The table, left in its file if it can be read in parts; with the columns `also` in any case."""
+        from dcd.tables import open_file
+
+        return open_file(self.path, **self._options(also))
+
+    def _options(self, also: Sequence[str] = ()) -> dict[str, Any]:
         source = replace(self, columns=(*self.columns, *also)) if self.columns else self
-        options = {name: getattr(source, name) for name in self.__dataclass_fields__ if name != "path"}
-        return read_file(self.path, **options)
+        return {name: getattr(source, name) for name in self.__dataclass_fields__ if name != "path"}
 
     @property
     def title(self) -> str:
@@ -69,7 +80,7 @@ _TABLE_OPTIONS = (
     several("--exclude", text="Columns to leave out, names or patterns."),
     click.option(
         "--format",
-        type=click.Choice(["csv", "tsv", "parquet", "arrow", "excel"]),
+        type=click.Choice(["csv", "tsv", "parquet", "arrow", "npy", "excel"]),
         help="Format of the table, whatever its extension.",
     ),
     click.option("--delimiter", metavar="CHAR", help="What stands between two cells of a CSV line."),
@@ -140,6 +151,29 @@ def seed(command: Command) -> Command:
     )(command)
 
 
+def max_time(command: Command) -> Command:
+    """`--max-time`, in seconds."""
+    return click.option(
+        "--max-time",
+        callback=_read_time,
+        metavar="TIME",
+        help="Stop after 90s, 30m or 8h; early if that will not do by far and nothing is kept.",
+    )(command)
+
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def _read_time(context: click.Context, parameter: click.Parameter, given: str | None) -> float | None:  # noqa: ARG001
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", given.strip())
+    seconds = float(found[1]) * _SECONDS[found[2] or "s"] if found else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"{given!r} is no time such as 90s, 30m, 8h or 2d.")
+    return seconds
+
+
 def json_file(command: Command) -> Command:
     """`--json`."""
     return click.option(
@@ -176,26 +210,34 @@ class Handling:
     missing: str
     drop_useless: bool
     sample_weight: str | None
+    memory_limit: str | None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, those that differ from its defaults."""
         given: dict[str, Any] = {"kinds": self.kinds, "drop_useless": self.drop_useless}
+        given["memory_limit"] = self.memory_limit
         given["missing"] = "" if self.missing == "refuse" else self.missing
         return {name: value for name, value in given.items() if value}
 
-    def read(self, source: Source, *, also: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def read(self, source: Source, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
         """The table without its column of weights, and the weights as a parameter of `fit`."""
         if self.sample_weight is None:
-            return source.read(also=also), {}
+            return source.open(also=also), {}
+        import numpy as np
+        import pandas as pd
+
         from dcd.validation import InputError, suggest
 
-        frame = source.read(also=[*also, self.sample_weight])
-        if self.sample_weight not in frame.columns:
+        table = source.open(also=[*also, self.sample_weight])
+        names = list(table.columns) if isinstance(table, pd.DataFrame) else list(table.names)
+        if self.sample_weight not in names:
             subject = f"column {self.sample_weight!r} (--sample-weight)"
-            raise InputError(subject, "is not in the table", suggest(self.sample_weight, list(frame.columns)))
-        weights = frame[self.sample_weight].to_numpy()
-        return frame.drop(columns=self.sample_weight), {"sample_weight": weights}
+            raise InputError(subject, "is not in the table", suggest(self.sample_weight, names))
+        others = [name for name in names if name != self.sample_weight]
+        if isinstance(table, pd.DataFrame):
+            return table[others], {"sample_weight": table[self.sample_weight].to_numpy()}
+        return table.select(others), {"sample_weight": np.asarray(table.read(self.sample_weight))}
 
 
 _MISSING = {
@@ -224,16 +266,35 @@ def drop_useless(command: Command) -> Command:
     )
 
 
+def memory_limit(command: Command) -> Command:
+    """`--memory-limit`, checked before the table is read."""
+    return click.option(
+        "--memory-limit",
+        callback=_checked_limit,
+        metavar="SIZE",
+        help="Memory to take at most, such as 4GiB; what does not fit goes to scratch files.",
+    )(command)
+
+
+def _checked_limit(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
+    if given is not None:
+        from dcd.storage import Memory
+
+        Memory.of(given)
+    return given
+
+
 _HANDLING_OPTIONS = (
     kinds,
     missing(*_MISSING),
     drop_useless,
     click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
+    memory_limit,
 )
 
 
 def handles_real_columns(command: Command) -> Command:
-    """Give a command `--kinds`, `--missing`, `--drop-useless` and `--sample-weight`, as one `Handling`."""
+    """Give a command `--kinds`, `--missing`, `--drop-useless` and the like, as one `Handling`."""
 
     @functools.wraps(command)
     def with_handling(
@@ -242,9 +303,10 @@ def handles_real_columns(command: Command) -> Command:
         missing: str,
         drop_useless: bool,
         sample_weight: str | None,
+        memory_limit: str | None,
         **others: Any,
     ) -> Any:
-        handling = Handling(kinds, missing, drop_useless, sample_weight)
+        handling = Handling(kinds, missing, drop_useless, sample_weight, memory_limit)
         return command(*positional, handling=handling, **others)
 
     return _all(with_handling, _HANDLING_OPTIONS)

@@ -12,13 +12,14 @@ from dcd.arrays import FloatArray
 from dcd.balancing import Balance
 from dcd.boundary import table_options
 from dcd.data import Dataset
-from dcd.decoupling import DecouplingResult, one_blas_thread, pairwise_hsic
+from dcd.decoupling import DecouplingResult, pairwise_hsic
 from dcd.dependence import weighted_correlation
 from dcd.kernels import kernel_features
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.reading import read_columns
 from dcd.selection import MarkovBoundary
 from dcd.svg import short
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.arrays import FloatArray
-from dcd.validation import InputError
+from dcd.sources import source_of
 
 
 @dataclass(frozen=True)
@@ -24,29 +23,17 @@ class Values:
     levels: tuple[str, ...] | None
 
 
-def read_values(table: Any) -> dict[str, Values]:
-    """All columns of a NumPy array or a pandas, polars or pyarrow table; names become text."""
-    frame = nw.from_native(_as_frame(table), eager_only=True)
-    return {name: _read(frame[name]) for name in frame.columns}
-
-
-def _as_frame(table: Any) -> Any:
-    if isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame):
-        if isinstance(table, pd.DataFrame):
-            return table.set_axis([str(name) for name in table.columns], axis="columns")
-        return table
-    array = np.ma.filled(table.astype(float), np.nan) if isinstance(table, np.ma.MaskedArray) else table
-    array = np.asarray(array)
-    if array.ndim != 2:
-        raise InputError("parameter 'X'", "is no table", "Pass the table that the model was fitted on.")
-    return pd.DataFrame(array, columns=[f"x{index}" for index in range(array.shape[1])]).infer_objects()
-
-
-def _read(column: Any) -> Values:
-    entries = [None if _is_missing(entry) else entry for entry in column.to_list()]
+def _values_of(cells: Any) -> Values:
+    """One column, as a source reads it."""
+    if isinstance(cells, np.ndarray):
+        cells = nw.from_native(pd.Series(cells).infer_objects(), series_only=True)
+    if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
+        found = np.asarray(cells.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+        return Values(found + 0.0, None)  # no negative zeros
+    entries = [None if _is_missing(entry) else entry for entry in cells.to_list()]
     if all(entry is None or isinstance(entry, (bool, numbers.Real, np.bool_)) for entry in entries):
         found = np.array([np.nan if entry is None else float(entry) for entry in entries])
-        return Values(found + 0.0, None)  # no negative zeros
+        return Values(found + 0.0, None)
     labels = [None if entry is None else str(entry) for entry in entries]
     levels = tuple(sorted({label for label in labels if label is not None}))
     place = {label: float(code) for code, label in enumerate(levels)}
@@ -70,14 +57,10 @@ def fingerprint(table: Any) -> str:
     >>> fingerprint(pandas.DataFrame({"a": [1, 2], "b": [True, False]}))[:8]
     '190ec374'
     """
-    return fingerprint_of(read_values(table))
-
-
-def fingerprint_of(columns: Mapping[str, Values]) -> str:
-    """`fingerprint` of columns already read."""
+    source = source_of(table)
     digest = hashlib.sha256()
-    for name in sorted(columns):
-        values = columns[name]
+    for name, place in sorted((name, place) for place, name in enumerate(source.names)):
+        values = _values_of(source.cells(place))
         _feed(digest, name)
         for label in values.levels or ():
             _feed(digest, label)

@@ -15,7 +15,7 @@ from dcd.growth import GrowShrink
 from dcd.orientation import ColliderEvidence
 from dcd.results.model import Data, Reproduction, Resampling
 
-_WITHOUT_EFFECT = ("n_jobs", "progress")
+_WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}
 
 

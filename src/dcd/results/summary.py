@@ -10,7 +10,7 @@ import numpy as np
 
 from dcd.arrays import FloatArray
 from dcd.columns import Column as TableColumn
-from dcd.columns import as_kind, columns_of
+from dcd.columns import recoded
 from dcd.discovery import Discovery
 from dcd.graph import CPDAG, unshielded_colliders
 from dcd.results.cautions import cautions_of
@@ -30,6 +30,8 @@ from dcd.results.model import (
 )
 from dcd.results.reproduction import reproduction_of
 from dcd.results.views import Table, boundary_pvalues, look_at, members_of
+from dcd.sources import columns_of
+from dcd.storage import Memory
 from dcd.validation import InputError
 
 SAMPLE_ROWS = 300
@@ -120,7 +122,8 @@ def _check_model(model: Any) -> None:
 def _columns_of_graph(X: Any, model: Any) -> dict[str, TableColumn]:
     """The columns as the fit has read them, in the order of the graph."""
     names = model.cpdag_.names
-    columns = {column.name: column for column in columns_of(X)[0]}
+    memory = Memory.of(model.memory_limit)
+    columns = {column.name: column for column in columns_of(X, memory)[0]}
     lacking = [name for name in names if name not in columns]
     if lacking:
         raise InputError(
@@ -135,7 +138,7 @@ def _columns_of_graph(X: Any, model: Any) -> dict[str, TableColumn]:
             f"has {n_rows} rows, and the model was fitted on {model.table_.n_rows}",
             "Pass the table that the model was fitted on.",
         )
-    return {name: as_kind(columns[name], model.table_.kinds[name]) for name in names}
+    return {name: recoded(columns[name], model.table_.kinds[name]) for name in names}
 
 
 def _base_weights(sample_weight: Any, n_rows: int) -> FloatArray:

@@ -38,8 +38,10 @@ class Table:
 
     def complete(self, names: Sequence[str]) -> Rows:
         """Positions of the rows with weight in which none of the columns is missing."""
-        missing = np.any([np.isnan(self.columns[name].values) for name in names], axis=0)
-        return np.flatnonzero(~missing & (self.base > 0))
+        kept = self.base > 0
+        for name in names:
+            kept &= ~np.isnan(self.columns[name].values)
+        return np.flatnonzero(kept)
 
     def frame(self, names: Sequence[str], rows: Rows) -> pd.DataFrame:
         """Some columns and rows, as numbers."""

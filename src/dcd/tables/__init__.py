@@ -1,4 +1,4 @@
-"""Files to tables: CSV, TSV, Parquet, Arrow and Excel, checked so that nothing is lost or bent in silence.
+"""Files to tables: CSV, TSV, Parquet, Arrow, NumPy and Excel, with nothing lost or bent in silence.
 
     bytes -> unpacked -> reader of the format -> names checked -> columns chosen -> cells checked
 
@@ -15,14 +15,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from dcd.tables.binary import read_arrow, read_excel
+from dcd.tables.arrays import ArrayFile, open_array
+from dcd.tables.binary import read_excel
 from dcd.tables.cells import TableWarning, check_cells
+from dcd.tables.columnar import ColumnFile, open_columns
 from dcd.tables.content import FORMATS, decoded, format_and_content
 from dcd.tables.header import check_header, without_row_numbers
 from dcd.tables.text import check_lines, parse_text
 from dcd.validation import InputError, suggest
 
-__all__ = ["FORMATS", "TableWarning", "choose_columns", "read_file"]
+__all__ = ["FORMATS", "ArrayFile", "ColumnFile", "TableWarning", "choose_columns", "open_file", "read_file"]
 
 
 def read_file(
@@ -42,9 +44,9 @@ def read_file(
     Parameters
     ----------
     path : the file, "-" for standard input. The extension tells the format: .csv, .tsv, .parquet, .feather,
-        .arrow or .xlsx; text may be packed, as in .csv.gz (also .bz2, .xz).
-    format : "csv", "tsv", "parquet", "arrow" or "excel", whatever the extension says. Standard input is
-        "csv" unless said.
+        .arrow, .npy or .xlsx; text may be packed, as in .csv.gz (also .bz2, .xz).
+    format : "csv", "tsv", "parquet", "arrow", "npy" or "excel", whatever the extension says. Standard input
+        is "csv" unless said.
     columns, exclude : names or shell patterns ("gene_*") of the columns to keep and to leave out.
     delimiter : what stands between two cells of a line; by default a comma in CSV, a tab in TSV.
     decimal : "." or ",", the decimal mark of a text file. By default it is ".", and columns that look as if
@@ -66,26 +68,60 @@ def read_file(
     >>> read_file(file).to_dict("list")
     {'age': [3, 4], 'height': [97.5, 103.0]}
     """
+    given = open_file(
+        path,
+        format=format,
+        columns=columns,
+        exclude=exclude,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        missing=missing,
+        sheet=sheet,
+    )
+    return given if isinstance(given, pd.DataFrame) else given.to_pandas()
+
+
+def open_file(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
+    sheet: str | None = None,
+) -> pd.DataFrame | ColumnFile | ArrayFile:
+    """`read_file` that leaves the columns of a Parquet, Arrow or NumPy file where they are until asked for.
+
+    So these files can be larger than memory. Other formats are read whole.
+    """
     name = "standard input" if str(path) == "-" else f"file '{path}'"
     kind, content = format_and_content(path, name, format)
+    if kind in ("parquet", "arrow"):
+        table = open_columns(content, name, kind)
+        return table.select(chosen_names(table.names, columns, exclude))
+    if kind == "npy":
+        array = open_array(content, name)
+        return array.select(chosen_names(array.names, columns, exclude))
+    assert isinstance(content, bytes)
     lines: list[int] = []
-    if kind in ("csv", "tsv"):
+    if kind == "excel":
+        header, frame = read_excel(content, name, sheet, missing)
+    else:
         text = decoded(content, name, encoding)
         separator = delimiter or ("\t" if kind == "tsv" else ",")
         header, lines = check_lines(text, name, separator, chosen=delimiter is not None)
         frame = parse_text(text, header, separator, decimal or ".", missing)
-    elif kind == "excel":
-        header, frame = read_excel(content, name, sheet, missing)
-    else:
-        frame = read_arrow(content, name, kind)
-        header = [str(column) for column in frame.columns]
     frame.columns = pd.Index(header)
     if len(frame) == 0:
         raise InputError(name, "has a header but no rows", "Check that the file is complete.")
     frame = without_row_numbers(frame, name)
     check_header(list(frame.columns), name)
     frame = choose_columns(frame, columns, exclude)
-    check_cells(frame, name, lines, decimal_given=decimal is not None or kind not in ("csv", "tsv"))
+    check_cells(frame, name, lines, decimal_given=decimal is not None or kind == "excel")
     return frame
 
 
@@ -93,12 +129,16 @@ def choose_columns(
     frame: pd.DataFrame, columns: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> pd.DataFrame:
     """The columns that match `columns` (all if there are none), without those that match `exclude`."""
-    names = list(frame.columns)
+    return frame[chosen_names(list(frame.columns), columns, exclude)]
+
+
+def chosen_names(names: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """The names that match `columns` (all if there are none), without those that match `exclude`."""
     kept = {name for pattern in columns for name in _matching(pattern, names)} if columns else set(names)
     kept -= {name for pattern in exclude for name in _matching(pattern, names)}
     if not kept:
         raise InputError("the columns", "are all left out", "Exclude fewer.")
-    return frame[[name for name in names if name in kept]]
+    return [name for name in names if name in kept]
 
 
 def _matching(pattern: str, names: Sequence[str]) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dcd.tables.cells import LARGEST_WHOLE, warn
-from dcd.tables.header import refuse_repeated
 from dcd.validation import InputError, suggest
 
 
@@ -40,32 +41,131 @@ def read_excel(
     return header, frame
 
 
-def read_arrow(content: bytes, name: str, kind: str) -> pd.DataFrame:
-    """The table of a Parquet file, or of an Arrow file or stream."""
+def require_pyarrow(name: str) -> None:
+    """An `InputError` if there is no pyarrow."""
     _require("pyarrow", name, "Parquet and Arrow", "parquet")
+
+
+def arrow_schema(content: bytes | Path, name: str, kind: str) -> tuple[Any, int]:
+    """The Arrow schema of a Parquet or Arrow file, and its number of rows."""
+    with _opened(content, name, kind) as file:
+        if kind == "parquet":
+            from pyarrow import parquet
+
+            found = parquet.ParquetFile(file)
+            return found.schema_arrow, found.metadata.num_rows
+        schema = _ipc_reader(file).schema
+        # One column tells the number of rows, and need be all that is unpacked.
+        places = [0] if schema.names and _is_compressed(file) else None
+        return schema, sum(len(batch) for batch in _batches(_ipc_reader(file, places)))
+
+
+def arrow_column(content: bytes | Path, name: str, kind: str, place: int) -> Any:
+    """An Arrow table with one column of a file, by its place in the schema; the others are not read."""
     import pyarrow as pa
-    from pyarrow import ipc, parquet
 
-    readers: list[Callable[[Any], Any]] = (
-        [lambda source: parquet.ParquetFile(source).read()]
-        if kind == "parquet"
-        else [
-            lambda source: ipc.open_file(source).read_all(),
-            lambda source: ipc.open_stream(source).read_all(),
-        ]
-    )
-    for reader in readers:
-        try:
-            table = reader(pa.BufferReader(content))
-            refuse_repeated(table.column_names, name)
-            return _to_pandas(table)
-        except (pa.ArrowException, OSError) as error:
-            broken = error
-    problem = str(broken).splitlines()[0]
-    raise InputError(name, f"is no {kind} file ({problem})", "It may be cut short: copy it again.")
+    with _opened(content, name, kind) as file:
+        if kind == "parquet":
+            from pyarrow import parquet
+
+            found = parquet.ParquetFile(file)
+            column = found.schema_arrow.names[place]  # which also chooses columns that have it as a prefix
+            return found.read(columns=[column], use_threads=False).select([column])
+        if _is_compressed(file):
+            reader = _ipc_reader(file, [place])
+            return pa.Table.from_batches(_batches(reader), schema=reader.schema)
+        reader = _ipc_reader(file)  # which maps all columns, and copies none
+        batches = (batch.select([place]) for batch in _batches(reader))
+        return pa.Table.from_batches(batches, schema=pa.schema([reader.schema.field(place)]))
 
 
-def _to_pandas(table: Any) -> pd.DataFrame:
+@contextlib.contextmanager
+def _opened(content: bytes | Path, name: str, kind: str) -> Iterator[Any]:
+    """A file for pyarrow, mapped into memory; what goes wrong with it is an `InputError`."""
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(content)) if isinstance(content, Path) else pa.BufferReader(content) as file:
+            yield file
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        problem = str(error).splitlines()[0]
+        remedy = "It may be cut short: copy it again."
+        raise InputError(name, f"is no {kind} file ({problem})", remedy) from error
+
+
+def _ipc_reader(file: Any, places: Sequence[int] | None = None) -> Any:
+    """A reader of some or all columns of an Arrow file or stream, from its beginning."""
+    from pyarrow import ipc
+
+    how = ipc.IpcReadOptions(use_threads=False, included_fields=places)
+    is_file = _is_arrow_file(file)
+    file.seek(0)
+    return ipc.open_file(file, options=how) if is_file else ipc.open_stream(file, options=how)
+
+
+def _is_arrow_file(file: Any) -> bool:
+    """Whether it is an Arrow file rather than a stream."""
+    file.seek(0)
+    return bool(file.read(6) == b"ARROW1")
+
+
+def _is_compressed(file: Any) -> bool:
+    """Whether the batches of an Arrow file or stream are compressed, told by the first.
+
+    Columns of a compressed file are unpacked one at a time; for others that would copy what can be mapped.
+    """
+    message = _first_batch(file)
+    if message is None:
+        return False
+    # Slot 2 of a message is the record batch, and slot 3 of that how it is compressed, if it is.
+    metadata = message.metadata.to_pybytes()
+    batch = _flatbuffer_slot(metadata, _number(metadata, 0), 2)
+    assert batch is not None
+    return _flatbuffer_slot(metadata, batch + _number(metadata, batch), 3) is not None
+
+
+def _first_batch(file: Any) -> Any:
+    """The message of the first record batch of an Arrow file or stream; None if there is none."""
+    from pyarrow import ipc
+
+    if not _is_arrow_file(file):
+        file.seek(0)
+        messages = ipc.MessageReader.open_stream(file)
+        return next((message for message in messages if message.type == "record batch"), None)
+    end = file.size() - len(b"ARROW1") - 4  # where the footer is at its end, followed by its length
+    file.seek(end)
+    length = _number(file.read(4), 0)
+    file.seek(end - length)
+    footer = file.read(length)
+    blocks = _flatbuffer_slot(footer, _number(footer, 0), 3)  # places of all record batches
+    if blocks is None or not _number(footer, blocks + _number(footer, blocks)):
+        return None
+    file.seek(_number(footer, blocks + _number(footer, blocks) + 4, size=8))
+    return ipc.read_message(file)
+
+
+def _number(buffer: bytes, place: int, size: int = 4) -> int:
+    return int.from_bytes(buffer[place : place + size], "little")
+
+
+def _flatbuffer_slot(buffer: bytes, table: int, slot: int) -> int | None:
+    """Where one field of a flatbuffer table is; None if the table does not have it."""
+    slots = table - int.from_bytes(buffer[table : table + 4], "little", signed=True)
+    place = slots + 4 + 2 * slot
+    offset = _number(buffer, place, size=2) if place < slots + _number(buffer, slots, size=2) else 0
+    return table + offset if offset else None
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """The record batches of an Arrow file or stream."""
+    if hasattr(reader, "get_batch"):
+        return (reader.get_batch(index) for index in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def to_pandas(table: Any) -> pd.DataFrame:
     """An Arrow table with decimals as floats, and with the index that pandas wrote if it has a name."""
     import pyarrow as pa
 

@@ -1,4 +1,7 @@
-"""Files to bytes: where they come from, whether they are packed, and which format they hold."""
+"""Files to bytes: where they come from, whether they are packed, and which format they hold.
+
+A file whose format can be read in parts stays a path, so that it can be larger than memory.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from pathlib import Path
 
 from dcd.validation import InputError, check_choice
 
-FORMATS = ("csv", "tsv", "parquet", "arrow", "excel")
+FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "excel")
+IN_PARTS = ("parquet", "arrow", "npy")  # formats of which a part can be read without the rest
 _BY_SUFFIX = {
     ".csv": "csv",
     ".txt": "csv",
@@ -24,29 +28,45 @@ _BY_SUFFIX = {
     ".feather": "arrow",
     ".arrow": "arrow",
     ".ipc": "arrow",
+    ".npy": "npy",
     ".xlsx": "excel",
     ".xlsm": "excel",
 }
+_START = 4096  # bytes that show what a file is
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.decompress,
     ".bz2": bz2.decompress,
     ".xz": lzma.decompress,
 }
-_FIRST_BYTES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow", b"PK\x03\x04": "excel"}
+_FIRST_BYTES = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"FEA1": "arrow",
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "excel",
+}
 
 
-def format_and_content(path: str | Path, name: str, chosen: str | None) -> tuple[str, bytes]:
-    """The format of a file, one of `FORMATS`, and what is in it, unpacked."""
+def format_and_content(path: str | Path, name: str, chosen: str | None) -> tuple[str, bytes | Path]:
+    """The format of a file, one of `FORMATS`; its content unpacked, or its path if it is read in parts."""
     if chosen is not None:
         check_choice("format", chosen, FORMATS)
     if str(path) == "-":
-        content = _standard_input(name)
-        suffixes = [".csv"]
-    else:
-        content = _bytes_of(Path(path), name)
-        suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in _UNPACK:
+        return _known_format(_standard_input(name), [".csv"], name, chosen)
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    kind = chosen or _BY_SUFFIX.get(suffixes[-1] if suffixes else "")
+    packed = bool(suffixes) and suffixes[-1] in _UNPACK
+    if kind in IN_PARTS and not packed and Path(path).is_file():
+        start = _bytes_of(Path(path), name, most=_START)
+        return _known_format(start, suffixes, name, chosen)[0], Path(path)
+    content = _bytes_of(Path(path), name)
+    if packed:
         content = _unpacked(content, suffixes.pop(), name)
+    return _known_format(content, suffixes, name, chosen)
+
+
+def _known_format(content: bytes, suffixes: list[str], name: str, chosen: str | None) -> tuple[str, bytes]:
+    """The format, checked against how the content begins, and the content."""
     kind = chosen or _BY_SUFFIX.get(suffixes[-1] if suffixes else "")
     if kind is None:
         raise InputError(
@@ -69,9 +89,10 @@ def _standard_input(name: str) -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _bytes_of(path: Path, name: str) -> bytes:
+def _bytes_of(path: Path, name: str, most: int = -1) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most)
     except FileNotFoundError:
         folder = path.parent
         beside = [found.name for found in folder.iterdir()] if folder.is_dir() else []

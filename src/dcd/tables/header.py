@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dcd.tables.cells import warn
@@ -14,12 +16,22 @@ def without_row_numbers(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """The table without a nameless first column that counts the rows, as pandas and R write it."""
     if str(frame.columns[0]) != "" or len(frame.columns) == 1:
         return frame
-    first = frame.iloc[:, 0]
-    counts = [list(range(start, start + len(frame))) for start in (0, 1)]
-    if first.tolist() not in counts:
+    if not counts_rows(frame.iloc[:, 0]):
         return frame
-    warn(f"{name}: the first column has no name and counts the rows; it is left out.")
+    tell_of_row_numbers(name)
     return frame.iloc[:, 1:]
+
+
+def counts_rows(column: pd.Series[Any]) -> bool:
+    """Whether a column is 0, 1, 2, ... or 1, 2, 3, ..."""
+    if not pd.api.types.is_numeric_dtype(column):
+        return False
+    return any(np.array_equal(column.to_numpy(), np.arange(first, first + len(column))) for first in (0, 1))
+
+
+def tell_of_row_numbers(name: str) -> None:
+    """Warn that a column that counts the rows is left out."""
+    warn(f"{name}: the first column has no name and counts the rows; it is left out.")
 
 
 def check_header(header: Sequence[str], name: str) -> None:

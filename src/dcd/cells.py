@@ -1,0 +1,146 @@
+"""The cells of one column, whatever library holds them, to a `Column`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dcd.arrays import FloatArray
+from dcd.columns import FEW_VALUES, Column, Source, too_many
+
+_EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
+
+
+def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> Column:
+    """A column of numbers that had another type; a `dtype` that `holds_numbers`."""
+    if dtype.kind == "b":
+        return _truth_values(name, values)
+    return _whole_numbers(name, values) if dtype.kind in "iu" else Column(name, values)
+
+
+def holds_numbers(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this type has numbers or truth values."""
+    return dtype.kind in "biuf"
+
+
+def array_column(name: str, cells: npt.NDArray[Any]) -> Column:
+    """A column from a one-dimensional array."""
+    if holds_numbers(cells.dtype):
+        return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype)
+    if cells.dtype.kind in "mM":
+        return _no_values(
+            name, len(cells), f"not numeric (dates or times, {cells.dtype})", "Turn them into numbers."
+        )
+    return _object_column(name, cells.tolist())
+
+
+def series_column(name: str, column: nw.Series[Any]) -> Column:
+    """A column from a narwhals series."""
+    if column.dtype == nw.Boolean:
+        return _truth_values(name, _floats(column))
+    if column.dtype.is_integer():
+        return _whole_numbers(name, _floats(column))
+    if column.dtype.is_numeric():
+        return Column(name, _floats(column))
+    if len(column) and column.null_count() == len(column):
+        return Column(name, np.full(len(column), np.nan))
+    if column.dtype in (nw.Categorical, nw.Enum):
+        return _category_column(name, column)
+    if column.dtype in (nw.String, nw.Object):
+        return _object_column(name, column.to_list())
+    remedy = "Turn them into numbers." if column.dtype.is_temporal() else "Turn it into numbers or text."
+    return _no_values(name, len(column), f"not numeric (values of type {column.dtype})", remedy)
+
+
+def _floats(column: nw.Series[Any]) -> FloatArray:
+    # A null of a nullable column becomes NaN, so that one later check speaks for all missing values.
+    return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+
+
+def _category_column(name: str, column: nw.Series[Any]) -> Column:
+    native = column.to_native()
+    told_by = getattr(native, "cat", getattr(native, "type", None))  # of pandas and of pyarrow
+    ordered = column.dtype == nw.Enum or bool(getattr(told_by, "ordered", False))
+    declared = [str(level) for level in column.cat.get_categories().to_list()]
+    if ordered:
+        return _coded(name, column.to_list(), declared, "ordered categories")
+    return _coded(name, column.to_list(), sorted(declared), "categories")
+
+
+def _truth_values(name: str, values: FloatArray) -> Column:
+    return Column(name, values, ("False", "True"), "truth values")
+
+
+def _object_column(name: str, cells: Sequence[Any]) -> Column:
+    """Numbers stored as Python objects, text, or neither; None and pandas' NA count as missing."""
+    cells = [np.nan if _is_missing(cell) else cell for cell in cells]
+    present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
+    if present and all(isinstance(cell, (bool, np.bool_)) for cell in present):
+        return _truth_values(name, np.array(cells, dtype=np.float64))
+    if all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in present):
+        try:
+            column = Column(name, np.array(cells, dtype=np.float64))
+            whole = all(isinstance(cell, (int, np.integer)) for cell in present)
+            return _whole_numbers(name, column.values) if whole else column
+        except OverflowError:
+            return _no_values(name, len(cells), "holds numbers too large for a float", "Rescale it.")
+    if all(isinstance(cell, str) for cell in present):
+        return _text_column(name, cells)
+    strange = min(present, key=lambda cell: isinstance(cell, (int, float, np.number, np.bool_)))
+    return _no_values(
+        name,
+        len(cells),
+        f"not numeric (values such as {strange!r:.40})",
+        "Encode as numbers or as text throughout, or drop.",
+    )
+
+
+def _whole_numbers(name: str, values: FloatArray) -> Column:
+    if np.nanmax(np.abs(values), initial=0.0) <= _EXACT_INTEGERS:
+        return Column(name, values)
+    problem = "holds whole numbers beyond 2^53, which floats cannot tell apart"
+    return Column(name, values, trouble=(problem, "Drop it if it names the rows; otherwise make it text."))
+
+
+def _text_column(name: str, cells: Sequence[Any]) -> Column:
+    """Text; if most of it is numbers, it can be used only as what the caller calls nominal."""
+    coded = _coded(name, cells, sorted({str(cell) for cell in cells if isinstance(cell, str)}), "text")
+    present = [str(cell) for cell in cells if isinstance(cell, str)]
+    numbers = [cell for cell in set(present) if _is_number(cell)]
+    others = sorted(set(present) - set(numbers))
+    if numbers and len(numbers) > FEW_VALUES and len(numbers) > len(others):
+        problem = f"is text, but {len(numbers)} of its {len(numbers) + len(others)} values are numbers"
+        strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
+        remedy = "Turn it into numbers and mark what is no number as missing, or call it nominal in kinds."
+        return replace(coded, trouble=(problem + strange, remedy))
+    return coded
+
+
+def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: Source) -> Column:
+    present = {str(cell) for cell in cells if not _is_missing(cell)}
+    used = tuple(level for level in levels if level in present)
+    code = {level: float(position) for position, level in enumerate(used)}
+    values = np.array([np.nan if _is_missing(cell) else code[str(cell)] for cell in cells])
+    return Column(name, values.astype(np.float64), used, source, too_many(used))
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _no_values(name: str, n_samples: int, problem: str, remedy: str) -> Column:
+    return Column(name, np.full(n_samples, np.nan), trouble=(problem, remedy))

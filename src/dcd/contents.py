@@ -1,0 +1,76 @@
+"""What columns hold, compared block by block: an order of columns, and which are the same.
+
+Categories count as the same whatever they are called: what matters is which rows share one. Each gets the
+number of its first appearance for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from dcd.arrays import FloatArray
+from dcd.columns import Kind
+from dcd.storage import BLOCK_ROWS
+
+_FIRST_LOOK = 256  # rows; most columns differ there already
+
+
+class Contents:
+    """A column as a key to sort by: its kind, then its values as bytes, categories as their numbers."""
+
+    def __init__(self, values: FloatArray, kind: Kind) -> None:
+        self._kind = kind
+        self._values: FloatArray | Partition = Partition(values) if kind == "nominal" else values
+        self._n_rows = len(values)
+
+    def __lt__(self, other: Contents) -> bool:
+        if self._kind != other._kind:
+            return self._kind < other._kind
+        for rows in _blocks(self._n_rows):
+            mine, theirs = self._values[rows].tobytes(), other._values[rows].tobytes()
+            if mine != theirs:
+                return mine < theirs
+        return False
+
+
+class Partition:
+    """Which rows share a category, whatever the categories are called."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self._values = values
+        seen: dict[float, int] = {}
+        for rows in _blocks(len(values)):
+            found, first = np.unique(values[rows], return_index=True)
+            for value in found[np.argsort(first)].tolist():
+                seen.setdefault(_one_nan(value), len(seen))
+        self._known = np.sort(np.array(list(seen), dtype=np.float64))
+        self._numbers = np.array([seen[_one_nan(v)] for v in self._known.tolist()], dtype=np.int32)
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[np.int32]:
+        numbers: npt.NDArray[np.int32] = self._numbers[np.searchsorted(self._known, self._values[rows])]
+        return numbers
+
+    def digest(self) -> bytes:
+        """The same for columns that share their categories in the same rows, and for no others."""
+        found = hashlib.sha256()
+        for rows in _blocks(len(self._values)):
+            found.update(self[rows].tobytes())
+        return found.digest()
+
+
+_NAN = float("nan")
+
+
+def _one_nan(value: float) -> float:
+    """The value; for any NaN the same object, as which a dict finds it again."""
+    return _NAN if value != value else value
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    yield slice(0, _FIRST_LOOK)
+    for start in range(_FIRST_LOOK, n_rows, BLOCK_ROWS):
+        yield slice(start, start + BLOCK_ROWS)

@@ -1,0 +1,295 @@
+"""Any table as columns that are read one at a time, so that a table can be larger than memory.
+
+A table is a NumPy array (in memory or mapped), a table of pandas, polars or pyarrow, a polars LazyFrame, a
+Parquet file or dataset of pyarrow, or the name of a file. One column of it is read, turned into numbers and
+put beside the others into one array, which is in memory or, if it is too large, in a scratch file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dcd.arrays import BoolArray, FloatArray
+from dcd.cells import array_column, holds_numbers, number_column, series_column
+from dcd.columns import Column, check_names
+from dcd.storage import Memory, ScratchFolder
+from dcd.tables import ArrayFile, ColumnFile, open_file
+from dcd.validation import InputError
+
+Rows = npt.NDArray[np.intp]
+
+
+class Source(Protocol):
+    """A table with n rows and d columns, of which one can be read at a time."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns; "x0", "x1", ... where the table named none."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the table named its columns by text."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def cells(self, place: int) -> Any:
+        """One column, as a narwhals series or a NumPy array."""
+
+    def take(self, rows: Rows) -> Source:
+        """The table with some of its rows."""
+
+
+@dataclass(frozen=True)
+class SomeRows:
+    """Some rows of any table, in the order of their positions; they are taken when a column is read."""
+
+    table: Any
+    rows: Rows
+
+
+def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[Column], bool]:
+    """The columns of any table; the second value tells whether it named them by text.
+
+    Their values are side by side in an array of their own, made by `memory`.
+    """
+    memory = memory or Memory()
+    source = source_of(table, memory)
+    return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
+
+
+def fill(values: FloatArray, source: Source, memory: Memory) -> list[Column]:
+    """Read a table into the first columns of an array (n, d or more), and show what is there."""
+    if isinstance(source, ArraySource) and holds_numbers(source.array.dtype):
+        first = 0
+        for block in source.blocks(memory):
+            values[first : first + len(block), : len(source.names)] = block
+            first += len(block)
+        dtype = source.array.dtype
+        return [number_column(name, values[:, place], dtype) for place, name in enumerate(source.names)]
+    columns = []
+    for place, name in enumerate(source.names):
+        cells = source.cells(place)
+        read = series_column if isinstance(cells, nw.Series) else array_column
+        columns.append(stored(read(name, cells), values[:, place]))
+    return columns
+
+
+def stored(column: Column, place: FloatArray, rows: BoolArray | None = None) -> Column:
+    """The column, or some rows of it, with its values in another place."""
+    place[:] = column.values if rows is None else column.values[rows]
+    return replace(column, values=place)
+
+
+def source_of(table: Any, memory: Memory | None = None) -> Source:
+    """What reads the columns of a table; an `InputError` for what is no table."""
+    memory = memory or Memory()
+    if isinstance(table, (str, os.PathLike)):
+        table = open_file(Path(table))
+    if isinstance(table, SomeRows):
+        return source_of(table.table, memory).take(table.rows)
+    if isinstance(table, ArrayFile):
+        return ArraySource(table.array, table.names, table.places)
+    if isinstance(table, ColumnFile):
+        return _Reader(table.names, table.n_rows, lambda name: _series(table.read(name)))
+    if isinstance(table, pd.DataFrame):
+        return _pandas_source(table)
+    if is_frame(table):
+        return _frame_source(nw.from_native(table, eager_only=True))
+    if _is_a(table, "polars", "LazyFrame"):
+        return _lazy_source(table, memory)
+    return _arrow_source(table) or _array_source(table)
+
+
+def is_on_disk(table: Any) -> bool:
+    """Whether a table is read from a file when its columns are asked for, and can be read so elsewhere."""
+    if isinstance(table, (str, os.PathLike, ArrayFile, ColumnFile, SomeRows)):
+        return True
+    return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
+
+
+def readable_again(table: Any) -> Any:
+    """The table; what can be read only once or only in this process is read into memory."""
+    if _is_a(table, "polars", "LazyFrame"):
+        return table.collect()
+    if _is_a(table, "pyarrow", "ParquetFile"):
+        return table.read()
+    return table
+
+
+def is_frame(table: Any) -> bool:
+    """Whether narwhals knows it as a table."""
+    return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def to_array(table: Any, what: str) -> npt.NDArray[Any]:
+    """A NumPy array; masked entries become NaN."""
+    try:
+        if isinstance(table, np.ma.MaskedArray):
+            return np.ma.filled(table.astype(np.float64), np.nan)
+        return np.asarray(table)
+    except ValueError as error:
+        raise InputError(what, f"is no array of numbers ({error})", "Give rows of equal length.") from error
+
+
+# --- arrays ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """Columns `places` and some or all rows of an array (n, d), in memory or mapped."""
+
+    array: npt.NDArray[Any]
+    names: tuple[str, ...]
+    places: tuple[int, ...]
+    rows: Rows | None = None
+    named: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.array) if self.rows is None else len(self.rows)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all cells."""
+        return self.n_rows * len(self.names) * self.array.dtype.itemsize
+
+    def cells(self, place: int) -> npt.NDArray[Any]:
+        """See `Source`."""
+        column: npt.NDArray[Any] = self.array[:, self.places[place]]
+        return column if self.rows is None else column[self.rows]
+
+    def take(self, rows: Rows) -> ArraySource:
+        """See `Source`."""
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def blocks(self, memory: Memory) -> Iterator[npt.NDArray[Any]]:
+        """All columns at once, by blocks of rows: an array on disk is read once and not once a column."""
+        every = self.places == tuple(range(self.array.shape[1]))
+        for block in memory.blocks(self.n_rows, 2 * self.array.shape[1] * self.array.dtype.itemsize):
+            part = self.array[block if self.rows is None else self.rows[block]]
+            yield part if every else part[:, list(self.places)]
+
+
+def _array_source(table: Any) -> ArraySource:
+    if hasattr(table, "toarray") and hasattr(table, "nnz"):
+        raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
+    if hasattr(table, "collect"):
+        raise InputError("the table", "is lazy", "Pass table.collect().")
+    array = to_array(table, "the table")
+    if array.ndim == 0:
+        raise InputError(
+            "the table",
+            f"is no table, got {type(table).__name__}",
+            "Pass an array, a DataFrame or the name of a file.",
+        )
+    if array.ndim != 2:
+        raise InputError(
+            "the table",
+            f"has {array.ndim} dimension(s), expected 2",
+            "Reshape your data to (samples, variables).",
+        )
+    if np.iscomplexobj(array):
+        raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
+    places = tuple(range(array.shape[1]))
+    return ArraySource(array, tuple(f"x{place}" for place in places), places)
+
+
+# --- what has columns by name ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Columns by name, from a function that reads one."""
+
+    names: tuple[str, ...]
+    n_rows: int
+    read: Callable[[str], nw.Series[Any]]
+    named: bool = True
+
+    def cells(self, place: int) -> nw.Series[Any]:
+        return self.read(self.names[place])
+
+    def take(self, rows: Rows) -> _Reader:
+        read = self.read
+        return replace(self, n_rows=len(rows), read=lambda name: read(name)[rows])
+
+
+def _series(native: Any) -> nw.Series[Any]:
+    return nw.from_native(native, series_only=True)
+
+
+def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _Reader:
+    check_names(frame.columns)
+    return _Reader(tuple(frame.columns), len(frame), lambda name: frame[name], named)
+
+
+def _pandas_source(table: pd.DataFrame) -> _Reader:
+    # narwhals refuses duplicate and non-string names with messages of its own; ours come first.
+    names = [str(name) for name in table.columns]
+    check_names(names)
+    named = all(isinstance(name, str) for name in table.columns)
+    frame = table.set_axis(names, axis="columns")
+    return _frame_source(nw.from_native(frame, eager_only=True), named=named)
+
+
+def _lazy_source(lazy: Any, memory: Memory) -> Source:
+    """A polars LazyFrame, computed once; with a limit, into a scratch file.
+
+    Computing each column by itself would be wrong: a lazy table may come in another order each time.
+    """
+    if memory.limit is None:
+        return _frame_source(nw.from_native(lazy.collect(), eager_only=True))
+    import polars
+
+    folder = ScratchFolder()
+    path = folder.path / "table.arrow"
+    lazy.sink_ipc(path, compression="uncompressed")
+    whole = polars.scan_ipc(path)
+
+    def read(name: str, folder: ScratchFolder = folder) -> nw.Series[Any]:  # noqa: ARG001  goes with the reader
+        return _series(whole.select(polars.col(name)).collect()[name])
+
+    n_rows = int(whole.select(polars.len()).collect().item())
+    return _Reader(tuple(whole.collect_schema().names()), n_rows, read)
+
+
+def _arrow_source(table: Any) -> _Reader | None:
+    """A Parquet file or dataset of pyarrow; None for anything else."""
+    if _is_a(table, "pyarrow", "ParquetFile"):
+        names: Sequence[str] = table.schema_arrow.names
+        n_rows = table.metadata.num_rows
+
+        def read(name: str) -> nw.Series[Any]:
+            return _series(table.read(columns=[name], use_threads=False).column(name))
+
+    elif _is_a(table, "pyarrow", "Dataset"):
+        from pyarrow.dataset import field
+
+        names, n_rows = table.schema.names, table.count_rows()
+
+        def read(name: str) -> nw.Series[Any]:
+            return _series(table.to_table(columns={name: field(name)}).column(name))
+
+    else:
+        return None
+    check_names(names)
+    return _Reader(tuple(names), n_rows, read)
+
+
+def _is_a(table: Any, library: str, name: str) -> bool:
+    """Whether it is an object of a class of a library that need not be there."""
+    return any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == library for kind in type(table).__mro__
+    )
