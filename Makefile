@@ -43,9 +43,12 @@ docs: .venv/docs
 docs-serve: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
+# The watch first: what got slower since the last run, from benchmarks/results/history.jsonl.
 benchmark: .venv/benchmark
+	$(BIN)/python benchmarks/watch.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/pruning.py
 
 # A table or figure of the paper: goes on where it stopped, then writes experiments/results.
 $(EXPERIMENTS): .venv/experiments

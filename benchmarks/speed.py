@@ -26,8 +26,10 @@ from direct import DirectLearner
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.decoupling import Adam, WeightOptions, choose_objective, minimise, softmax
+from dcd.decoupling import WeightOptions, minimise
+from dcd.descent import Adam, softmax
 from dcd.kernels import kernel_features
+from dcd.objective import choose_objective
 
 RESULTS = Path(__file__).parent / "results"
 N = 800

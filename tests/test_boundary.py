@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd import InputError, MarkovBoundary
+from dcd import InputError, MarkovBoundary, decoupling, dependence
 from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
 from dcd.decoupling import WeightOptions
 from dcd.kernels import kernel_features
@@ -161,6 +161,46 @@ def test_bits_do_not_depend_on_the_threads_around():
     np.testing.assert_array_equal(found[0].correlations, found[1].correlations)
 
 
+@pytest.fixture(scope="module")
+def long_frame():
+    """More rows than are worked on at once, with a category and a column without any relation."""
+    frame = collider_with_bystanders(9000, 11)
+    frame["f"] = np.where(frame["a"] + np.random.default_rng(11).standard_normal(9000) > 0, "yes", "no")
+    return frame
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_find_what_all_at_once_find(long_frame, monkeypatch, weighted):
+    """Blocks in single precision against the form for fewer rows, in double."""
+    given = np.random.default_rng(0).random(9000) + 0.5 if weighted else None
+    in_blocks = MarkovBoundary(target="c").fit(long_frame, sample_weight=given)
+    monkeypatch.setattr(decoupling, "LARGEST_DENSE", 10_000)
+    monkeypatch.setattr(dependence, "LARGEST_DENSE", 10_000)
+    at_once = MarkovBoundary(target="c").fit(long_frame, sample_weight=given)
+    assert in_blocks.boundary_ == at_once.boundary_
+    assert not np.array_equal(in_blocks.weights_, at_once.weights_)  # or one was compared with itself
+    assert in_blocks.decoupling_.n_steps == at_once.decoupling_.n_steps
+    assert in_blocks.effective_sample_size_ == pytest.approx(at_once.effective_sample_size_, rel=1e-3)
+    error = 1 / np.sqrt(at_once.effective_sample_size_)
+    np.testing.assert_allclose(in_blocks.statistics_, at_once.statistics_, rtol=0, atol=0.05 * error)
+    difference = np.linalg.norm(in_blocks.weights_ - at_once.weights_)
+    assert difference < 0.01 * np.linalg.norm(at_once.weights_)
+
+
+def test_threads_and_column_order_do_not_matter_to_many_rows(long_frame):
+    first = MarkovBoundary(target="c", max_steps=5, n_jobs=1).fit(long_frame)
+    other = MarkovBoundary(target="c", max_steps=5, n_jobs=2).fit(long_frame[list("fbcdea")])
+    np.testing.assert_array_equal(first.weights_, other.weights_)
+    assert first.pvalues_[0] == other.pvalues_[-1]
+
+
+def test_all_sets_of_many_rows_share_their_features(long_frame):
+    model = dcd.DCD(max_steps=20, progress=False).fit(long_frame[list("abcd")])
+    alone = MarkovBoundary(target="d", max_steps=20).fit(long_frame[list("abcd")])
+    decoupled = next(one for one in model.diagnostics_.sets if set(one.variables) == set("abc"))
+    assert decoupled.ess == alone.effective_sample_size_
+
+
 def test_a_second_fit_forgets_the_first():
     frame = collider_with_bystanders(100, 0)
     model = MarkovBoundary(target=0).fit(frame)
@@ -186,3 +226,5 @@ def test_bad_input():
         MarkovBoundary(target="PKA", alpha=0).fit(frame)
     with pytest.raises(InputError, match="parameter 'min_ess'"):
         MarkovBoundary(target="PKA", min_ess=2).fit(frame)
+    with pytest.raises(InputError, match="parameter 'n_jobs'"):
+        MarkovBoundary(target="PKA", n_jobs=0).fit(frame)

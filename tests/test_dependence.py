@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dcd import dependence
 from dcd.decoupling import effective_sample_size
-from dcd.dependence import correlation_pvalues, weighted_correlation
+from dcd.dependence import (
+    association_in_blocks,
+    correlation_pvalues,
+    weighted_association,
+    weighted_correlation,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,3 +64,41 @@ def test_limits():
     x = np.arange(10.0)[:, None]
     only_one = np.eye(10)[0]
     assert weighted_correlation(x, x, only_one) == 0.0
+
+
+def mixed_columns(n, seed):
+    """Numbers at several scales, and indicators of categories, each variable a block of columns."""
+    rng = np.random.default_rng(seed)
+    x, y, z = rng.standard_normal((3, n)) + 0.5 * rng.standard_normal(n)
+    group = rng.integers(0, 4, n) + (x > 1)
+    return [
+        x[:, None],
+        1e100 * y[:, None] + 1e101,
+        1e-100 * z[:, None],
+        (group[:, None] == np.arange(1, 5)) * 1.0,
+        np.zeros((n, 1)),
+        ((x + y)[:, None] > [0, 1, 2]) * 1.0,
+    ], np.exp(rng.standard_normal(n))
+
+
+@pytest.mark.parametrize("rows", [7, 100, 5000])
+@pytest.mark.parametrize("surveyed", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_of_rows_find_the_same(monkeypatch, rows, surveyed, seed):
+    monkeypatch.setattr(dependence, "_ROWS", rows)
+    columns, weights = mixed_columns(1000, seed)
+    expected = weighted_association(columns, columns[::-1], weights, surveyed=surveyed)
+    found = association_in_blocks(columns, columns[::-1], weights, surveyed=surveyed)
+    np.testing.assert_allclose(found[0], expected[0], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1e-12)
+
+
+def test_truth_values_count_as_numbers():
+    columns, weights = mixed_columns(9000, 0)
+    as_truth = [block > 0 if block.shape[1] > 1 else block for block in columns]
+    for one, other in zip(
+        weighted_association(columns, columns, weights),
+        weighted_association(as_truth, as_truth, weights),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)

@@ -13,19 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from dcd.arrays import FloatArray
+from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import column_list, merge_rare
 from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (
     DecouplingResult,
     Status,
     WeightOptions,
+    features_among,
     features_of,
     learn_weights,
+    threads_to_use,
 )
 from dcd.dependence import weighted_association
 from dcd.engine import Shared, as_done
-from dcd.kernels import indicators
+from dcd.feature_blocks import FeatureBlocks
+from dcd.kernels import indicators, memberships
+from dcd.objective import LARGEST_DENSE, Features
 from dcd.preflight import MIN_ROWS
 from dcd.runs import Run
 from dcd.storage import Memory
@@ -70,7 +74,7 @@ class Prepared:
     """
 
     dataset: Dataset
-    features: Sequence[FloatArray] | None
+    features: Features | None
     options: WeightOptions
     seed: int
 
@@ -89,6 +93,7 @@ class BoundaryIdentifier:
         alpha: float,
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
         run: Run | None = None,
     ) -> None:
         self._run = run or Run()
@@ -96,9 +101,12 @@ class BoundaryIdentifier:
         seed = int(rng.integers(2**63))
         self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
+        threads = threads_to_use(n_jobs)
         with one_blas_thread():
-            features = None if dataset.has_gaps else features_of(dataset)
+            features = None if dataset.has_gaps else features_of(dataset, threads)
         self._shared = Shared(Prepared(dataset, features, options, seed))
+        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
+        self._one_by_one = isinstance(features, FeatureBlocks)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -133,6 +141,7 @@ class BoundaryIdentifier:
         """
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
         missing = [members for members in wanted if members not in self._decoupled]
+        n_jobs = 1 if self._one_by_one else n_jobs
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
             return as_done(
@@ -155,7 +164,7 @@ class BoundaryIdentifier:
 def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     """Learn weights for one set and test every variable against its members."""
     dataset = table.dataset
-    features = None if table.features is None else [table.features[member] for member in members]
+    features = None if table.features is None else features_among(table.features, members)
     learned, correlations, pvalues = learn_and_test(
         members, features, range(len(dataset.names)), dataset, table.options, table.seed
     )
@@ -175,17 +184,18 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
 
 def learn_and_test(
     members: Sequence[int],
-    features: Sequence[FloatArray] | None,
+    features: Features | None,
     targets: Sequence[int],
     dataset: Dataset,
     options: WeightOptions,
     seed: int,
+    threads: int = 1,
 ) -> tuple[DecouplingResult, FloatArray, FloatArray]:
     """Weights of one set, and its correlations with the targets and their p-values.
 
     A random start depends on the seed and the set only, not on what was decoupled before. With missing
     values the weights are of the rows that are complete in the set, and a target is tested on those of them
-    that have it.
+    that have it. `threads` are for features made here, and change no result.
     """
     used = dataset.take(dataset.present_in(members))
     surveyed = dataset.weights is not None
@@ -196,7 +206,7 @@ def learn_and_test(
             "Drop the column with most missing values, or use RobustDCD.",
         )
     with one_blas_thread():
-        features = features_of(used.select(members)) if features is None else features
+        features = features_of(used.select(members), threads) if features is None else features
         rng = np.random.default_rng([seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
         left = [_block(used, member) for member in members]
@@ -208,7 +218,7 @@ def learn_and_test(
 
 
 def _tested_on_present(
-    dataset: Dataset, left: Sequence[FloatArray], target: int, weights: FloatArray
+    dataset: Dataset, left: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     present = dataset.present_in([target])
     if present.sum() < MIN_ROWS:
@@ -219,12 +229,14 @@ def _tested_on_present(
     return weighted_association(kept, [right], weights[present], surveyed=surveyed)
 
 
-def _block(dataset: Dataset, column: int) -> FloatArray:
+def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     """What a variable is tested by: its values, or a column for each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
-    found = indicators(merge_rare(values).astype(np.float64))
+    codes = merge_rare(values).astype(np.float64)
+    # An eighth of the memory, which counts if there are many rows.
+    found = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
     return found[:, 1:] if found.shape[1] > 1 else found
 
 

@@ -1,48 +1,34 @@
 r"""Sample weights under which a set of variables is pairwise independent (Section 3.3).
 
-With probabilities :math:`p = \mathrm{softmax}(\theta)` (weights :math:`w = n p`), kernels :math:`K_i` and
-the weighted mean embedding removed, the weighted HSIC of two variables is
+Adam minimises the loss of `dcd.objective`, the weighted HSIC of all pairs, over the logarithms of the
+weights, and stops when Kish's effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
 
-.. math:: \mathrm{HSIC}_w(i, j) = p^\top (K_i \circ K_j) p + (p^\top K_i p)(p^\top K_j p)
-          - 2 \sum_k p_k (K_i p)_k (K_j p)_k ,
-
-which for equal weights is the usual biased estimate :math:`\mathrm{tr}(K_i H K_j H) / n^2`. The loss is its
-sum over the ordered pairs :math:`i \neq j`; Adam minimises it over :math:`\theta`, and stops when Kish's
-effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
-
-The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost:
-
-* `DenseObjective`, O(n² + nR) a step, R the total number of feature columns: the first term over all pairs
-  is one matrix, made once.
-* `LowRankObjective`, O(nR²) a step and O(nR) memory: the loss is the squared Frobenius norm of the weighted
-  covariance between the features of different variables.
+Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`dcd.feature_blocks`), and no
+array larger than that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg.blas import dsymv
 
 from dcd.arrays import FloatArray
 from dcd.columns import Kind
 from dcd.data import Dataset, TableOptions
-from dcd.kernels import kernel_features
+from dcd.descent import BlockDescent, Descent, DirectDescent, softmax
+from dcd.engine import n_processes
+from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
+from dcd.kernels import feature_map, kernel_features
+from dcd.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
 from dcd.reading import read_table
-from dcd.threads import one_blas_thread
+from dcd.threads import allowed_threads, one_blas_thread
 from dcd.validation import check_number, make_generator
 
-_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 _CONVERGENCE_WINDOW = 10
-# Nanoseconds a step, measured on one core: an entry of the (n, n) matrix, its set-up shared over a hundred
-# steps, with and without the matrix in the cache; and an entry of the (R, R) covariance for each sample.
-_DENSE_IN_CACHE, _DENSE_OUT_OF_CACHE, _LOW_RANK = 0.12, 0.45, 0.1
-_CACHE_BYTES = 24 * 2**20
-_LARGEST_DENSE = 8000  # the (n, n) array then takes 0.5 GB
-_BAND = 64
+_LARGEST_VARIANCE = 0.5  # of a principal component of a kernel: two clusters far apart
 
 Status = Literal["converged", "ess_floor", "max_steps", "nothing_to_decouple"]
 
@@ -87,129 +73,6 @@ class DecouplingResult:
 def effective_sample_size(weights: FloatArray) -> float:
     """Kish's effective sample size, (sum w)² / sum w²."""
     return float(weights.sum() ** 2 / np.square(weights).sum())
-
-
-def pairwise_hsic(features: Sequence[FloatArray], probabilities: FloatArray) -> FloatArray:
-    """Weighted HSIC of every two variables, shape (m, m); the diagonal is each with itself."""
-    stacked = np.hstack(features)
-    covariance = _weighted_covariance(stacked, probabilities)
-    starts = _block_starts(features)
-    by_row = np.add.reduceat(np.square(covariance), starts, axis=0)
-    return np.add.reduceat(by_row, starts, axis=1)
-
-
-def chance_loss(features: Sequence[FloatArray], probabilities: FloatArray) -> float:
-    """The loss that is to be expected if the variables are independent, to first order in 1 / ESS.
-
-    The weighted HSIC of two independent variables has mean v_i v_j / ESS, v the total variance of features.
-    """
-    spreads = np.array(
-        [probabilities @ np.square(block - probabilities @ block).sum(axis=1) for block in features]
-    )
-    return float((spreads.sum() ** 2 - spreads @ spreads) * (probabilities @ probabilities))
-
-
-def _off_diagonal(matrix: FloatArray) -> float:
-    return float(matrix.sum() - np.trace(matrix))
-
-
-# --- the loss, twice -------------------------------------------------------------------------------------
-
-
-class Objective(Protocol):
-    """The decoupling loss of one set of variables as a function of the probabilities."""
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
-        ...
-
-
-class LowRankObjective:
-    """The loss through the (R, R) weighted covariance of the stacked features."""
-
-    def __init__(self, features: Sequence[FloatArray]) -> None:
-        stacked = np.hstack(features)
-        # Centring changes nothing in exact arithmetic; it keeps the means that are subtracted below small.
-        self._stacked = stacked - stacked.mean(axis=0)
-        owner = np.repeat(np.arange(len(features)), [block.shape[1] for block in features])
-        self._across = (owner[:, None] != owner[None, :]).astype(np.float64)
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
-        means = probabilities @ self._stacked
-        scaled = np.sqrt(probabilities)[:, None] * self._stacked
-        covariance = scaled.T @ scaled - np.outer(means, means)
-        covariance *= self._across
-        value = float(np.square(covariance).sum())
-        products = self._stacked @ covariance
-        gradient = np.einsum("kr,kr->k", products, self._stacked) - 2.0 * (products @ means)
-        return value, 2.0 * gradient
-
-
-class DenseObjective:
-    """The loss through one (n, n) matrix that holds the first term of all pairs."""
-
-    def __init__(self, features: Sequence[FloatArray]) -> None:
-        # Features as rows: both products of `_apply_kernels` then run along contiguous memory.
-        self._rows = [np.ascontiguousarray(block.T) for block in features]
-        self._pairs = _sum_of_kernel_products(features)
-
-    def _apply_kernels(self, vectors: Iterable[FloatArray]) -> FloatArray:
-        """K_i v_i for every variable, shape (m, n)."""
-        return np.stack([(rows @ vector) @ rows for rows, vector in zip(self._rows, vectors, strict=True)])
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
-        embeddings = self._apply_kernels([probabilities] * len(self._rows))
-        norms = embeddings @ probabilities
-        total, total_norm = embeddings.sum(axis=0), norms.sum()
-        others = total - embeddings
-        pairs: FloatArray = dsymv(1.0, self._pairs.T, probabilities)  # reads half of the matrix
-        cross = np.einsum("mk,mk->k", embeddings, others)
-        value = probabilities @ (pairs - 2.0 * cross) + total_norm**2 - norms @ norms
-        gradient = (
-            2.0 * (pairs - cross)
-            + 4.0 * ((total_norm - norms) @ embeddings)
-            - 4.0 * self._apply_kernels(probabilities * others).sum(axis=0)
-        )
-        return float(value), gradient
-
-
-def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
-    """Sum of K_i ∘ K_j over ordered pairs i != j, as (sum K_i)² - sum K_i², shape (n, n).
-
-    A band of rows at a time, so that the sums stay in the cache, and only the part right of the diagonal:
-    three times as fast as whole matrices at n = 800.
-    """
-    n_samples = features[0].shape[0]
-    pairs = np.empty((n_samples, n_samples))
-    for start in range(0, n_samples, _BAND):
-        stop = min(start + _BAND, n_samples)
-        total, squares = np.zeros((2, stop - start, n_samples - start))
-        for block in features:
-            kernel = block[start:stop] @ block[start:].T
-            total += kernel
-            squares += np.square(kernel, out=kernel)
-        band = np.square(total, out=total)
-        band -= squares
-        pairs[start:stop, start:] = band
-        pairs[stop:, start:stop] = band[:, stop - start :].T
-    return pairs
-
-
-def choose_objective(features: Sequence[FloatArray]) -> Objective:
-    """The cheaper of the two forms, by what a hundred steps and the set-up take."""
-    n_samples = features[0].shape[0]
-    n_columns = sum(block.shape[1] for block in features)
-    fits_in_cache = 8 * n_samples**2 <= _CACHE_BYTES
-    dense_cost = n_samples**2 * (_DENSE_IN_CACHE if fits_in_cache else _DENSE_OUT_OF_CACHE)
-    low_rank_cost = n_samples * n_columns**2 * _LOW_RANK
-    if n_samples > _LARGEST_DENSE or low_rank_cost < dense_cost:
-        return LowRankObjective(features)
-    return DenseObjective(features)
-
-
-# --- the solver ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -274,34 +137,52 @@ def decoupling_weights(
     reading.check()
     given = read_table(X, options=reading, sample_weight=sample_weight)
     dataset = given.in_canonical_order()
+    threads = threads_to_use(None)
     with one_blas_thread():
-        result = learn_weights(features_of(dataset), options, rng, dataset.probabilities)
+        result = learn_weights(features_of(dataset, threads), options, rng, dataset.probabilities)
     result = replace(result, weights=given.in_all_rows(result.weights))
     return result.reordered([dataset.names.index(name) for name in given.names])
 
 
-def features_of(dataset: Dataset) -> list[FloatArray]:
-    """Kernel features of every column of a table without gaps."""
-    return [
-        kernel_features(column, kind) for column, kind in zip(dataset.values.T, dataset.kinds, strict=True)
-    ]
+def features_of(dataset: Dataset, threads: int = 1) -> Features:
+    """Kernel features of every column of a table without gaps, in blocks of rows if there are many."""
+    columns = list(zip(dataset.values.T, dataset.kinds, strict=True))
+    if len(dataset.values) <= LARGEST_DENSE:
+        return [kernel_features(column, kind) for column, kind in columns]
+    least = NEGLIGIBLE / _LARGEST_VARIANCE
+    maps = in_order(lambda column: feature_map(*column, least), columns, threads)
+    return FeatureBlocks.of(dataset.values, list(maps), threads=threads, memory=dataset.memory)
+
+
+def features_among(features: Features, members: Sequence[int]) -> Features:
+    """The features of some variables."""
+    if isinstance(features, FeatureBlocks):
+        return features.select(members)
+    return [features[member] for member in members]
+
+
+def threads_to_use(n_jobs: int | None) -> int:
+    """Threads for the blocks of a long table: as many as linear algebra is allowed here, if not told."""
+    if n_jobs is not None:
+        return n_processes(n_jobs)
+    return allowed_threads()
 
 
 def learn_weights(
-    features: Sequence[FloatArray],
+    features: Features,
     options: WeightOptions,
     rng: np.random.Generator | None = None,
     shares: FloatArray | None = None,
 ) -> DecouplingResult:
-    """Weights that decouple the variables behind `features`, one (n, r) array for each.
+    """Weights that decouple the variables behind `features`, one (n, r) array for each, or blocks.
 
     `shares` are what the samples count for to begin with; all the same without them.
     """
-    n_samples = features[0].shape[0]
+    n_samples = features.n_samples if isinstance(features, FeatureBlocks) else features[0].shape[0]
     start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
     ess = effective_sample_size(start)
-    before = pairwise_hsic(features, start)
-    if len(features) == 1:
+    before, dependence_before = dependence(features, start)
+    if len(before) == 1:
         no_path = np.zeros(1)
         return DecouplingResult(
             n_samples * start, ess, no_path, "nothing_to_decouple", 0.0, 0.0, before, before
@@ -312,79 +193,50 @@ def learn_weights(
         noise = options.init_scale * rng.standard_normal(start.shape)
     while effective_sample_size(softmax(theta + noise)) < options.min_ess * ess:
         noise = noise / 2.0
-    objective = choose_objective(features)
-    probabilities, loss_path, status = minimise(objective, theta + noise, options, options.min_ess * ess)
+    descent = _descent(features, theta + noise, options.learning_rate)
+    probabilities, loss_path, status = descend(descent, options, options.min_ess * ess)
     weights = n_samples * probabilities
-    after = pairwise_hsic(features, probabilities)
+    after, dependence_after = dependence(features, probabilities)
     return DecouplingResult(
         weights=weights,
         ess=effective_sample_size(weights),
         loss_path=np.array(loss_path),
         status=status,
-        dependence_before=_off_diagonal(before) / chance_loss(features, start),
-        dependence=_off_diagonal(after) / chance_loss(features, probabilities),
+        dependence_before=dependence_before,
+        dependence=dependence_after,
         hsic_before=before,
         hsic_after=after,
     )
 
 
+def _descent(features: Features, theta: FloatArray, learning_rate: float) -> Descent:
+    if isinstance(features, FeatureBlocks):
+        return BlockDescent(features, theta, learning_rate)
+    return DirectDescent(choose_objective(features), theta, learning_rate)
+
+
 def minimise(
     objective: Objective, theta: FloatArray, options: WeightOptions, floor: float = 0.0
 ) -> tuple[FloatArray, list[float], Status]:
-    """Adam on theta; the probabilities, the loss before each step and at the end, and why it stopped.
+    """Adam on theta; see `descend`."""
+    return descend(DirectDescent(objective, theta, options.learning_rate), options, floor)
+
+
+def descend(
+    descent: Descent, options: WeightOptions, floor: float = 0.0
+) -> tuple[FloatArray, list[float], Status]:
+    """The probabilities, the loss before each step and at the end, and why it stopped.
 
     It stops before the effective sample size falls below `floor`.
     """
-    adam = Adam(options.learning_rate, theta.size)
-    probabilities = softmax(theta)
-    value, gradient = objective.value_and_gradient(probabilities)
-    loss_path = [value]
+    loss_path = [descent.loss]
     while len(loss_path) <= options.max_steps:
-        # The derivative of the softmax; it projects out the constant that the objectives leave open.
-        theta = theta - adam.step(probabilities * (gradient - probabilities @ gradient))
-        proposal = softmax(theta)
-        if proposal @ proposal * floor > 1.0:
-            return probabilities, loss_path, "ess_floor"
-        probabilities = proposal
-        value, gradient = objective.value_and_gradient(probabilities)
-        loss_path.append(value)
+        if descent.propose() * floor > 1.0:
+            return descent.probabilities, loss_path, "ess_floor"
+        descent.accept()
+        loss_path.append(descent.loss)
         if options.tolerance > 0 and len(loss_path) > _CONVERGENCE_WINDOW:
-            gain = loss_path[-1 - _CONVERGENCE_WINDOW] - value
+            gain = loss_path[-1 - _CONVERGENCE_WINDOW] - loss_path[-1]
             if gain < options.tolerance * loss_path[0]:
-                return probabilities, loss_path, "converged"
-    return probabilities, loss_path, "max_steps"
-
-
-class Adam:
-    """Kingma and Ba (2015) with the usual decay rates."""
-
-    def __init__(self, learning_rate: float, size: int) -> None:
-        self._learning_rate = learning_rate
-        self._mean, self._square, self._count = np.zeros(size), np.zeros(size), 0
-
-    def step(self, gradient: FloatArray) -> FloatArray:
-        """What to subtract from the parameters."""
-        self._count += 1
-        self._mean += (1 - _BETA_1) * (gradient - self._mean)
-        self._square += (1 - _BETA_2) * (np.square(gradient) - self._square)
-        mean = self._mean / (1 - _BETA_1**self._count)
-        square = self._square / (1 - _BETA_2**self._count)
-        return self._learning_rate * mean / (np.sqrt(square) + _EPSILON)
-
-
-def softmax(theta: FloatArray) -> FloatArray:
-    """Probabilities in proportion to exp(theta)."""
-    unscaled = np.exp(theta - theta.max())
-    probabilities: FloatArray = unscaled / unscaled.sum()
-    return probabilities
-
-
-def _weighted_covariance(stacked: FloatArray, probabilities: FloatArray) -> FloatArray:
-    centred = stacked - probabilities @ stacked
-    covariance: FloatArray = centred.T @ (probabilities[:, None] * centred)
-    return covariance
-
-
-def _block_starts(features: Sequence[FloatArray]) -> list[int]:
-    widths = [block.shape[1] for block in features]
-    return [int(start) for start in np.cumsum([0, *widths[:-1]])]
+                return descent.probabilities, loss_path, "converged"
+    return descent.probabilities, loss_path, "max_steps"

@@ -12,20 +12,29 @@ canonical correlation, and the test Wilks' lambda with Bartlett's correction, ag
 
 If rows have weights of their own (a survey), which may go along with x or y, n is what makes the variance of
 the weighted correlation right: one over the sum of :math:`p^2 a^2 b^2` for standardised a and b.
+
+Of a table of many rows all this comes from the weighted covariance of its columns, which takes a block of
+rows at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from dcd.arrays import FloatArray
+from dcd.objective import LARGEST_DENSE
+
+_ROWS = 16_384  # of a block
+Columns = npt.NDArray[Any]  # (n, k) numbers or truth values of one variable
 
 
-def weighted_correlation(left: FloatArray, right: FloatArray, weights: FloatArray) -> FloatArray:
+def weighted_correlation(left: Columns, right: Columns, weights: FloatArray) -> FloatArray:
     """Weighted Pearson correlation of every column of `left` (n, a) with every column of `right` (n, b).
 
     A column without spread under the weights has no correlation; 0 is returned for it.
@@ -39,8 +48,8 @@ def weighted_correlation(left: FloatArray, right: FloatArray, weights: FloatArra
 
 
 def weighted_association(
-    left: Sequence[FloatArray],
-    right: Sequence[FloatArray],
+    left: Sequence[Columns],
+    right: Sequence[Columns],
     weights: FloatArray,
     *,
     surveyed: bool = False,
@@ -50,6 +59,8 @@ def weighted_association(
     A block (n, k) is one variable: a column of numbers, or the categories of a nominal one but the last.
     `surveyed` tells that rows have weights of their own.
     """
+    if len(weights) > LARGEST_DENSE:
+        return association_in_blocks(left, right, weights, surveyed=surveyed)
     if surveyed:
         return _surveyed_association(left, right, weights)
     ess = float(weights.sum() ** 2 / np.square(weights).sum())
@@ -67,7 +78,7 @@ def weighted_association(
 
 
 def _surveyed_association(
-    left: Sequence[FloatArray], right: Sequence[FloatArray], weights: FloatArray
+    left: Sequence[Columns], right: Sequence[Columns], weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     probabilities = weights / weights.sum()
     root = np.sqrt(probabilities)[:, None]
@@ -89,13 +100,19 @@ def _surveyed_association(
 
 
 def canonical_correlation(
-    left: FloatArray, right: FloatArray, weights: FloatArray, ess: float
+    left: Columns, right: Columns, weights: FloatArray, ess: float
 ) -> tuple[float, float]:
     """The largest correlation of combinations of two blocks of columns, and Wilks' p-value of all."""
     root = np.sqrt(weights / weights.sum())[:, None]
     bases = [_orthonormal(root * _centred(block, weights / weights.sum())) for block in (left, right)]
     correlations = np.linalg.svd(bases[0].T @ bases[1], compute_uv=False)
-    ranks = bases[0].shape[1], bases[1].shape[1]
+    return _wilks(correlations, (bases[0].shape[1], bases[1].shape[1]), ess)
+
+
+def _wilks(
+    correlations: npt.NDArray[np.floating[Any]], ranks: tuple[int, int], ess: float
+) -> tuple[float, float]:
+    """The largest of canonical correlations, and the p-value of all."""
     factor = ess - 1.0 - (sum(ranks) + 1.0) / 2.0
     if not correlations.size or factor <= 0:
         return 0.0, 1.0
@@ -110,7 +127,7 @@ def _orthonormal(columns: FloatArray) -> FloatArray:
     return vectors[:, sizes > 1e-10 * max(sizes.max(initial=0.0), 1e-300)]
 
 
-def _centred(columns: FloatArray, probabilities: FloatArray) -> FloatArray:
+def _centred(columns: Columns, probabilities: FloatArray) -> FloatArray:
     """Columns without their weighted means, at a scale at which squares neither over- nor underflow."""
     deviations = columns - probabilities @ columns
     largest = np.abs(deviations).max(axis=0)
@@ -127,3 +144,83 @@ def correlation_pvalues(correlation: FloatArray, ess: float) -> FloatArray:
         t = np.abs(correlation) * np.sqrt(degrees / (1.0 - np.square(correlation)))
     pvalues: FloatArray = 2.0 * stats.t.sf(t, degrees)
     return pvalues
+
+
+# --- many rows -------------------------------------------------------------------------------------------
+
+
+def association_in_blocks(
+    left: Sequence[Columns], right: Sequence[Columns], weights: FloatArray, *, surveyed: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """What `weighted_association` returns, a block of rows at a time."""
+    variables = [*left, *right]
+    edges = np.cumsum([0, *(columns.shape[1] for columns in variables)])
+    own = [slice(start, stop) for start, stop in pairwise(edges)]
+    probabilities = weights / weights.sum()
+    standardised = _standardised(variables, probabilities)
+    covariance = np.zeros((edges[-1], edges[-1]))
+    for rows in _blocks(len(weights)):
+        part = standardised(rows)
+        covariance += part.T @ (probabilities[rows, None] * part)
+    bases = [_whitening(covariance[place, place]) for place in own]
+    ess = np.full((len(own), len(own)), 1.0 / float(probabilities @ probabilities))
+    if surveyed:
+        ess = _surveyed_ess(standardised, probabilities, own, bases)
+    strength, pvalues = np.zeros((len(left), len(right))), np.ones((len(left), len(right)))
+    for i, j in product(range(len(left)), range(len(right))):
+        k = len(left) + j
+        across = bases[i].T @ covariance[own[i], own[k]] @ bases[k]
+        if left[i].shape[1] == right[j].shape[1] == 1:
+            strength[i, j] = np.clip(across.sum(), -1.0, 1.0)  # of one entry, or none without spread
+            pvalues[i, j] = correlation_pvalues(strength[i, j], ess[i, k])
+        else:
+            correlations = np.linalg.svd(across, compute_uv=False)
+            strength[i, j], pvalues[i, j] = _wilks(correlations, across.shape, ess[i, k])
+    return strength, pvalues
+
+
+def _blocks(n_samples: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, n_samples, _ROWS))
+
+
+def _standardised(variables: Sequence[Columns], probabilities: FloatArray) -> Callable[[slice], FloatArray]:
+    """Some rows of all columns without their weighted means, at a scale as in `_centred`."""
+    means, lows, highs = [], [], []
+    for columns in variables:
+        means.append(probabilities @ columns)
+        lows.append(columns.min(axis=0))
+        highs.append(columns.max(axis=0))
+    centre = np.concatenate(means)
+    largest = np.maximum(np.concatenate(highs) - centre, centre - np.concatenate(lows))
+    scale = np.where(largest > 0, largest, 1.0)
+
+    def part(rows: slice) -> FloatArray:
+        return (np.hstack([columns[rows] for columns in variables]) - centre) / scale
+
+    return part
+
+
+def _whitening(covariance: FloatArray) -> FloatArray:
+    """W with W' C W the identity on what the columns span."""
+    variances, directions = np.linalg.eigh(covariance)
+    kept = variances > 1e-12 * max(variances.max(initial=0.0), 1e-300)
+    return directions[:, kept] / np.sqrt(variances[kept])
+
+
+def _surveyed_ess(
+    standardised: Callable[[slice], FloatArray],
+    probabilities: FloatArray,
+    own: Sequence[slice],
+    bases: Sequence[FloatArray],
+) -> FloatArray:
+    """The number of rows that makes the variance of each weighted correlation right."""
+    products = np.zeros((len(own), len(own)))
+    for rows in _blocks(len(probabilities)):
+        part = standardised(rows)
+        lengths = [
+            np.square(part[:, place] @ basis).sum(axis=1) for place, basis in zip(own, bases, strict=True)
+        ]
+        shares = probabilities[rows, None] * np.column_stack(lengths)
+        products += shares.T @ shares
+    ranks = np.array([basis.shape[1] for basis in bases])
+    return np.outer(ranks, ranks) / np.maximum(products, 1e-300)

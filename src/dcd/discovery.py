@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
@@ -18,7 +18,7 @@ from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, tabl
 from dcd.checkpoint import Checkpoint, Codec, Description
 from dcd.columns import Kind
 from dcd.conflicts import Conflict
-from dcd.construction import Construction, construct, warn_of_cuts
+from dcd.construction import Construction, check_search, construct, warn_of_cuts
 from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import WeightOptions
 from dcd.description import describe, seed_for_checkpoint
@@ -29,7 +29,7 @@ from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.pieces import published_codecs
 from dcd.reading import read_table
 from dcd.runs import Run
-from dcd.search import Cut, TargetSearch, check_max_subsets, exclusions
+from dcd.search import Cut, Search, TargetSearch, check_max_subsets
 from dcd.validation import InputError, check_number, make_generator
 
 
@@ -225,6 +225,9 @@ def check_n_jobs(n_jobs: object) -> None:
             raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
 
 
+_NEXT = {"Markov boundaries": "subsets of boundaries"}
+
+
 class DCD(Discovery):
     """Decoupled causal discovery: from a table of measurements to the causal graph behind it.
 
@@ -256,6 +259,9 @@ class DCD(Discovery):
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
+    search : "full" or "pruned", default="full"
+        Exclude all subsets of every boundary, as published, or only those that perfect boundaries could tell
+        something new by. With perfect boundaries the answer is the same; with estimated ones it can differ.
     knowledge : Knowledge or None, default=None
         Arrows that must be or may not be, tiers, roots and leaves. They go before what the data tell; where
         the two differ, that is in `conflicts_`. The answer then has every arrow that follows from both.
@@ -315,6 +321,7 @@ class DCD(Discovery):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
+        search: Search = "full",
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
@@ -331,6 +338,7 @@ class DCD(Discovery):
         self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
+        self.search = search
         self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
@@ -350,11 +358,25 @@ class DCD(Discovery):
         self, dataset: Dataset, rng: np.random.Generator, run: Run
     ) -> tuple[Construction, Diagnostics]:
         identifier = BoundaryIdentifier(
-            dataset, alpha=self.alpha, options=weight_options(self), random_state=rng, run=run
+            dataset,
+            alpha=self.alpha,
+            options=weight_options(self),
+            random_state=rng,
+            n_jobs=self.n_jobs,
+            run=run,
         )
-        self._decouple_ahead(dataset.names, identifier)
+
+        def prepare(sets: Sequence[Collection[str]], label: str) -> None:
+            identifier.prepare(sets, n_jobs=self.n_jobs, label=label, then=_NEXT.get(label))
+
         construction = construct(
-            dataset.names, identifier, identifier.pvalue, self.max_subsets, self.knowledge
+            dataset.names,
+            identifier,
+            identifier.pvalue,
+            self.max_subsets,
+            self.knowledge,
+            search=self.search,
+            prepare=prepare,
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
         return construction, Diagnostics(identifier.decoupled_sets, construction.searches)
@@ -363,22 +385,5 @@ class DCD(Discovery):
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         weight_options(self)
         check_max_subsets(self.max_subsets)
+        check_search(self.search)
         check_n_jobs(self.n_jobs)
-
-    def _decouple_ahead(self, names: Sequence[str], identifier: BoundaryIdentifier) -> None:
-        """Decouple every set that Algorithm 1 will ask for, each once, in two parallel rounds.
-
-        First the sets behind the boundaries; once these are known, so are all their subsets, many of which
-        several targets share.
-        """
-        others = {target: [name for name in names if name != target] for target in names}
-        later = "subsets of boundaries"
-        identifier.prepare(others.values(), n_jobs=self.n_jobs, label="Markov boundaries", then=later)
-        required = bind_knowledge(self.knowledge, names).joined
-        found = [identifier(target, others[target]) for target in names]
-        boundaries = [
-            [name for name, must in zip(names, row, strict=True) if must or name in boundary]
-            for boundary, row in zip(found, required, strict=True)
-        ]
-        kept_sets = [kept for boundary in boundaries for _, kept in exclusions(boundary, self.max_subsets)]
-        identifier.prepare(kept_sets, n_jobs=self.n_jobs, label=later)

@@ -1,8 +1,11 @@
-"""One target: which members of its Markov boundary are neighbours? The inner loops of Algorithm 1.
+"""Which members of a Markov boundary are neighbours? The inner loops of Algorithm 1, as published.
 
 A neighbour of a target stays in its boundary within every subset of variables; a spouse drops out once all
 common children (and their descendants) are left out. So every non-empty proper subset of the boundary is
 excluded in turn: what drops is a spouse, and the excluded variables are candidate colliders between the two.
+
+`pruning` asks fewer of these questions. Both hand over `Findings`, which `conclude` makes an account of for
+each target.
 """
 
 from __future__ import annotations
@@ -11,11 +14,34 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Literal
 
 from dcd.validation import check_number
 
+Search = Literal["full", "pruned"]
 BoundaryOf = Callable[[str, Collection[str]], Collection[str]]
 PValueOf = Callable[[str, str, Collection[str]], float]
+Boundaries = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A question: the boundary of a target within what is `kept` of its boundary when some are `excluded`."""
+
+    target: str
+    excluded: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Drop:
+    """An answer: `member`, which was kept, is no longer in the boundary."""
+
+    exclusion: Exclusion
+    member: str
+
+
+Ask = Callable[[Sequence[Exclusion]], list[Drop]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +58,22 @@ class Cut:
             f"{self.target}: boundary of {self.boundary_size} variables, {self.subsets_searched} of its "
             f"{self.subsets_in_all} subsets searched"
         )
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a search over all targets came upon.
+
+    Attributes
+    ----------
+    drops : for each target which members of its boundary dropped, and under which exclusions.
+    separated : for each target the members that are no neighbours of it.
+    cuts : the targets whose search was cut short.
+    """
+
+    drops: Mapping[str, Sequence[Drop]]
+    separated: Mapping[str, Collection[str]]
+    cuts: Mapping[str, Cut]
 
 
 @dataclass(frozen=True)
@@ -81,43 +123,60 @@ def check_max_subsets(max_subsets: int | None) -> None:
         check_number("max_subsets", max_subsets, at_least=1, whole=True, suggestion=256)
 
 
-def search_boundary(
+def search_in_full(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:
+    """Exclude every subset of every boundary, all in one round."""
+    asked = {
+        target: [Exclusion(target, *sides) for sides in exclusions(boundary, max_subsets)]
+        for target, boundary in boundaries.items()
+    }
+    drops: dict[str, list[Drop]] = {target: [] for target in boundaries}
+    for drop in ask([exclusion for of_target in asked.values() for exclusion in of_target]):
+        drops[drop.exclusion.target].append(drop)
+    separated = {target: {drop.member for drop in dropped} for target, dropped in drops.items()}
+    cuts = {
+        target: cut_after(target, boundary, len(asked[target]))
+        for target, boundary in boundaries.items()
+        if len(asked[target]) < 2 ** len(boundary) - 2
+    }
+    return Findings(drops, separated, cuts)
+
+
+def cut_after(target: str, boundary: Sequence[str], n_searched: int) -> Cut:
+    """The record of a search cut short."""
+    return Cut(target, len(boundary), n_searched, 2 ** len(boundary) - 2)
+
+
+def conclude(
     target: str,
     boundary: Sequence[str],
+    findings: Findings,
     others: Sequence[str],
-    markov_boundary: BoundaryOf,
     pvalue: PValueOf | None = None,
-    max_subsets: int | None = None,
     *,
+    found: Collection[str],
     required: Collection[str] = (),
     apart: Collection[str] = (),
 ) -> TargetSearch:
-    """The inner loops of Algorithm 1: exclude subsets of one target's boundary and see what drops.
+    """What a search showed of one target.
 
-    The `required` are neighbours whatever drops, and those to be kept `apart` never are.
+    `boundary` is what was searched: what was `found` to be its boundary, and the `required`, which are
+    neighbours whatever drops. Those to be kept `apart` never are.
     """
     pvalue = pvalue or _no_pvalue
-    undropped = set(boundary)
-    boundary = [name for name in others if name in undropped or name in required]
     colliders: dict[tuple[str, str], float] = {}
-    n_searched = 0
-    for excluded, kept in exclusions(boundary, max_subsets):
-        n_searched += 1
-        stayed = set(markov_boundary(target, kept))
-        for dropped in (name for name in kept if name not in stayed):
-            undropped.discard(dropped)
-            strength = pvalue(target, dropped, kept)
-            for middle in excluded:
-                colliders[middle, dropped] = max(strength, colliders.get((middle, dropped), 0.0))
+    for drop in findings.drops[target]:
+        strength = pvalue(target, drop.member, drop.exclusion.kept)
+        for middle in drop.exclusion.excluded:
+            triple = middle, drop.member
+            colliders[triple] = max(strength, colliders.get(triple, 0.0))
+    undropped = set(found) - set(findings.separated[target])
     neighbours = {
         name: pvalue(target, name, others)
         for name in boundary
         if name in required or (name in undropped and name not in apart)
     }
     overruled = tuple(name for name in boundary if (name in neighbours) != (name in undropped))
-    n_subsets = max(2 ** len(boundary) - 2, 0)
-    cut = Cut(target, len(boundary), n_searched, n_subsets) if n_searched < n_subsets else None
-    return TargetSearch(target, tuple(boundary), neighbours, colliders, cut, overruled)
+    return TargetSearch(target, tuple(boundary), neighbours, colliders, findings.cuts.get(target), overruled)
 
 
 def _no_pvalue(target: str, member: str, others: Collection[str]) -> float:  # noqa: ARG001

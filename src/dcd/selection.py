@@ -18,7 +18,8 @@ from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
 from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableSummary
-from dcd.decoupling import DecouplingResult, WeightOptions
+from dcd.decoupling import DecouplingResult, WeightOptions, threads_to_use
+from dcd.discovery import check_n_jobs
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
@@ -63,6 +64,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         `search` and `test`; without them all other columns are one set.
     memory_limit : int, str or None, default=None
         Memory that the fit may take, as of `DCD`.
+    n_jobs : int or None, default=None
+        Threads for a table of more than 8,000 rows, -1 for all cores; None takes as many as linear algebra
+        may use. The result does not depend on it.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness; a small positive value shows how little the start matters.
@@ -115,6 +119,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         missing: Missing = "refuse",
         drop_useless: bool = False,
         memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
@@ -130,6 +135,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.missing = missing
         self.drop_useless = drop_useless
         self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -141,6 +147,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         rng = make_generator(self.random_state)
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         options = weight_options(self)
+        check_n_jobs(self.n_jobs)
         self._strategies()
         given, target = self._read(X, y, sample_weight)
         columns = given.summary.columns
@@ -173,7 +180,13 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
             )
         others = [index for index, name in enumerate(dataset.names) if name != target]
         learned, correlations, pvalues = learn_and_test(
-            others, None, [dataset.names.index(target)], dataset, options, int(rng.integers(2**63))
+            others,
+            None,
+            [dataset.names.index(target)],
+            dataset,
+            options,
+            seed=int(rng.integers(2**63)),
+            threads=threads_to_use(self.n_jobs),
         )
         place = [given.summary.columns.index(dataset.names[index]) for index in others]
         self.statistics_[place] = correlations[:, 0]

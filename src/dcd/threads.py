@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -22,6 +23,11 @@ class _Limit:
         self._lock = Lock()
         self._controller = ThreadpoolController()
         self._n_users = 0
+
+    def libraries(self) -> list[dict[str, Any]]:
+        """What is known of the libraries for linear algebra."""
+        found: list[dict[str, Any]] = self._controller.info()
+        return found
 
     def enter(self) -> None:
         with self._lock:
@@ -40,6 +46,11 @@ class _Limit:
 @cache
 def _limit() -> _Limit:
     return _Limit()
+
+
+def allowed_threads() -> int:
+    """How many threads linear algebra may use here and now."""
+    return max((int(library["num_threads"]) for library in _limit().libraries()), default=1)
 
 
 @contextmanager

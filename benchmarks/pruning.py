@@ -1,0 +1,127 @@
+"""The pruned search against the full one: questions of a perfect identifier, and accuracy on data.
+
+Writes `benchmarks/results/pruning.md`. Data: the protocol of the paper's Table 1 and Erdős–Rényi graphs of
+degree 2, n = 800. The sets of the pruned search are among those of the full one, which goes on from them: its
+time is that of both. Processor time on one core. The seeds start at 20,000; which rules prune was chosen on
+graphs with seeds 500 to 519.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dcd
+from dcd.boundary import BoundaryIdentifier
+from dcd.construction import construct
+from dcd.data import TableOptions
+from dcd.decoupling import WeightOptions
+from dcd.graph import oracle
+from dcd.reading import read_table
+from dcd.search import Search
+
+RESULTS = Path(__file__).parent / "results"
+FIRST_SEED = 20_000
+SEARCHES: tuple[Search, ...] = ("full", "pruned")
+CELLS = [
+    ("func", "scale-free", 10),
+    ("mlp", "scale-free", 10),
+    ("func", "erdos-renyi", 10),
+    ("mlp", "erdos-renyi", 10),
+    ("func", "scale-free", 20),
+    ("mlp", "scale-free", 20),
+]
+
+
+def questions(n_variables: int, degree: float, seed: int) -> dict[str, object]:
+    """Sets within which a perfect identifier is asked, beyond those of the boundaries."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n_variables)
+    above = np.triu(rng.random((n_variables, n_variables)) < degree / (n_variables - 1), k=1)
+    dag = above[np.ix_(order, order)].astype(np.int8)
+    row: dict[str, object] = {"degree": degree}
+    for search in SEARCHES:
+        asked: set[frozenset[str]] = set()
+        identify = oracle(dag)
+
+        def recorded(target: str, others: Collection[str], asked: set[frozenset[str]] = asked) -> set[str]:
+            asked.add(frozenset(others))
+            return identify(target, others)  # noqa: B023
+
+        found = construct(range(n_variables), recorded, None, None, search=search)  # type: ignore[arg-type]
+        assert np.array_equal(found.cpdag.adjacency, dcd.dag_to_cpdag(dag))
+        row[search] = len(asked) - n_variables
+    return row
+
+
+def on_data(mechanism: str, graph: str, d: int, seed: int) -> dict[str, object]:
+    """Both searches on one table."""
+    rng = np.random.default_rng(seed)
+    dag = dcd.simulate.random_dag(d, graph=graph, random_state=rng)
+    table = dcd.simulate.sample(dag, 800, mechanism=mechanism, random_state=rng)
+    row: dict[str, object] = {"mechanism": mechanism, "graph": graph, "d": d, "seed": seed}
+    dataset = read_table(table, options=TableOptions(), sample_weight=None).in_canonical_order()
+    started = time.process_time()
+    identifier = BoundaryIdentifier(dataset, alpha=0.05, options=WeightOptions())
+    for search in reversed(SEARCHES):
+        found = construct(dataset.names, identifier, identifier.pvalue, 256, search=search)
+        row[f"{search} seconds"] = time.process_time() - started
+        row[f"{search} sets"] = len(identifier.decoupled_sets)
+        names = [f"x{index}" for index in range(d)]
+        score = dcd.metrics.compare(dcd.dag_to_cpdag(dag), found.cpdag.reorder(names).adjacency)
+        row[f"{search} shd"], row[f"{search} f1"] = score.shd_c, score.f1
+    return row
+
+
+def count_table(rows: Sequence[dict[str, object]]) -> str:
+    """Means over the graphs of a density."""
+    lines = ["| degree | sets, full | sets, pruned | full / pruned |", "|---|---|---|---|"]
+    for degree, cell in pd.DataFrame(rows).groupby("degree"):
+        full, pruned = cell["full"].mean(), cell["pruned"].mean()
+        lines.append(f"| {degree:g} | {full:.1f} | {pruned:.1f} | {full / max(pruned, 1e-9):.1f} |")
+    return "\n".join(lines)
+
+
+def accuracy_table(rows: Sequence[dict[str, object]]) -> str:
+    """Mean ± standard error; the difference is of graphs one by one."""
+    lines = [
+        "| data | d | graphs | SHD_c, full | SHD_c, pruned | difference | F1, full | F1, pruned "
+        "| sets, full | sets, pruned | time, full / pruned |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (mechanism, graph, d), cell in pd.DataFrame(rows).groupby(["mechanism", "graph", "d"], sort=False):
+        mean, error = cell.mean(numeric_only=True), cell.sem(numeric_only=True)
+        gap = cell["pruned shd"] - cell["full shd"]
+        lines.append(
+            f"| {mechanism}, {graph} | {d} | {len(cell)} "
+            f"| {mean['full shd']:.2f} ± {error['full shd']:.2f} "
+            f"| {mean['pruned shd']:.2f} ± {error['pruned shd']:.2f} | {gap.mean():+.2f} ± {gap.sem():.2f} "
+            f"| {mean['full f1']:.3f} | {mean['pruned f1']:.3f} "
+            f"| {mean['full sets']:.0f} | {mean['pruned sets']:.0f} "
+            f"| {mean['full seconds'] / mean['pruned seconds']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--graphs", type=int, default=24, help="graphs a cell; half of them at d = 20")
+    n_graphs = parser.parse_args().graphs
+    counts = [questions(9, degree, seed) for degree in (1, 2, 3, 4, 5, 6) for seed in range(n_graphs)]
+    print(count_table(counts), flush=True)
+    rows = []
+    for mechanism, graph, d in CELLS:
+        for index in range(n_graphs if d <= 10 else n_graphs // 2):
+            rows.append(on_data(mechanism, graph, d, FIRST_SEED + index))
+        print(accuracy_table(rows[-1 - index :]), flush=True)
+    text = f"{count_table(counts)}\n\n{accuracy_table(rows)}\n"
+    RESULTS.joinpath("pruning.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

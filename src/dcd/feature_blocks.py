@@ -1,0 +1,188 @@
+r"""Kernel features of a table with many rows, in blocks of rows and single precision.
+
+The columns of a `dcd.kernels.FeatureMap` are principal components, with variances that fall geometrically. So
+a covariance of all features is mostly a covariance of next to nothing: an entry squared, a term of the loss,
+is at most the product of two variances (under equal weights), and those where the product is at most
+`NEGLIGIBLE` are left out. With the columns of all variables in order of falling variance the rest is a
+staircase: the smaller the variances of a panel of columns, the fewer other columns it meets.
+
+Work is split into fixed tasks of rows, done on threads. Sums over a block are in single precision, sums of
+blocks in double and in order, so that no result depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dcd.arrays import Float32Array, FloatArray
+from dcd.kernels import FeatureMap, IndicatorMap
+from dcd.storage import Memory
+
+NEGLIGIBLE = 1e-5
+BLOCK_ROWS = 2048  # the features of a block then fit into the cache
+_BLOCKS_A_TASK = 8
+_PANEL = 48  # columns; fewer follow the staircase more closely, with slower products
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class FeatureBlocks:
+    """Kernel features of some variables of a table.
+
+    Attributes
+    ----------
+    values : (blocks, R, rows) features of all variables of the table; the last block is not full.
+    owner : (R,) the variable that a feature belongs to.
+    variances : (R,) of the features.
+    n_samples : number of rows.
+    members : the variables that are meant.
+    threads : how many tasks to work on at a time.
+    """
+
+    values: Float32Array = field(repr=False)
+    owner: npt.NDArray[np.intp] = field(repr=False)
+    variances: FloatArray = field(repr=False)
+    n_samples: int
+    members: tuple[int, ...]
+    threads: int
+
+    @classmethod
+    def of(
+        cls,
+        values: FloatArray,
+        maps: Sequence[FeatureMap | IndicatorMap],
+        *,
+        threads: int = 1,
+        memory: Memory | None = None,
+    ) -> FeatureBlocks:
+        """The features that `maps` make of the columns of `values` (n, d)."""
+        n_samples = len(values)
+        edges = np.cumsum([0, *(len(one.variances) for one in maps)])
+        shape = (BLOCK_ROWS, int(edges[-1]), -(-n_samples // BLOCK_ROWS))
+        blocks = (memory or Memory()).array(shape, np.float32).T  # which makes it C-ordered
+
+        def fill(task: range) -> None:
+            for block in task:
+                rows = values[block * BLOCK_ROWS : (block + 1) * BLOCK_ROWS]
+                for column, one in enumerate(maps):
+                    blocks[block, edges[column] : edges[column + 1], : len(rows)] = one(rows[:, column])
+
+        for _ in in_order(fill, _tasks(len(blocks)), threads):
+            pass
+        owner = np.repeat(np.arange(len(maps)), np.diff(edges))
+        variances = np.concatenate([one.variances for one in maps])
+        return cls(blocks, owner, variances, n_samples, tuple(range(len(maps))), threads)
+
+    def select(self, members: Sequence[int]) -> FeatureBlocks:
+        """Some of the variables, in the given order; the features are shared."""
+        return replace(self, members=tuple(self.members[member] for member in members))
+
+    def columns(self) -> npt.NDArray[np.intp]:
+        """Positions of the features of the members, member by member."""
+        return np.concatenate([np.flatnonzero(self.owner == member) for member in self.members])
+
+    def tasks(self) -> list[range]:
+        """The blocks, a task at a time."""
+        return _tasks(len(self.values))
+
+    def each(self, task: range, columns: npt.NDArray[np.intp]) -> Iterator[tuple[slice, Float32Array]]:
+        """The rows of every block of a task, and their features, which the caller may overwrite."""
+        scratch = np.empty((len(columns), BLOCK_ROWS), dtype=np.float32)
+        for block in task:
+            start = block * BLOCK_ROWS
+            stop = min(start + BLOCK_ROWS, self.n_samples)
+            np.take(self.values[block], columns, axis=0, out=scratch, mode="clip")
+            yield slice(start, stop), scratch[:, : stop - start]
+
+    def covariance(self, probabilities: FloatArray) -> FloatArray:
+        """Weighted covariance (R, R) of all features of the members, member by member."""
+        columns = self.columns()
+
+        def moments(task: range) -> tuple[FloatArray, FloatArray]:
+            products, sums = np.zeros((len(columns), len(columns))), np.zeros(len(columns))
+            for rows, features in self.each(task, columns):
+                root = np.sqrt(probabilities[rows]).astype(np.float32)
+                features *= root
+                products += features @ features.T
+                sums += features @ root
+            return products, sums
+
+        products, means = total(in_order(moments, self.tasks(), self.threads))
+        return products - np.outer(means, means)
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """The entries of a covariance of features that count, below the diagonal.
+
+    Attributes
+    ----------
+    columns : (R,) positions of the features, in order of falling variance.
+    panels : columns of the covariance and the rows where they count, as slices.
+    kept : (R, R) 1 for the entries that count, each standing for itself and its mirror image.
+    """
+
+    columns: npt.NDArray[np.intp]
+    panels: list[tuple[slice, slice]]
+    kept: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, features: FeatureBlocks) -> Staircase:
+        """That of the members of `features`."""
+        columns = features.columns()
+        columns = columns[np.argsort(-features.variances[columns], kind="stable")]
+        variances, owner = features.variances[columns], features.owner[columns]
+        products = np.outer(variances, variances)
+        kept = np.tril((products > NEGLIGIBLE) & (owner[:, None] != owner[None, :]))
+        panels = []
+        for start in range(0, len(columns), _PANEL):
+            panel = slice(start, min(start + _PANEL, len(columns)))
+            met = np.flatnonzero(kept[:, panel].any(axis=1))
+            if met.size:
+                panels.append((panel, slice(int(met[0]), int(met[-1]) + 1)))
+        return cls(columns, panels, kept.astype(np.float64))
+
+    def add_products(self, features: Float32Array, products: FloatArray) -> None:
+        """Add the sums over rows of products of features (R, rows) to those entries that count."""
+        for panel, met in self.panels:
+            products[met, panel] += features[met] @ features[panel].T
+
+    def quadratic_form(self, features: Float32Array, matrix: Float32Array) -> Float32Array:
+        """The form f' M f of the features f of every row, M with entries where they count."""
+        form = np.zeros(features.shape[1], dtype=np.float32)
+        for panel, met in self.panels:
+            form += np.einsum("rk,rk->k", matrix[met, panel].T @ features[met], features[panel])
+        return form
+
+
+def total(parts: Iterable[tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+    """Sums over tuples of arrays, in order."""
+    parts = iter(parts)
+    sums = next(parts)
+    for part in parts:
+        for whole, term in zip(sums, part, strict=True):
+            whole += term
+    return sums
+
+
+def in_order(function: Callable[[Task], Result], tasks: Sequence[Task], threads: int) -> Iterator[Result]:
+    """Results of all tasks in their order, so many worked on at a time."""
+    if threads == 1 or len(tasks) == 1:
+        yield from map(function, tasks)
+        return
+    with ThreadPoolExecutor(min(threads, len(tasks))) as pool:
+        yield from pool.map(function, tasks)
+
+
+def _tasks(n_blocks: int) -> list[range]:
+    return [
+        range(start, min(start + _BLOCKS_A_TASK, n_blocks)) for start in range(0, n_blocks, _BLOCKS_A_TASK)
+    ]
