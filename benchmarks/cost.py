@@ -1,4 +1,4 @@
-"""The cost model of `RobustDCD`: what a fit takes, predicted from n, d and the size of boundaries, and measured.
+"""The cost model of `RobustDCD`: what a fit takes, predicted from n, d and boundary size, and measured.
 
 The model has two constants, the time of looking at one variable given a set: `PER_ROW` and `PER_ENTRY`, so
 that a look at v variables on n rows with p columns adjusted for takes n v (PER_ROW + PER_ENTRY p). They are
@@ -121,7 +121,7 @@ def main() -> None:
         )
         print(lines[-1], flush=True)
     for m in (2, 5):
-        lines.append(f"| 10,000,000 | 1,000 | {m} | {predicted_seconds(10**7, 1000, m, at):,.0f} | – | – |")
+        lines.append(f"| 10,000,000 | 1,000 | {m} | {predicted_seconds(10**7, 1000, m, at):,.0f} | | |")
         print(lines[-1], flush=True)
     (RESULTS / "cost.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"dcd {dcd.__version__}")
