@@ -48,6 +48,7 @@ benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/watch.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/rows.py
 	$(BIN)/python benchmarks/pruning.py
 
 # A table or figure of the paper: goes on where it stopped, then writes experiments/results.
