@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: demo test test-fast test-pywhy test-dowhy check format docs docs-serve benchmark $(EXPERIMENTS) clean
+.PHONY: demo test test-fast test-pywhy test-dowhy test-ray check format docs docs-serve benchmark $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -24,6 +24,9 @@ test-pywhy: .venv-pywhy/ready
 test-dowhy: .venv-dowhy/ready
 	.venv-dowhy/bin/python -m pytest tests/dowhy_effect.py tests/lingam_roundtrip.py
 
+test-ray: .venv-ray/ready
+	.venv-ray/bin/python -m pytest tests/test_ray.py tests/test_docs.py -k "ray or scale"
+
 check: .venv/check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -40,7 +43,9 @@ docs: .venv/docs
 docs-serve: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
+# The watch first: what got slower since the last run, from benchmarks/results/history.jsonl.
 benchmark: .venv/benchmark
+	$(BIN)/python benchmarks/watch.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/pruning.py
@@ -72,5 +77,10 @@ $(EXPERIMENTS): .venv/experiments
 	.venv-dowhy/bin/python -m pip install --quiet --editable ".[causal-learn,dowhy,pgmpy]" "lingam>=1.9" "pytest>=8.0"
 	touch $@
 
+.venv-ray/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --editable ".[dask,ray,plot]" "pytest>=8.0"
+	touch $@
+
 clean:
-	rm -rf .venv .venv-pywhy .venv-dowhy demo-output site .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-pywhy .venv-dowhy .venv-ray demo-output site .mypy_cache .pytest_cache .ruff_cache

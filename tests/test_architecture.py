@@ -34,6 +34,7 @@ STAGES = [
     "staging",
     "gaps",
     "boundary",
+    "pieces",
     "binding",
     "knowledge",
     "search",
@@ -43,10 +44,24 @@ STAGES = [
     "pattern",
     "conflicts",
     "construction",
+    "description",
     "discovery",
     "robust",
 ]
-SHARED = ["arrays", "validation", "graph", "progress", "display", "storage", "tables"]
+SHARED = [
+    "arrays",
+    "validation",
+    "graph",
+    "files",
+    "checkpoint",
+    "progress",
+    "runs",
+    "display",
+    "storage",
+    "tables",
+    "threads",
+    "engine",
+]
 
 
 def imported_by(module):
@@ -66,8 +81,31 @@ def test_stages_import_from_the_left(stage):
 
 def test_shared_modules_stand_alone():
     assert set(imported_by("validation")) == set()
+    assert set(imported_by("runs")) <= {"checkpoint", "progress"}
+    assert set(imported_by("checkpoint")) <= {"files", "validation"}
+    assert set(imported_by("threads")) == set()
+    assert set(imported_by("engine")) == {"threads"}
     assert set(imported_by("storage")) == {"validation"}
     assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
+
+
+def test_one_module_knows_joblib_and_what_runs_it():
+    """Where work runs is decided in one place."""
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [
+            name.partition(".")[0]
+            for node in ast.walk(tree)
+            for name in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+        ]
+        assert path.name == "engine.py" or not {"joblib", "dask", "distributed", "ray"} & set(names), path
+        assert path.name == "threads.py" or "threadpoolctl" not in names, path
 
 
 def test_the_door_to_pictures_loads_nothing_until_it_is_used():

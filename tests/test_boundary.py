@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd import InputError, MarkovBoundary, decoupling, dependence
-from dcd.boundary import BoundaryIdentifier, decouple_set
+from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
 from dcd.decoupling import WeightOptions
 from dcd.kernels import kernel_features
 from dcd.reading import read_table
@@ -157,7 +157,7 @@ def test_bits_do_not_depend_on_the_threads_around():
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(decouple_set(members, features, dataset, WeightOptions(), 0))
+            found.append(decouple_set(Prepared(dataset, features, WeightOptions(), 0), members))
     np.testing.assert_array_equal(found[0].correlations, found[1].correlations)
 
 

@@ -293,6 +293,44 @@ def test_bootstrap_and_its_checkpoint(call, data, tmp_path):
     )
 
 
+def test_a_checkpoint_keeps_the_fit_and_the_resamples(call, data, tmp_path, monkeypatch):
+    checkpoint = tmp_path / "run.dcd"
+    arguments = ("discover", data.path, "--bootstrap", 4)
+    plain_answer = call(*arguments)
+    first = call(*arguments, "--checkpoint", checkpoint)
+    assert (first.code, first.out) == (0, plain_answer.out)
+    works = [json.loads(line).get("work") for line in checkpoint.read_text().splitlines()]
+    assert [work for work in works if work] == ["fit", "resamples"]
+    other = data(chain(seed=1), "other.csv")
+    refused = call("discover", other, "--checkpoint", checkpoint)
+    assert refused.code == 2
+    assert re.match(r"error: checkpoint '.*run\.dcd': belongs to another run: data was ", refused.err)
+    assert "alpha" in call(*arguments, "--checkpoint", checkpoint, "--alpha", 0.1).err
+    for module in ("growth", "resampling"):
+        monkeypatch.setattr(f"dcd.{module}.as_done", None)
+    assert call(*arguments, "--checkpoint", checkpoint, "--jobs", 2).out == first.out
+
+
+@pytest.mark.parametrize("method", ["dcd", "robust-dcd"])
+def test_a_limit_on_time(call, data, tmp_path, method):
+    limited = call("discover", data.path, "--method", method, "--max-time", "0.001")
+    assert limited.code == 124
+    assert limited.out == ""
+    assert re.match(r"out of time: stopped after .* Markov boundaries to do\. Nothing is kept", limited.err)
+    path = tmp_path / "run.dcd"
+    limited = call("discover", data.path, "--method", method, "--max-time", "0.001s", "--checkpoint", path)
+    assert limited.code == 124
+    assert f"The same with checkpoint '{path}' goes on from there." in limited.err
+    assert call("discover", data.path, "--method", method, "--max-time", "1h", "--checkpoint", path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5h", 5400), ("30 m", 1800), ("2d", 172800)]
+)
+def test_times(text, seconds):
+    assert dcd.cli.options._read_time(None, None, text) == seconds
+
+
 @needs_kinds
 def test_real_columns(call, data):
     frame = chain(n=300)
@@ -706,7 +744,9 @@ def test_the_audit_of_a_real_table(call, data):
         (["discover"], 2, "error: Missing argument 'DATA'. See 'dcd discover --help'."),
         (["discover", "x.csv", "--alpha", "2"], 2, "error: Invalid value for '--alpha'"),
         (["discover", "x.csv", "--kinds", "a=number"], 2, "'a=number' is no COLUMN=KIND"),
-        (["discover", "x.csv", "--checkpoint", "c"], 2, "--checkpoint keeps the resamples of --bootstrap"),
+        (["discover", "x.csv", "--checkpoint", "no/c"], 2, "there is no folder"),
+        (["discover", "x.csv", "--max-time", "soon"], 2, "'soon' is no time such as 90s, 30m, 8h or 2d."),
+        (["discover", "x.csv", "--max-time", "0m"], 2, "'0m' is no time"),
         (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
@@ -1064,6 +1104,21 @@ def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
     assert "Traceback" not in seen
     assert (tmp_path / "graph.png").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == before
+
+
+@needs_terminal
+def test_after_an_interrupt_a_checkpoint_goes_on(call, data, tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((1000, 12))).add_prefix("x")
+    path, checkpoint = data(frame, "long.csv"), tmp_path / "run.dcd"
+    arguments = ("discover", path, "--method", "dcd", "--checkpoint", checkpoint)
+    with Terminal(*arguments, NO_COLOR="1") as shown:
+        shown.read_until("/12")
+        os.killpg(shown.process.pid, signal.SIGINT)
+        seen, code = shown.read_to_end()
+    assert code == 130
+    last = " ".join(seen.splitlines()[-1].split())
+    assert last == f"interrupted: run the same again, with '{checkpoint}', to go on from there"
+    assert call(*arguments).out == call(*arguments[:4]).out
 
 
 # --- start-up ---------------------------------------------------------------------------------------------

@@ -13,7 +13,10 @@ import dcd
 from dcd.baselines.worker import solve
 
 EXPERIMENTS = ROOT / "experiments" / "README.md"
-ELSEWHERE = {"dowhy": "DoWhy holds back SciPy: make test-dowhy runs this page in full"}
+ELSEWHERE = {
+    "dowhy": "DoWhy holds back SciPy: make test-dowhy runs this page in full",
+    "ray": "Ray is large: make test-ray runs this page in full",
+}
 
 
 def python_blocks(path):

@@ -97,7 +97,7 @@ def test_blocks_learn_what_all_rows_at_once_learn(monkeypatch, rows, seed):
 def test_what_is_left_out_does_not_matter(seed):
     """Against all features in double precision: loss, effective sample size, dependence and steps."""
     table, kinds = mixed_table(3000, seed)
-    short = learn_weights(in_blocks(table, kinds, 6e-5), WeightOptions())
+    short = learn_weights(in_blocks(table, kinds, 2e-5), WeightOptions())
     exact = learn_weights(
         [kernel_features(column, kind) for column, kind in zip(table.T, kinds, strict=True)], WeightOptions()
     )
@@ -114,7 +114,7 @@ def test_what_is_left_out_does_not_matter(seed):
 def test_the_number_of_threads_does_not_matter():
     table, kinds = mixed_table(40_000, 0)
     options = WeightOptions(max_steps=3)
-    found = [learn_weights(in_blocks(table, kinds, 6e-5, threads), options) for threads in (1, 2, 5)]
+    found = [learn_weights(in_blocks(table, kinds, 2e-5, threads), options) for threads in (1, 2, 5)]
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].weights, other.weights)
         np.testing.assert_array_equal(found[0].loss_path, other.loss_path)
@@ -157,7 +157,7 @@ def products_a_row(features):
 
 def test_work_a_row_does_not_grow_with_the_rows(monkeypatch):
     monkeypatch.setattr(feature_blocks, "_PANEL", 8)
-    found = [in_blocks(*mixed_table(n, 3), 6e-5) for n in (10_000, 100_000)]
+    found = [in_blocks(*mixed_table(n, 3), 2e-5) for n in (10_000, 100_000)]
     few, many = (products_a_row(features) for features in found)
     assert many <= 1.2 * few
     assert few < 0.5 * len(found[0].owner) ** 2  # what the staircase saves
@@ -168,7 +168,7 @@ def test_memory_grows_with_the_rows():
     for n in (20_000, 40_000):
         table, kinds = mixed_table(n, 4)
         tracemalloc.start()
-        learn_weights(in_blocks(table, kinds, 6e-5), WeightOptions(max_steps=2))
+        learn_weights(in_blocks(table, kinds, 2e-5), WeightOptions(max_steps=2))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 2.2 * peaks[0]

@@ -324,23 +324,27 @@ def test_damaged_lines_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        {"index": -1, "failure": "x"},
-        {"index": True, "failure": "x"},
-        {"index": 0, "failure": 3},
-        {"index": 0},
-        {"index": 0, "directed": []},
-        {"index": 0, "directed": 3, "undirected": []},
-        {"index": 0, "directed": [["a", "nobody"]], "undirected": []},
-        {"index": 0, "directed": [["a", ["b"]]], "undirected": []},
-        {"index": 0, "directed": [["a"]], "undirected": []},
-        {"index": 0, "directed": [["a", "a"]], "undirected": []},
-        {"index": 0, "directed": [["a", "b"]], "undirected": [["b", "a"]]},
+        {"key": -1},
+        {"key": True},
+        {"key": None},
+        {"stage": 3},
+        {"result": None},
+        {"result": {"failure": 3}},
+        {"result": {}},
+        {"result": {"directed": []}},
+        {"result": {"directed": 3, "undirected": []}},
+        {"result": {"directed": [["a", "nobody"]], "undirected": []}},
+        {"result": {"directed": [["a", ["b"]]], "undirected": []}},
+        {"result": {"directed": [["a"]], "undirected": []}},
+        {"result": {"directed": [["a", "a"]], "undirected": []}},
+        {"result": {"directed": [["a", "b"]], "undirected": [["b", "a"]]}},
     ],
 )
 def test_lines_that_no_resample_can_have_written_are_refused(tmp_path, line):
     path, table = tmp_path / "run.jsonl", chain_table()
     bootstrap(RobustDCD(), table, n_resamples=1, checkpoint=path)
-    content = path.read_text() + json.dumps(line) + "\n"
+    good = {"stage": "resamples", "key": 1, "result": {"failure": "x"}}
+    content = path.read_text() + json.dumps(good | line) + "\n"
     path.write_text(content)
     with pytest.raises(InputError, match="line 3 is damaged"):
         bootstrap(RobustDCD(), table, n_resamples=3, checkpoint=path)

@@ -84,12 +84,12 @@ class _Weights:
         self._kept: OrderedDict[tuple[int, ...], Balance] = OrderedDict()
 
     def __call__(self, members: tuple[int, ...]) -> Balance:
-        if members not in self._kept:
-            self._kept[members] = self._options.learn(self._scores, members)
-        self._kept.move_to_end(members)
+        # Other threads may ask at the same time, so nothing is looked up twice.
+        found = self._kept.pop(members, None) or self._options.learn(self._scores, members)
+        self._kept[members] = found
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
-        return self._kept[members]
+        return found
 
 
 class BoundTest(Protocol):

@@ -32,10 +32,10 @@ from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix
 from dcd.columns import Kind
 from dcd.data import TableOptions
-from dcd.decoupling import one_blas_thread
 from dcd.reading import read_table
 from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.storage import Memory
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number
 
 _STEP = 2.5  # each lambda is that much smaller than the one before

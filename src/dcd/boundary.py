@@ -7,12 +7,11 @@ target at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import column_list, merge_rare
@@ -24,16 +23,17 @@ from dcd.decoupling import (
     features_among,
     features_of,
     learn_weights,
-    one_blas_thread,
     threads_to_use,
 )
 from dcd.dependence import weighted_association
+from dcd.engine import Shared, as_done
 from dcd.feature_blocks import FeatureBlocks
 from dcd.kernels import indicators, memberships
 from dcd.objective import LARGEST_DENSE, Features
 from dcd.preflight import MIN_ROWS
-from dcd.progress import watched
+from dcd.runs import Run
 from dcd.storage import Memory
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, make_generator
 
 
@@ -63,10 +63,27 @@ class DecoupledSet:
     pvalues: FloatArray = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A table and how to decouple sets of its columns.
+
+    Attributes
+    ----------
+    features : of every column; None has them made for each set, from the rows that are complete in it.
+    seed : of random starts.
+    """
+
+    dataset: Dataset
+    features: Features | None
+    options: WeightOptions
+    seed: int
+
+
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled when first asked for; `prepare` does many at once, in parallel.
+    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
+    `run`.
     """
 
     def __init__(
@@ -77,14 +94,19 @@ class BoundaryIdentifier:
         options: WeightOptions,
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
+        run: Run | None = None,
     ) -> None:
+        self._run = run or Run()
         rng = make_generator(random_state)
-        self._seed = int(rng.integers(2**63))
-        self._dataset, self._alpha, self._options = dataset, alpha, options
+        seed = int(rng.integers(2**63))
+        self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
-            self._features = None if dataset.has_gaps else features_of(dataset, threads)
+            features = None if dataset.has_gaps else features_of(dataset, threads)
+        self._shared = Shared(Prepared(dataset, features, options, seed))
+        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
+        self._one_by_one = isinstance(features, FeatureBlocks)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
@@ -106,27 +128,29 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(
-        self, sets: Iterable[Collection[str]], *, n_jobs: int | None = None, progress: str | None = None
+        self,
+        sets: Iterable[Collection[str]],
+        *,
+        n_jobs: int | None = None,
+        label: str = "sets",
+        then: str | None = None,
     ) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes; `progress` labels a bar."""
+        """Decouple several sets, those not done yet, over `n_jobs` processes.
+
+        `label` says what they are and `then` what comes next, to those who watch.
+        """
         wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        pending = [members for members in wanted if members not in self._decoupled]
-        if not pending:
-            return
-        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
-        many_rows = isinstance(self._features, FeatureBlocks)
-        results = Parallel(n_jobs=1 if many_rows else n_jobs, return_as="generator")(
-            delayed(decouple_set)(
-                members,
-                None if self._features is None else features_among(self._features, members),
-                self._dataset,
-                self._options,
-                self._seed,
+        missing = [members for members in wanted if members not in self._decoupled]
+        n_jobs = 1 if self._one_by_one else n_jobs
+
+        def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
+            return as_done(
+                decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
             )
-            for members in pending
-        )
-        for members, result in zip(pending, watched(results, progress, total=len(pending)), strict=True):
-            self._decoupled[members] = result
+
+        efforts = [float(len(members)) for members in missing]
+        found = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
+        self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
         return tuple(sorted(self._position[name] for name in names))
@@ -138,19 +162,13 @@ class BoundaryIdentifier:
         return members, self._decoupled[members]
 
 
-def decouple_set(
-    members: Sequence[int],
-    features: Features | None,
-    dataset: Dataset,
-    options: WeightOptions,
-    seed: int,
-) -> DecoupledSet:
-    """Learn weights for one set and test every variable against its members.
-
-    `features` are those of the members; None has them made, from the rows that are complete in the set.
-    """
-    targets = range(len(dataset.names))
-    learned, correlations, pvalues = learn_and_test(members, features, targets, dataset, options, seed)
+def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
+    """Learn weights for one set and test every variable against its members."""
+    dataset = table.dataset
+    features = None if table.features is None else features_among(table.features, members)
+    learned, correlations, pvalues = learn_and_test(
+        members, features, range(len(dataset.names)), dataset, table.options, table.seed
+    )
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,

@@ -2,99 +2,206 @@
 
 The first line describes the run. Going on with a file is refused unless the description is the same, so that
 results of different data or parameters never mix. Every line is on the disk before the next piece counts; a
-line that was cut off by a crash is dropped and its piece done again.
+line that was cut off by a crash is dropped and its piece done again. One file can keep several kinds of work
+on the same table (a fit, and its resamples), each with a description of its own. It is data: reading it runs
+nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from dcd.files import whole_file
+from dcd.files import is_special, locked
 from dcd.validation import InputError
 
 _KIND = "dcd checkpoint"
-_FORMAT = 1
+_FORMAT = 2
+_OPENING = b'{"kind": "' + _KIND.encode() + b'"'  # of every header
+
+Key = int | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How the results of one stage become JSON values, and back.
+
+    `read` takes the key and what `write` made; it raises `ValueError`, `TypeError` or `KeyError` for what no
+    result can have become.
+    """
+
+    write: Callable[[Any], Any]
+    read: Callable[[Key, Any], Any]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What results depend on, as JSON values; an entry that differs is named when a file is refused.
+
+    Attributes
+    ----------
+    work : which kind of work in the file this is about.
+    shared : what all work in one file must have in common.
+    own : what matters for this work alone.
+    """
+
+    work: str
+    shared: Mapping[str, Any]
+    own: Mapping[str, Any]
+
+    def header(self) -> dict[str, Any]:
+        """The line that stands for it in the file."""
+        return {"kind": _KIND, "format": _FORMAT, **vars(self)}
 
 
 class Checkpoint:
-    """The finished pieces of a run, by index, in the file `path`.
+    """The finished pieces of some work, by stage and key, in the file `path`; made if not there or empty.
 
-    Parameters
-    ----------
-    path : the file; made if it is not there or empty.
-    run : what the results depend on, as JSON values. An entry that differs from the one in the file is named
-        in the refusal.
-    is_result : whether a line of the file can be the result of a piece; one that cannot is refused.
+    `codecs` has the stages of this work; those of other work in the same file are left alone. Close it, or
+    use it in a `with`: until then no other process can use the file.
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        run: Mapping[str, Any],
-        is_result: Callable[[Mapping[str, Any]], bool],
+        self, path: str | os.PathLike[str], description: Description, codecs: Mapping[str, Codec]
     ) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(
+                "parameter 'checkpoint'",
+                f"must be None or the path of a file, got {path!r}",
+                "Try checkpoint='run.dcd'.",
+            )
         self._path = Path(path)
-        self._is_result = is_result
-        self._header = {"kind": _KIND, "format": _FORMAT, **run}
-        self.done: dict[int, dict[str, Any]] = {}
-        if self._path.is_dir() or not self._path.absolute().parent.is_dir():
+        self._codecs = codecs
+        self.done: dict[tuple[str, Key], Any] = {}
+        if self._path.is_dir() or is_special(self._path) or not self._path.absolute().parent.is_dir():
             raise self._refusal("no file can be made there", "Name a file in a folder that exists.")
-        if self._path.exists() and self._path.stat().st_size:
-            self._read()
-        else:
-            self._start()
+        with contextlib.ExitStack() as undone:
+            self._file = undone.enter_context(self._opened())
+            if not locked(self._file):
+                raise self._refusal("is in use by another run", "Wait for that one, or name another file.")
+            self._read(description)
+            self._closing = undone.pop_all()
 
-    def add(self, index: int, result: Mapping[str, Any]) -> None:
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
+
+    def add(self, stage: str, key: Key, result: Any) -> None:
         """Keep a result; it is on the disk when this returns."""
-        line = _line({"index": index, **result})
-        with self._path.open("ab") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        self.done[index] = json.loads(line)
+        self._append({"stage": stage, "key": key, "result": self._codecs[stage].write(result)})
 
-    def _start(self) -> None:
-        # Under its name there is a whole header or no file: a crash cannot leave half of one.
-        with whole_file(self._path) as temporary:
-            temporary.write_bytes(_line(self._header))
+    def _opened(self) -> Any:
+        try:
+            return self._path.open("ab", buffering=0)
+        except OSError as error:
+            raise self._refusal(f"cannot be written ({error.strerror})", "Name another file.") from error
 
-    def _read(self) -> None:
-        content = self._path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        header, *lines = whole.splitlines() or [b""]
-        self._check_header(header)
-        for number, line in enumerate(lines, start=2):
-            record = _parsed(line)
-            if record is None or not _is_index(record.get("index")) or not self._is_result(record):
-                raise self._refusal(f"line {number} is damaged", "Remove that line, or the file.")
-            self.done[record["index"]] = record
-        if len(whole) < len(content):
-            os.truncate(self._path, len(whole))
-
-    def _check_header(self, line: bytes) -> None:
-        found = _parsed(line)
-        if found is None or found.get("kind") != _KIND:
-            raise self._refusal("is no checkpoint", "Name another file: this one is left as it is.")
-        expected = json.loads(_line(self._header))
-        differing = [key for key in {**expected, **found} if expected.get(key) != found.get(key)]
-        if differing:
-            changes = "; ".join(
-                f"{key} was {_shown(found.get(key))}, is {_shown(expected.get(key))}" for key in differing
-            )
+    def _append(self, record: Mapping[str, Any]) -> None:
+        try:
+            line = _line(record)
+            while line:
+                line = line[self._file.write(line) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
             raise self._refusal(
-                f"belongs to another run: {changes}", "Name another file, or run with what this one is of."
+                f"cannot be written ({error.strerror}); what is in it stays good", "Make room, and go on."
+            ) from error
+
+    def _read(self, description: Description) -> None:
+        """Take over what the file has of this work; drop a line that was cut off; see to a header."""
+        end, found = 0, False
+        for number, line in enumerate(self._lines(), start=1):
+            record = _parsed(line)
+            if number == 1 and (record is None or record.get("kind") != _KIND):
+                raise self._no_checkpoint()
+            if record is None:
+                raise self._damage(number)
+            if "kind" in record:
+                found |= self._is_ours(record, description)
+            else:
+                self._take_over(record, number)
+            end += len(line)
+        self._file.truncate(end)
+        if not found:
+            self._append(description.header())
+
+    def _lines(self) -> Iterator[bytes]:
+        """The whole lines; a last one without an end was cut off."""
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file):
+                if line.endswith(b"\n"):
+                    yield line
+                elif number == 0 and line[: len(_OPENING)] != _OPENING[: len(line)]:
+                    raise self._no_checkpoint()
+
+    def _is_ours(self, found: Mapping[str, Any], description: Description) -> bool:
+        """Whether a header is the one of this work; refused if the work cannot go together."""
+        expected = json.loads(_line(description.header()))
+        compared = ["shared"] if found.get("work") != description.work else ["shared", "own"]
+        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+            ({"format": found.get("format")}, {"format": _FORMAT})
+        ]
+        if found.get("format") == _FORMAT:
+            pairs += [(_mapping(found.get(part)), expected[part]) for part in compared]
+        changes = [
+            f"{entry} was {_shown(was.get(entry))}, is {_shown(now.get(entry))}"
+            for was, now in pairs
+            for entry in {**now, **was}
+            if was.get(entry) != now.get(entry)
+        ]
+        if changes:
+            raise self._refusal(
+                f"belongs to another run: {'; '.join(changes)}",
+                "Name another file, or run with what this one is of.",
             )
+        return found.get("work") == description.work
+
+    def _take_over(self, record: Mapping[str, Any], number: int) -> None:
+        stage, key = record.get("stage"), _key(record.get("key"))
+        if not isinstance(stage, str) or key is None:
+            raise self._damage(number)
+        if stage in self._codecs:
+            try:
+                self.done[stage, key] = self._codecs[stage].read(key, record["result"])
+            except (ValueError, TypeError, KeyError) as error:
+                raise self._damage(number) from error
+
+    def _no_checkpoint(self) -> InputError:
+        return self._refusal("is no checkpoint", "Name another file: this one is left as it is.")
+
+    def _damage(self, number: int) -> InputError:
+        return self._refusal(f"line {number} is damaged", "Remove that line, or the file.")
 
     def _refusal(self, problem: str, remedy: str) -> InputError:
         return InputError(f"checkpoint {str(self._path)!r}", problem, remedy)
 
 
+def _key(value: Any) -> Key | None:
+    if _is_index(value):
+        return int(value)
+    if isinstance(value, list) and all(map(_is_index, value)):
+        return tuple(value)
+    return None
+
+
 def _is_index(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

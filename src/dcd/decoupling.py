@@ -9,24 +9,22 @@ array larger than that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
-from threadpoolctl import ThreadpoolController
 
 from dcd.arrays import FloatArray
 from dcd.columns import Kind
 from dcd.data import Dataset, TableOptions
 from dcd.descent import BlockDescent, Descent, DirectDescent, softmax
+from dcd.engine import n_processes
 from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
 from dcd.kernels import feature_map, kernel_features
 from dcd.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
 from dcd.reading import read_table
+from dcd.threads import allowed_threads, one_blas_thread
 from dcd.validation import check_number, make_generator
 
 _CONVERGENCE_WINDOW = 10
@@ -166,24 +164,8 @@ def features_among(features: Features, members: Sequence[int]) -> Features:
 def threads_to_use(n_jobs: int | None) -> int:
     """Threads for the blocks of a long table: as many as linear algebra is allowed here, if not told."""
     if n_jobs is not None:
-        return int(effective_n_jobs(n_jobs))
-    return max((int(library["num_threads"]) for library in _blas().info()), default=1)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Run linear algebra on one thread.
-
-    These matrices are too small to gain from more, and the sums of a threaded BLAS, and with them the last
-    digits, would depend on how many processes share the machine.
-    """
-    with _blas().limit(limits=1):
-        yield
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+        return n_processes(n_jobs)
+    return allowed_threads()
 
 
 def learn_weights(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,15 +15,20 @@ from sklearn.base import BaseEstimator
 
 from dcd.arrays import FloatArray
 from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
+from dcd.checkpoint import Checkpoint, Codec, Description
 from dcd.columns import Kind
 from dcd.conflicts import Conflict
 from dcd.construction import Construction, check_search, construct, warn_of_cuts
 from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import WeightOptions
+from dcd.description import describe, seed_for_checkpoint
 from dcd.display import Plotted
+from dcd.engine import n_processes
 from dcd.graph import CPDAG, Role
 from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.pieces import published_codecs
 from dcd.reading import read_table
+from dcd.runs import Run
 from dcd.search import Cut, Search, TargetSearch, check_max_subsets
 from dcd.validation import InputError, check_number, make_generator
 
@@ -115,17 +122,52 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
 class Discovery(Plotted, BaseEstimator):
     """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
 
-    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        X: Any,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        max_time: float | None = None,
+    ) -> Self:
         """Discover the graph behind the columns of `X`; `y` is ignored.
 
-        `sample_weight` says what each row counts for, such as the weights of a survey.
+        Parameters
+        ----------
+        X : table.
+        y : ignored.
+        sample_weight : (n,) array or None
+            What each row counts for, such as the weights of a survey.
+        checkpoint : path or None
+            File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
+            call goes on where the last one stopped, and ends with the same result. A file of other data,
+            other parameters or another version is refused with what differs; `n_jobs`, `progress`,
+            `memory_limit` and the order of the columns may differ.
+        max_time : float or None
+            Seconds that the fit may take. With a checkpoint it stops when they are over, and the same call
+            goes on. Without one it stops early if by the first pieces it would take much longer. Looked at
+            whenever a piece is done, so that it ends a little late.
+
+        Raises
+        ------
+        TimeLimitError
+            when the time is over or would not do.
         """
+        if max_time is not None:
+            check_number("max_time", max_time, above=0, suggestion=3600)
         rng = make_generator(self.random_state)
         check_knowledge(self.knowledge)
         self._check_parameters()
+        run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
+        seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
         given = read_table(X, options=table_options(self), sample_weight=sample_weight)
         bind_knowledge(self.knowledge, given.names, given.summary.dropped)  # told before any work
-        construction, diagnostics = self._discover(given.in_canonical_order(), rng)
+        dataset = given.in_canonical_order()
+        with (
+            nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed) as run.checkpoint
+        ):
+            construction, diagnostics = self._discover(dataset, rng, run)
         record_features(self, given)
         self.table_: TableSummary = given.summary
         self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
@@ -147,15 +189,32 @@ class Discovery(Plotted, BaseEstimator):
     missing: Missing
     memory_limit: int | str | None = None
     knowledge: Knowledge | None
+    n_jobs: int | None
+    progress: bool
     random_state: int | np.random.Generator | None
+
+    def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
+        """The checkpoint of a fit, if it is one of this data and these parameters."""
+        shared = describe(self, dataset, without=["random_state"])
+        return Checkpoint(
+            path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset.names)
+        )
+
+    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:  # noqa: ARG002
+        """How the pieces of each stage are kept."""
+        return {}
+
+    def _is_random(self) -> bool:
+        """Whether the result depends on `random_state`."""
+        return True
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise `InputError` for a parameter out of range."""
 
     @abstractmethod
-    def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
-        """The graph with its account, and the diagnostics."""
+    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
+        """The graph with its account, and the diagnostics; what takes time is in pieces of the `run`."""
 
 
 def check_n_jobs(n_jobs: object) -> None:
@@ -164,6 +223,9 @@ def check_n_jobs(n_jobs: object) -> None:
         check_number("n_jobs", n_jobs, whole=True, suggestion=-1)
         if n_jobs == 0:
             raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+
+
+_NEXT = {"Markov boundaries": "subsets of boundaries"}
 
 
 class DCD(Discovery):
@@ -286,13 +348,26 @@ class DCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Diagnostics]:
+    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
+        return published_codecs(names)
+
+    def _is_random(self) -> bool:
+        return self.init_scale != 0
+
+    def _discover(
+        self, dataset: Dataset, rng: np.random.Generator, run: Run
+    ) -> tuple[Construction, Diagnostics]:
         identifier = BoundaryIdentifier(
-            dataset, alpha=self.alpha, options=weight_options(self), random_state=rng, n_jobs=self.n_jobs
+            dataset,
+            alpha=self.alpha,
+            options=weight_options(self),
+            random_state=rng,
+            n_jobs=self.n_jobs,
+            run=run,
         )
 
         def prepare(sets: Sequence[Collection[str]], label: str) -> None:
-            identifier.prepare(sets, n_jobs=self.n_jobs, progress=label if self.progress else None)
+            identifier.prepare(sets, n_jobs=self.n_jobs, label=label, then=_NEXT.get(label))
 
         construction = construct(
             dataset.names,

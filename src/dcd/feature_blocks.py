@@ -24,10 +24,10 @@ from dcd.arrays import Float32Array, FloatArray
 from dcd.kernels import FeatureMap, IndicatorMap
 from dcd.storage import Memory
 
-NEGLIGIBLE = 3e-5
+NEGLIGIBLE = 1e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache
 _BLOCKS_A_TASK = 8
-_PANEL = 64  # columns; fewer follow the staircase more closely, with slower products
+_PANEL = 48  # columns; fewer follow the staircase more closely, with slower products
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -121,12 +121,12 @@ class FeatureBlocks:
 
 @dataclass(frozen=True)
 class Staircase:
-    """The entries of a covariance of features that count, right of the diagonal.
+    """The entries of a covariance of features that count, below the diagonal.
 
     Attributes
     ----------
     columns : (R,) positions of the features, in order of falling variance.
-    panels : rows of the covariance and the columns that they meet, as slices.
+    panels : columns of the covariance and the rows where they count, as slices.
     kept : (R, R) 1 for the entries that count, each standing for itself and its mirror image.
     """
 
@@ -141,11 +141,11 @@ class Staircase:
         columns = columns[np.argsort(-features.variances[columns], kind="stable")]
         variances, owner = features.variances[columns], features.owner[columns]
         products = np.outer(variances, variances)
-        kept = np.triu((products > NEGLIGIBLE) & (owner[:, None] != owner[None, :]))
+        kept = np.tril((products > NEGLIGIBLE) & (owner[:, None] != owner[None, :]))
         panels = []
         for start in range(0, len(columns), _PANEL):
             panel = slice(start, min(start + _PANEL, len(columns)))
-            met = np.flatnonzero(kept[panel].any(axis=0))
+            met = np.flatnonzero(kept[:, panel].any(axis=1))
             if met.size:
                 panels.append((panel, slice(int(met[0]), int(met[-1]) + 1)))
         return cls(columns, panels, kept.astype(np.float64))
@@ -153,13 +153,13 @@ class Staircase:
     def add_products(self, features: Float32Array, products: FloatArray) -> None:
         """Add the sums over rows of products of features (R, rows) to those entries that count."""
         for panel, met in self.panels:
-            products[panel, met] += features[panel] @ features[met].T
+            products[met, panel] += features[met] @ features[panel].T
 
     def quadratic_form(self, features: Float32Array, matrix: Float32Array) -> Float32Array:
         """The form f' M f of the features f of every row, M with entries where they count."""
         form = np.zeros(features.shape[1], dtype=np.float32)
         for panel, met in self.panels:
-            form += np.einsum("rk,rk->k", matrix[panel, met] @ features[met], features[panel])
+            form += np.einsum("rk,rk->k", matrix[met, panel].T @ features[met], features[panel])
         return form
 
 

@@ -7,12 +7,15 @@ device, a pipe) is written to, never replaced.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 
 @contextlib.contextmanager
@@ -60,3 +63,23 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def locked(file: IO[bytes]) -> bool:
+    """Keep other processes from locking an open file until it is closed; False if one of them has it.
+
+    The lock ends with the process, however that ends. A file system without locks counts as free.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(2**40)  # far behind the end, for Windows lets nobody read what is locked
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True

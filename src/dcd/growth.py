@@ -17,21 +17,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
-from dcd.decoupling import one_blas_thread
+from dcd.engine import Shared, as_done
 from dcd.knowledge import bind_knowledge
-from dcd.progress import watched
+from dcd.runs import Compute, Run
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number
 
 Pair = tuple[int, int]
-_SHARES = 4  # of the work for each process, so that none waits long for the others
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,11 @@ class GrowShrink:
                 break
         return largest
 
+    def most_sets(self, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> float:
+        """How many sets `separation` tries at most."""
+        sizes = [len(members) - 1 for members in item[1].values()]
+        return sum(comb(max(size, 0), given) for size in sizes for given in range(self.max_given + 1))
+
     def _separators(self, pair: Pair, boundaries: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, ...]]:
         pools = [[v for v in boundaries[end] if v not in pair] for end in pair]
         seen: set[tuple[int, ...]] = set()
@@ -144,19 +149,40 @@ def search_boundaries(
     *,
     knowledge: BoundKnowledge | None = None,
     n_jobs: int | None = None,
-    progress: str | None = None,
+    run: Run | None = None,
 ) -> list[TargetSearch]:
-    """Boundaries and neighbours of all variables, over `n_jobs` processes; `progress` labels a bar."""
+    """Boundaries and neighbours of all variables, over `n_jobs` processes, as pieces of a `run`."""
+    run = run or Run()
     known = knowledge or bind_knowledge(None, names)
     targets = range(len(names))
+    shared = Shared(_Table(strategy, test, len(names), level))
+
+    def doing(
+        work: Callable[..., Any], items: Sequence[Any], effort: Callable[[Any], float] | None = None
+    ) -> Compute:
+        return lambda pending: as_done(
+            work, [items[at] for at in pending], shared=shared, n_jobs=n_jobs, effort=effort
+        )
+
     required = [np.flatnonzero(row).tolist() for row in known.joined]
-    grown = _spread(_grow_some, strategy, test, targets, (len(names), level, required), n_jobs, progress)
-    boundaries = dict(zip(targets, grown, strict=True))
-    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
-    separations = _spread(
-        _separate_some, strategy, test, pairs, (boundaries, level), n_jobs, progress and "neighbours"
+    to_grow = list(zip(targets, required, strict=True))
+    grown = run.gather(
+        "boundaries", targets, doing(_grow, to_grow), label="Markov boundaries", then="neighbours"
     )
-    found = dict(zip(pairs, separations, strict=True))
+    boundaries = {target: members for target, (members, _) in zip(targets, grown, strict=True)}
+    pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
+    to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
+    separations = run.gather(
+        "separations",
+        pairs,
+        doing(_separate, to_separate, strategy.most_sets),
+        label="pairs of neighbours",
+        efforts=[strategy.most_sets(item) for item in to_separate],
+    )
+    test.record = Record()
+    for _, record in (*grown, *separations):
+        test.record.add(record)
+    found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
     by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
     edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
     separated = [pair for pair in pairs if pair not in edges and not known.apart[pair]]
@@ -205,46 +231,30 @@ def reconnecting(
     return restored
 
 
-def _grow_some(
-    strategy: GrowShrink,
-    test: BoundTest,
-    targets: Sequence[int],
-    setting: tuple[int, float, Sequence[Sequence[int]]],
-) -> tuple[list[list[int]], Record]:
-    n_variables, level, keep = setting
-    with one_blas_thread():
-        grown = [strategy.boundary(test, target, n_variables, level, keep[target]) for target in targets]
-        return grown, test.record
+@dataclass(frozen=True)
+class _Table:
+    """A search on a table: what every process has."""
+
+    strategy: GrowShrink
+    test: BoundTest
+    n_variables: int
+    level: float
+
+    def begun(self) -> BoundTest:
+        """The test with a new record; what it knows already it keeps."""
+        self.test.record = Record()
+        return self.test
 
 
-def _separate_some(
-    strategy: GrowShrink,
-    test: BoundTest,
-    pairs: Sequence[Pair],
-    setting: tuple[Mapping[int, Sequence[int]], float],
-) -> tuple[list[float], Record]:
-    with one_blas_thread():
-        return [strategy.separation(test, pair, *setting) for pair in pairs], test.record
+def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
+    """The boundary of a target with those to keep in it, and what was done under weights for it."""
+    test, (target, keep) = table.begun(), item
+    members = table.strategy.boundary(test, target, table.n_variables, table.level, keep)
+    return members, test.record
 
 
-def _spread(
-    work: Callable[..., tuple[list[Any], Record]],
-    strategy: GrowShrink,
-    test: BoundTest,
-    items: Sequence[Any],
-    setting: tuple[Any, ...],
-    n_jobs: int | None,
-    progress: str | None,
-) -> list[Any]:
-    """`work` on all items in their order, in shares, each in one process; what they tested is gathered."""
-    n_processes = effective_n_jobs(n_jobs)
-    n_shares = min(len(items), _SHARES * n_processes) if n_processes > 1 else len(items)
-    shares = [items[start::n_shares] for start in range(n_shares)]
-    done = Parallel(n_jobs=n_processes, return_as="generator")(
-        delayed(work)(strategy, test, share, setting) for share in shares
-    )
-    results: list[Any] = [None] * len(items)
-    for start, (part, record) in enumerate(watched(done, progress, total=n_shares)):
-        results[start::n_shares] = part
-        test.record.add(record)
-    return results
+def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> tuple[float, Record]:
+    """The separation of a pair by the boundaries of its two, and what was done under weights for it."""
+    test, (pair, boundaries) = table.begun(), item
+    log_pvalue = table.strategy.separation(test, pair, boundaries, table.level)
+    return log_pvalue, test.record

@@ -11,9 +11,9 @@ import numpy as np
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableOptions
-from dcd.decoupling import one_blas_thread
 from dcd.gaps import bind
 from dcd.reading import read_table
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number, check_strategy
 
 Column = str | int

@@ -38,8 +38,8 @@ import numpy as np
 from scipy.special import betaln, logsumexp
 
 from dcd.arrays import BoolArray
-from dcd.decoupling import one_blas_thread
 from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Grams
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number, make_generator
 
 Triple = tuple[int, int, int]

@@ -1,16 +1,35 @@
-"""Progress bars, where somebody watches."""
+"""How far a run is and how long it may still take, for those who watch."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 from tqdm.auto import tqdm
 
+_FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 
-def watched(items: Iterable[Any], label: str | None, total: int | None = None) -> Iterable[Any]:
-    """Items with a progress bar, if it has a label and somebody watches."""
-    someone_watches = sys.stderr.isatty() or "ipykernel" in sys.modules
-    bar: Iterable[Any] = tqdm(items, total=total, desc=label, disable=label is None or not someone_watches)
-    return bar
+
+def progress_bar(label: str | None, total: int, done: int) -> Any:
+    """A bar for pieces of work of which some are `done`; its postfix has room for a remark on time."""
+    hidden = label is None or not _is_watched()
+    return tqdm(total=total, initial=done, desc=label, disable=hidden, bar_format=_FORMAT)
+
+
+def _is_watched() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def duration(seconds: float) -> str:
+    """A span of time in words, to two figures or so.
+
+    >>> duration(42.3), duration(750), duration(5000), duration(200_000)
+    ('42 s', '12 min', '1.4 h', '2.3 days')
+    """
+    if round(seconds) < 100:
+        return f"{max(seconds, 0):.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.2g} min" if seconds < 600 else f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86_400:.1f} days"

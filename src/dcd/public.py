@@ -16,6 +16,7 @@ from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
+from dcd.runs import TimeLimitError
 from dcd.selection import MarkovBoundary
 from dcd.stability import Stability
 from dcd.validation import InputError
@@ -40,6 +41,7 @@ __all__ = [
     "SmallSampleWarning",
     "Stability",
     "TableSummary",
+    "TimeLimitError",
     "WeightedAssociation",
     "audit",
     "baselines",

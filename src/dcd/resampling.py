@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 
 from dcd.arrays import FloatArray
 from dcd.boundary import table_options
-from dcd.checkpoint import Checkpoint
-from dcd.data import TableSummary
+from dcd.checkpoint import Checkpoint, Codec, Description, Key
+from dcd.data import Dataset
+from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.progress import watched
+from dcd.engine import Shared, as_done, n_processes
 from dcd.reading import read_columns
-from dcd.sources import ArraySource, SomeRows, is_on_disk, readable_again, source_of, to_array
+from dcd.runs import Run
+from dcd.sources import SomeRows, is_on_disk, readable_again, to_array
 from dcd.stability import SCHEMES, Scheme, Stability
 from dcd.storage import Memory
 from dcd.validation import InputError, check_choice, check_number, make_generator
@@ -48,6 +48,7 @@ def bootstrap(
     progress: bool = True,
     random_state: int | np.random.Generator | None = 0,
     checkpoint: str | os.PathLike[str] | None = None,
+    max_time: float | None = None,
 ) -> Stability:
     """How often each edge is found when the rows are drawn again.
 
@@ -75,7 +76,9 @@ def bootstrap(
     checkpoint : path or None
         File that keeps every finished resample. The same call with the same file goes on where the last one
         stopped, be it by a crash, Ctrl-C or a smaller `n_resamples`, and gives the same result as a run
-        without a break. A file of other data or parameters is refused.
+        without a break. A file of other data or parameters is refused. It can be the file of `fit`.
+    max_time : float or None
+        Seconds that it may take; as for `fit`.
 
     Returns
     -------
@@ -96,24 +99,31 @@ def bootstrap(
     {'->': 0.0, '<-': 0.0, '-': 1.0, 'none': 0.0}
     """
     _check_parameters(model, n_resamples, scheme, fraction, n_jobs)
-    entropy = _entropy(random_state, checkpoint)
+    if max_time is not None:
+        check_number("max_time", max_time, above=0, suggestion=3600)
+    rng = make_generator(random_state)
+    seed = seed_for_checkpoint(random_state, checkpoint)
+    entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
+    run = Run(progress=progress, max_time=max_time, at_once=n_processes(n_jobs))
     X = readable_again(X)
-    table = read_columns(X, options=table_options(model), sample_weight=sample_weight).summary
+    dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
+    table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
-    model = _with_its_part_of_memory(model, effective_n_jobs(n_jobs), draws)
-    run = {} if checkpoint is None else _description(model, X, weights, draws)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, run, partial(_is_result, table.names))
-    results = {} if kept is None else {i: r for i, r in kept.done.items() if i < n_resamples}
+    # A column has the kind that it has in the table, also where a resample has few of its values.
+    kinds = {**(model.kinds or {}), **table.kinds}
+    template = _with_its_part_of_memory(model, n_processes(n_jobs), draws)
+    template = clone(template).set_params(n_jobs=1, progress=False, kinds=kinds)
+    shared = Shared(_Resampled(template, X, weights, table.names, draws))
 
-    pending = [index for index in range(n_resamples) if index not in results]
-    refits = Parallel(n_jobs=n_jobs, return_as="generator")(_tasks(model, X, weights, table, draws, pending))
-    label = "resamples" if progress else None
-    for index, result in zip(pending, watched(refits, label, total=len(pending)), strict=True):
-        results[index] = result
-        if kept is not None:
-            kept.add(index, result)
-    return _summed_up(table.names, [results[index] for index in sorted(results)], draws)
+    def compute(pending: list[int]) -> Generator[tuple[int, dict[str, Any]]]:
+        return as_done(_refit, pending, shared=shared, n_jobs=n_jobs)
+
+    with (
+        nullcontext() if checkpoint is None else _opened(checkpoint, model, dataset, draws) as run.checkpoint
+    ):
+        results = run.gather("resamples", range(n_resamples), compute, label="resamples")
+    return _summed_up(table.names, results, draws)
 
 
 # --- the resamples ---------------------------------------------------------------------------------------
@@ -137,36 +147,31 @@ class _Draws:
         return np.sort(rows), int(rng.integers(2**31))
 
 
-def _tasks(
-    model: Discovery,
-    X: Any,
-    weights: FloatArray | None,
-    table: TableSummary,
-    draws: _Draws,
-    pending: list[int],
-) -> Iterator[Any]:
-    # A column has the kind that it has in the table, also where a resample has few of its values.
-    kinds = {**(model.kinds or {}), **table.kinds}
-    for index in pending:
-        rows, seed = draws(index)
-        fresh = clone(model).set_params(n_jobs=1, progress=False, random_state=seed, kinds=kinds)
-        part = None if weights is None else weights[rows]
-        yield delayed(_refit)(fresh, _rows_of(X, rows), part, table.names)
+@dataclass(frozen=True)
+class _Resampled:
+    """What every refit needs: the method, the table with its weights, and the draws."""
+
+    model: Discovery
+    table: Any
+    weights: FloatArray | None
+    names: tuple[str, ...]
+    draws: _Draws
 
 
-def _refit(
-    model: Discovery, table: Any, weights: FloatArray | None, names: tuple[str, ...]
-) -> dict[str, Any]:
+def _refit(given: _Resampled, index: int) -> dict[str, Any]:
     """The edges found in one resample, or why there are none."""
+    rows, seed = given.draws(index)
+    model = clone(given.model).set_params(random_state=seed)
+    weights = None if given.weights is None else given.weights[rows]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of, a fit to the table itself tells
-            graph = model.fit(table, sample_weight=weights).cpdag_
+            graph = model.fit(_rows_of(given.table, rows), sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
         return {
             "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         }
-    absent = [name for name in names if name not in graph.names]
+    absent = [name for name in given.names if name not in graph.names]
     if absent:  # it cannot tell of all pairs, so it is no vote against the edges of that column
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {
@@ -175,8 +180,10 @@ def _refit(
     }
 
 
-def _is_result(names: tuple[str, ...], kept: Mapping[str, Any]) -> bool:
+def _is_result(names: tuple[str, ...], kept: Any) -> bool:
     """Whether `_refit` can have returned this: a reason, or edges between the variables, one for a pair."""
+    if not isinstance(kept, Mapping):
+        return False
     if "failure" in kept:
         return isinstance(kept["failure"], str)
     edges = [kept.get("directed"), kept.get("undirected")]
@@ -267,67 +274,18 @@ def _check_parameters(
     check_n_jobs(n_jobs)
 
 
-def _entropy(random_state: int | np.random.Generator | None, checkpoint: object) -> int:
-    """The number that decides all draws."""
-    rng = make_generator(random_state)
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    if checkpoint is not None:
-        raise InputError(
-            "parameter 'random_state'",
-            "must be a whole number with a checkpoint, which could not be gone on with otherwise",
-            "Try random_state=0.",
-        )
-    return int(rng.integers(2**63))
-
-
-def _description(model: Discovery, X: Any, weights: FloatArray | None, draws: _Draws) -> Mapping[str, Any]:
-    """What the results depend on, as JSON values."""
-    from dcd import __version__
-
-    parameters = {k: repr(v) for k, v in model.get_params(deep=False).items() if k not in _OURS}
-    data = _digest_of_table(X)
-    return {
-        "version": __version__,
-        "rows": draws.n_rows,
-        "data": data,
-        "sample_weight": None if weights is None else _digest([weights], weights.nbytes),
-        "model": type(model).__name__,
-        **{f"model parameter '{name}'": value for name, value in parameters.items()},
+def _opened(path: str | os.PathLike[str], model: Discovery, dataset: Dataset, draws: _Draws) -> Checkpoint:
+    own = {
         "scheme": draws.scheme,
         "fraction": draws.fraction if draws.scheme == "subsample" else None,
         "random_state": draws.entropy,
     }
+    shared = describe(model, dataset, without=_OURS)
 
+    def read(key: Key, kept: Any) -> Any:  # noqa: ARG001
+        if not _is_result(dataset.names, kept):
+            raise ValueError("no result")
+        return kept
 
-def _digest_of_table(X: Any) -> str:
-    """A fingerprint of names and values, the same whatever library holds the table."""
-    if isinstance(X, pd.DataFrame):
-        X = X.set_axis([str(name) for name in X.columns], axis="columns")
-    source = source_of(X)
-    if isinstance(source, ArraySource):
-        return _digest(source.blocks(Memory()), source.n_bytes)
-    digest = hashlib.sha256()
-    for place, name in enumerate(source.names):
-        column = source.cells(place)
-        _feed(digest, name.encode())
-        _feed(
-            digest,
-            column.cast(nw.Float64).to_numpy().tobytes()
-            if column.dtype.is_numeric() and not column.is_null().any()
-            else repr(column.to_list()).encode(),
-        )
-    return digest.hexdigest()[:16]
-
-
-def _digest(blocks: Iterable[Any], n_bytes: int) -> str:
-    """That of arrays one after the other, with the number of all bytes before them."""
-    digest = hashlib.sha256(n_bytes.to_bytes(8, "big"))
-    for block in blocks:
-        digest.update(np.ascontiguousarray(block).tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _feed(digest: Any, part: bytes) -> None:
-    """Bytes with their number before them, so that no two lists of parts read the same."""
-    digest.update(len(part).to_bytes(8, "big") + part)
+    codec = Codec(write=lambda result: result, read=read)
+    return Checkpoint(path, Description("resamples", shared, own), {"resamples": codec})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,17 +12,20 @@ import pandas as pd
 from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import BalanceSummary
+from dcd.checkpoint import Codec
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
-from dcd.decoupling import one_blas_thread
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.orientation import ColliderEvidence
+from dcd.pieces import robust_codecs
+from dcd.runs import Run
 from dcd.scores import scores_of
 from dcd.search import TargetSearch
+from dcd.threads import one_blas_thread
 from dcd.validation import check_number, check_strategy
 
 
@@ -207,7 +210,10 @@ class RobustDCD(Discovery):
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
-    def _discover(self, dataset: Dataset, rng: np.random.Generator) -> tuple[Construction, Any]:
+    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
+        return robust_codecs(len(names))
+
+    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
         test, search, orientation = self._strategies()
         names = dataset.names
         level = self.alpha / (len(names) - 1)
@@ -215,10 +221,9 @@ class RobustDCD(Discovery):
             scores = None if dataset.has_gaps else scores_of(dataset)
             bound: BoundTest = bind(test, dataset, level, scores)
             grams = GappyScores(dataset) if scores is None else scores
-        label = "Markov boundaries" if self.progress else None
         known = bind_knowledge(self.knowledge, names)
         searches = search_boundaries(
-            search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, progress=label
+            search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
         )
 
         def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:

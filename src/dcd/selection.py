@@ -18,7 +18,7 @@ from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
 from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableSummary
-from dcd.decoupling import DecouplingResult, WeightOptions, one_blas_thread, threads_to_use
+from dcd.decoupling import DecouplingResult, WeightOptions, threads_to_use
 from dcd.discovery import check_n_jobs
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
@@ -26,6 +26,7 @@ from dcd.partial import partial_correlation
 from dcd.preflight import MIN_ROWS
 from dcd.reading import read_table
 from dcd.scores import Scores, scores_of
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number, check_strategy, make_generator
 
 
@@ -61,11 +62,11 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     kinds, missing, drop_useless : as of `DCD`
         How to read the table: columns of categories, missing values, useless columns. "each-set" is for
         `search` and `test`; without them all other columns are one set.
+    memory_limit : int, str or None, default=None
+        Memory that the fit may take, as of `DCD`.
     n_jobs : int or None, default=None
         Threads for a table of more than 8,000 rows, -1 for all cores; None takes as many as linear algebra
         may use. The result does not depend on it.
-    memory_limit : int, str or None, default=None
-        Memory that the fit may take, as of `DCD`.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
         result free of randomness; a small positive value shows how little the start matters.
@@ -117,8 +118,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         drop_useless: bool = False,
-        n_jobs: int | None = None,
         memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
@@ -133,8 +134,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.kinds = kinds
         self.missing = missing
         self.drop_useless = drop_useless
-        self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -33,7 +33,7 @@ Examples:
 
 \b
 Exit codes: 0 fine, 1 problems found (audit) or a score missed (score),
-2 bad input or usage, 3 a method failed, 130 interrupted."""
+2 bad input or usage, 3 a method failed, 124 out of time, 130 interrupted."""
 
 
 @click.group(

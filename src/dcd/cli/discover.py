@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ Examples:
   dcd discover survey.xlsx --kinds region=nominal --missing complete-rows
   dcd discover data.parquet --exclude 'id_*' --json - | jq .
   dcd discover large.parquet --memory-limit 4GiB
+  dcd discover large.parquet --checkpoint run.dcd --max-time 8h
   zcat big.csv.gz | dcd discover - --method dcd --alpha 0.01
 
 \b
@@ -41,7 +43,8 @@ direction cannot be told from such data."""
 @click.option(
     "--bootstrap", type=click.IntRange(min=2), metavar="N", help="Tell how stable edges are in N resamples."
 )
-@click.option("--checkpoint", metavar="FILE", help="Keep resamples there, and go on from there.")
+@click.option("--checkpoint", metavar="FILE", help="Keep finished work there, and go on from there.")
+@options.max_time
 @click.option(
     "--report", metavar="FILE", help="Write a page (HTML) with all that was found; '-' is standard output."
 )
@@ -67,6 +70,7 @@ def discover(
     knowledge: str | None,
     bootstrap: int | None,
     checkpoint: str | None,
+    max_time: float | None,
     report: str | None,
     json_path: str | None,
     plot: str | None,
@@ -76,7 +80,9 @@ def discover(
     seed: int,
 ) -> int:
     """Find the causal graph behind the table DATA ('-' is standard input)."""
-    _check_checkpoint(checkpoint, bootstrap)
+    if checkpoint == "-":
+        raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
+    started = time.monotonic()
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge])
     if plot is not None:
@@ -92,11 +98,14 @@ def discover(
     model = estimator(**given)
     table, weights = handling.read(source)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
-        model.fit(table, **weights)
         if checkpoint is not None:
             state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
-        how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
-        stability = None if bootstrap is None else dcd.bootstrap(model, table, n_resamples=bootstrap, **how)
+        model.fit(table, **weights, checkpoint=checkpoint, max_time=_left(max_time, started))
+        stability = None
+        if bootstrap is not None:
+            how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
+            how["max_time"] = _left(max_time, started)
+            stability = dcd.bootstrap(model, table, n_resamples=bootstrap, **how)
     if "-" not in (json_path, report):
         show_model(model, len(table), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
@@ -107,11 +116,9 @@ def discover(
     return FINE
 
 
-def _check_checkpoint(checkpoint: str | None, bootstrap: int | None) -> None:
-    if checkpoint is not None and bootstrap is None:
-        raise click.UsageError("--checkpoint keeps the resamples of --bootstrap, which is not given.")
-    if checkpoint == "-":
-        raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
+def _left(max_time: float | None, started: float) -> float | None:
+    """What is left of the time, which the reading of the table and everything else counts for."""
+    return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))
 
 
 def _write(result: Result, json_path: str | None, report: str | None) -> None:

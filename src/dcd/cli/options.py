@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,29 @@ def seed(command: Command) -> Command:
     return click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
     )(command)
+
+
+def max_time(command: Command) -> Command:
+    """`--max-time`, in seconds."""
+    return click.option(
+        "--max-time",
+        callback=_read_time,
+        metavar="TIME",
+        help="Stop after 90s, 30m or 8h; early if that will not do by far and nothing is kept.",
+    )(command)
+
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def _read_time(context: click.Context, parameter: click.Parameter, given: str | None) -> float | None:  # noqa: ARG001
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", given.strip())
+    seconds = float(found[1]) * _SECONDS[found[2] or "s"] if found else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"{given!r} is no time such as 90s, 30m, 8h or 2d.")
+    return seconds
 
 
 def json_file(command: Command) -> Command:

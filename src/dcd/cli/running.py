@@ -16,7 +16,7 @@ import click
 from dcd.cli.terminal import plain, remark
 from dcd.cli.wording import input_error_words
 
-FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 3, 130, 141
+FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, OUT_OF_TIME, INTERRUPTED, NO_READER = 0, 1, 2, 3, 124, 130, 141
 
 
 @dataclass
@@ -110,6 +110,7 @@ def _invoke(command: click.Command, arguments: Sequence[str] | None, state: Stat
 
 def _told(error: Exception) -> int:
     """One line for an error, and the exit code that it leads to."""
+    from dcd.runs import TimeLimitError
     from dcd.validation import InputError
 
     if isinstance(error, click.UsageError):
@@ -122,6 +123,9 @@ def _told(error: Exception) -> int:
     if isinstance(error, InputError):
         remark("error", input_error_words(error))
         return BAD_INPUT
+    if isinstance(error, TimeLimitError):
+        remark("out of time", error)
+        return OUT_OF_TIME
     if isinstance(error, OSError):
         remark("error", f"{error.filename}: {error.strerror}" if error.filename else error)
         return BAD_INPUT

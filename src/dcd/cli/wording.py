@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = {
     "alpha": "--alpha",
+    "checkpoint": "--checkpoint",
     "decimal": "--decimal",
     "degree": "--degree",
     "delimiter": "--delimiter",
@@ -17,6 +18,7 @@ _OPTIONS = {
     "encoding": "--encoding",
     "format": "--format",
     "kinds": "--kinds",
+    "max_time": "--max-time",
     "memory_limit": "--memory-limit",
     "methods": "--methods",
     "missing": "--missing",

@@ -12,14 +12,14 @@ from dcd.arrays import FloatArray
 from dcd.balancing import Balance
 from dcd.boundary import table_options
 from dcd.data import Dataset
-from dcd.decoupling import DecouplingResult, one_blas_thread
+from dcd.decoupling import DecouplingResult, features_of
 from dcd.dependence import weighted_correlation
-from dcd.kernels import kernel_features
 from dcd.objective import pairwise_hsic
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.reading import read_columns
 from dcd.selection import MarkovBoundary
 from dcd.svg import short
+from dcd.threads import one_blas_thread
 from dcd.validation import InputError, check_number
 
 if TYPE_CHECKING:
@@ -167,10 +167,7 @@ def _dependence_matrices(
         complete = table.complete_in(range(len(table.names)))
         weights = result.weights[complete.rows]
         with one_blas_thread():
-            features = [
-                kernel_features(column, kind)
-                for column, kind in zip(complete.values.T, complete.kinds, strict=True)
-            ]
+            features = features_of(complete)
             before = pairwise_hsic(features, np.full(len(weights), 1 / len(weights)))
             matrices = before, pairwise_hsic(features, weights / weights.sum())
     else:

@@ -1,0 +1,181 @@
+"""A run in pieces: what is done is kept, how long the rest takes is estimated, and a limit on time is met.
+
+A piece is the smallest work that is worth keeping (the boundary of one target, one decoupled set). Pieces
+can be done in any order and by any process; results never depend on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from typing import Any
+
+from dcd.checkpoint import Checkpoint, Key
+from dcd.progress import duration, progress_bar
+
+Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
+
+_ENOUGH = 4  # pieces after the first of each process, before their time says something about the others
+_BY_FAR = 2  # times the limit that an estimate has to be to stop a run whose work would be lost
+
+
+class TimeLimitError(RuntimeError):
+    """A run would take longer than it may, or has.
+
+    Attributes
+    ----------
+    limit : the seconds that it may take.
+    elapsed : those that it has taken.
+    estimate : about how many it takes in all; what comes after the stage at hand is not in it.
+    """
+
+    def __init__(self, message: str, limit: float, elapsed: float, estimate: float | None) -> None:
+        super().__init__(message)
+        self.limit, self.elapsed, self.estimate = limit, elapsed, estimate
+
+
+class Run:
+    """One run: its checkpoint, if it has one, its progress and its limit on time.
+
+    Parameters
+    ----------
+    checkpoint : where finished pieces are and go.
+    progress : show bars, where somebody watches.
+    max_time : seconds that the run may take; looked at whenever a piece is done. With a checkpoint all of
+        them are used. Without one, when all would be lost, a run that would take much longer ends early.
+    at_once : pieces that are worked on at the same time.
+    clock : a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint | None = None,
+        *,
+        progress: bool = False,
+        max_time: float | None = None,
+        at_once: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self._progress, self._max_time, self._at_once = progress, max_time, at_once
+        self._clock, self._start = clock, clock()
+
+    def gather(
+        self,
+        stage: str,
+        keys: Sequence[Key],
+        compute: Compute,
+        *,
+        label: str,
+        then: str | None = None,
+        efforts: Sequence[float] | None = None,
+    ) -> list[Any]:
+        """The results of all pieces of a stage, in the order of their keys.
+
+        `compute` takes the positions (in `keys`) of the pieces to do and generates `(i, result)` of the i-th
+        of these as soon as it is done. `label` says what the pieces are, `then` what comes after them, and
+        `efforts` about how much work each is, all the same without it.
+        """
+        kept = {} if self.checkpoint is None else self.checkpoint.done
+        results = {at: kept[stage, key] for at, key in enumerate(keys) if (stage, key) in kept}
+        pending = [at for at in range(len(keys)) if at not in results]
+        if not pending:
+            return [results[at] for at in range(len(keys))]
+        meter = _Meter(
+            [1.0 if efforts is None else efforts[at] for at in pending],
+            self._at_once,
+            label,
+            then,
+            self._clock,
+        )
+        self._check_time(meter)
+        shown = label if self._progress else None
+        with progress_bar(shown, len(keys), len(results)) as bar, closing(compute(pending)) as done:
+            for index, result in done:
+                at = pending[index]
+                results[at] = result
+                if self.checkpoint is not None:
+                    self.checkpoint.add(stage, keys[at], result)
+                meter.count(index)
+                bar.set_postfix_str(meter.remark(), refresh=False)
+                bar.update()
+                self._check_time(meter)
+        return [results[at] for at in range(len(keys))]
+
+    def _check_time(self, meter: _Meter) -> None:
+        if self._max_time is None or not meter.left:
+            return
+        elapsed, left = self._clock() - self._start, meter.time_left()
+        estimate = None if left is None else elapsed + left
+        if elapsed >= self._max_time:
+            raise TimeLimitError(self._out_of_time(meter, elapsed), self._max_time, elapsed, estimate)
+        if self.checkpoint is None and estimate is not None and estimate > _BY_FAR * self._max_time:
+            raise TimeLimitError(self._too_long(meter, estimate), self._max_time, elapsed, estimate)
+
+    def _out_of_time(self, meter: _Meter, elapsed: float) -> str:
+        left = meter.time_left()
+        more = "" if left is None else f" These would take another {duration(left)} or so."
+        ways = (
+            "Nothing is kept without a checkpoint."
+            if self.checkpoint is None
+            else f"The same with checkpoint {str(self.checkpoint.path)!r} goes on from there."
+        )
+        return f"stopped after {duration(elapsed)}, with {meter.left} {meter.label} to do.{more} {ways}"
+
+    def _too_long(self, meter: _Meter, estimate: float) -> str:
+        then = "" if meter.then is None else f", before {meter.then}"
+        return (
+            f"stopped early: going by the first {meter.done} {meter.label}, the run would take about "
+            f"{duration(estimate)}{then}, and it may take {duration(self._max_time or 0)}. Use more "
+            f"processes, fewer rows or columns, or a checkpoint, with which work can go on later."
+        )
+
+
+class _Meter:
+    """The pieces of a stage that are to do, and the time that they take.
+
+    Time counts from when as many are done as are worked on at once, so that processes that have to be
+    started do not make the rest seem long.
+    """
+
+    def __init__(
+        self,
+        efforts: Sequence[float],
+        at_once: int,
+        label: str,
+        then: str | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.label, self.then, self.done = label, then, 0
+        self._efforts, self._at_once = efforts, at_once
+        self._effort_left, self._effort_timed = sum(efforts), 0.0
+        self._clock, self._start = clock, clock()
+
+    def count(self, index: int) -> None:
+        """One more is done."""
+        self.done += 1
+        self._effort_left -= self._efforts[index]
+        if self.done > self._at_once:
+            self._effort_timed += self._efforts[index]
+        elif self.done == self._at_once:
+            self._start = self._clock()
+
+    @property
+    def left(self) -> int:
+        """Pieces to do."""
+        return len(self._efforts) - self.done
+
+    def time_left(self) -> float | None:
+        """Seconds for the rest of the stage; None while too little is done to tell."""
+        if self.done - self._at_once < _ENOUGH or not self._effort_timed:
+            return None
+        return (self._clock() - self._start) * self._effort_left / self._effort_timed
+
+    def remark(self) -> str:
+        """The time left, in words."""
+        left = self.time_left()
+        if left is None or not self.left:
+            return ""
+        then = "" if self.then is None else f", then {self.then}"
+        return f"about {duration(left)} left{then}"

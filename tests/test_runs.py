@@ -1,0 +1,236 @@
+"""Runs in pieces: order, estimates and limits on a clock that the test turns; bars where somebody watches."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from tqdm import tqdm
+
+import dcd
+from dcd import InputError, TimeLimitError
+from dcd.checkpoint import Checkpoint, Codec, Description
+from dcd.progress import duration
+from dcd.runs import Run
+
+
+class Clock:
+    """Stands still until it is turned."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def pieces_of(clock, seconds, done, closed=None):
+    """Pieces that take some seconds each, in an order from last to first; notes which were done."""
+
+    def compute(pending):
+        try:
+            for index in reversed(range(len(pending))):
+                clock.now += seconds
+                done.append(pending[index])
+                yield index, f"result {pending[index]}"
+        finally:
+            if closed is not None:
+                closed.append(True)
+
+    return compute
+
+
+def test_results_come_in_the_order_of_the_keys():
+    clock, done = Clock(), []
+    run = Run(clock=clock)
+    found = run.gather("stage", [(5,), (7,), (1,)], pieces_of(clock, 1, done), label="pieces")
+    assert found == ["result 0", "result 1", "result 2"]
+    assert done == [2, 1, 0]
+    assert run.gather("stage", [], None, label="pieces") == []
+
+
+def test_a_run_within_its_limit_ends():
+    clock, done = Clock(), []
+    run = Run(max_time=1000.0, clock=clock)
+    assert len(run.gather("a", range(99), pieces_of(clock, 10, done), label="pieces")) == 99
+    assert len(run.gather("b", range(1), pieces_of(clock, 10, done), label="pieces")) == 1
+
+
+def test_a_run_that_would_take_far_too_long_ends_early():
+    clock, done, closed = Clock(), [], []
+    run = Run(max_time=480.0, clock=clock)
+    with pytest.raises(
+        TimeLimitError, match=r"first 5 targets, the run would take about 17 min, before pairs, "
+    ):
+        run.gather("a", range(100), pieces_of(clock, 10, done, closed), label="targets", then="pairs")
+    assert len(done) == 5  # as soon as an estimate says something
+    assert closed == [True]
+    with pytest.raises(TimeLimitError) as caught:
+        Run(max_time=480.0, clock=clock).gather("a", range(100), pieces_of(clock, 10, []), label="targets")
+    assert caught.value.limit == 480
+    assert caught.value.elapsed == 50
+    assert caught.value.estimate == pytest.approx(1000)
+    assert "it may take 8 min. Use more processes, fewer rows or columns, or a checkpoint" in str(
+        caught.value
+    )
+
+
+def test_processes_that_have_to_be_started_do_not_make_the_rest_seem_long():
+    clock = Clock()
+
+    def compute(pending):
+        clock.now += 60  # two processes start; then each does a piece in two seconds
+        for index in range(len(pending)):
+            clock.now += 2 * (index % 2 == 0)
+            yield index, None
+
+    Run(max_time=250.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
+    with pytest.raises(TimeLimitError) as caught:
+        Run(max_time=75.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
+    assert caught.value.estimate == pytest.approx(160, rel=0.25)  # of 160
+    assert caught.value.elapsed < 70
+
+
+def test_pieces_of_known_effort_count_by_it():
+    """The longest come first; by their number the rest would seem ten times as long."""
+    clock, efforts = Clock(), [100.0] * 6 + [1.0] * 94
+
+    def compute(pending):
+        for index in range(len(pending)):
+            clock.now += efforts[index]
+            yield index, None
+
+    stage = ("a", range(100), compute)
+    Run(max_time=700.0, clock=clock).gather(*stage, label="pairs", efforts=efforts)
+    with pytest.raises(TimeLimitError):
+        Run(max_time=700.0, clock=clock).gather(*stage, label="pairs")
+
+
+def test_an_estimate_that_is_not_far_off_stops_nothing_before_its_time():
+    clock, done = Clock(), []
+    run = Run(max_time=800.0, clock=clock)
+    with pytest.raises(
+        TimeLimitError, match=r"stopped after 13 min, with 20 targets to do\. These would take "
+    ):
+        run.gather("a", range(100), pieces_of(clock, 10, done), label="targets")
+    assert len(done) == 80
+
+
+def test_with_a_checkpoint_all_of_the_time_is_used_and_nothing_is_lost(tmp_path):
+    clock, done, path = Clock(), [], tmp_path / "run.dcd"
+    codecs = {"a": Codec(str, lambda _, value: value)}
+    attempts = 0
+    for _ in range(10):
+        attempts += 1
+        with Checkpoint(path, Description("fit", {}, {}), codecs) as kept:
+            run = Run(kept, max_time=35.0, clock=clock)
+            try:
+                found = run.gather("a", range(20), pieces_of(clock, 10, done), label="targets")
+                break
+            except TimeLimitError as error:
+                assert f"The same with checkpoint '{path}' goes on from there." in str(error)  # noqa: PT017
+    assert attempts == 5
+    assert found == [f"result {at}" for at in range(20)]
+    assert sorted(done) == list(range(20))  # each once
+
+
+def test_the_limit_counts_what_came_before_the_pieces():
+    clock = Clock()
+    run = Run(max_time=10.0, clock=clock)
+    clock.now += 11
+    with pytest.raises(TimeLimitError, match=r"stopped after 11 s, with 3 pieces to do\. Nothing is kept"):
+        run.gather("a", range(3), pieces_of(clock, 1, []), label="pieces")
+
+
+@pytest.mark.parametrize("model", [dcd.DCD(), dcd.RobustDCD()])
+def test_fits_and_resamples_have_limits(model, tmp_path):
+    frame = dcd.datasets.load_sachs().frame.iloc[:300]
+    with pytest.raises(TimeLimitError, match="Markov boundaries"):
+        model.fit(frame, max_time=1e-3)
+    for _ in range(60):
+        try:
+            model.fit(frame, checkpoint=tmp_path / "run.dcd", max_time=0.2)
+            break
+        except TimeLimitError:
+            continue
+    assert model.cpdag_ == type(model)().fit(frame).cpdag_
+    with pytest.raises(TimeLimitError, match="resamples"):
+        dcd.bootstrap(model, frame, max_time=1e-3)
+    for wrong in (0, -3, np.nan, "1h", True):
+        with pytest.raises(InputError, match="'max_time'"):
+            model.fit(frame, max_time=wrong)
+
+
+# --- what is shown ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Somebody watches, and every piece shows at once."""
+    monkeypatch.setattr("dcd.progress._is_watched", lambda: True)
+    monkeypatch.setattr("dcd.progress.tqdm", partial(tqdm, mininterval=0))
+
+
+@pytest.mark.usefixtures("watched")
+def test_the_bar_tells_the_time_left_and_what_comes_then(capsys):
+    clock = Clock()
+    run = Run(progress=True, clock=clock)
+    seen = []
+
+    def compute(pending):
+        for item in pieces_of(clock, 30, [])(pending):
+            yield item
+            seen.append(capsys.readouterr().err)
+
+    run.gather("a", range(10), compute, label="targets", then="pairs")
+    shown = "".join(seen)
+    assert "targets" in shown
+    assert all("left" not in text for text in seen[:4])  # too little is known
+    assert "about 2.5 min left, then pairs" in shown
+    assert "about 30 s left, then pairs" in shown
+    assert "left" not in shown.split("10/10")[1]
+
+
+@pytest.mark.usefixtures("watched")
+def test_what_is_kept_counts_as_done_but_not_for_the_estimate(tmp_path, capsys):
+    clock, path = Clock(), tmp_path / "run.dcd"
+    codecs = {"a": Codec(str, lambda _, value: value)}
+    with Checkpoint(path, Description("fit", {}, {}), codecs) as kept:
+        for key in range(90):
+            kept.add("a", key, "x")
+    with Checkpoint(path, Description("fit", {}, {}), codecs) as kept:
+        run = Run(kept, progress=True, clock=clock)
+        seen = []
+
+        def compute(pending):
+            for item in pieces_of(clock, 60, [])(pending):
+                yield item
+                seen.append(capsys.readouterr().err)
+
+        run.gather("a", range(100), compute, label="targets")
+    assert "| 95/100 [" in "".join(seen)
+    assert "about 5 min left]" in "".join(seen)
+
+
+def test_nothing_is_shown_where_nobody_watches(capsys):
+    clock = Clock()
+    Run(progress=True, clock=clock).gather("a", range(10), pieces_of(clock, 30, []), label="targets")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 s"),
+        (0.4, "0 s"),
+        (59.6, "60 s"),
+        (99.4, "99 s"),
+        (100, "1.7 min"),
+        (600, "10 min"),
+        (5939, "99 min"),
+        (7200, "2.0 h"),
+        (172_799, "48.0 h"),
+        (172_800, "2.0 days"),
+    ],
+)
+def test_durations_in_words(seconds, words):
+    assert duration(seconds) == words
