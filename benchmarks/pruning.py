@@ -34,7 +34,6 @@ CELLS = [
     ("func", "erdos-renyi", 10),
     ("mlp", "erdos-renyi", 10),
     ("func", "scale-free", 20),
-    ("mlp", "scale-free", 20),
 ]
 
 

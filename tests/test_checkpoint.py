@@ -250,13 +250,15 @@ def test_other_weights_are_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["published", "robust"])
 def test_what_changes_no_result_makes_no_other_run(name, tmp_path, monkeypatch):
-    """n_jobs, progress, the order of the columns, and the library that holds the table."""
+    """n_jobs, progress, memory_limit, the order of the columns, and the library that holds the table."""
     path, table = tmp_path / "run.dcd", interacting_table()
     wanted = fresh(name).fit(table, checkpoint=path)
     monkeypatch.setattr("dcd.growth.as_done", None)
     monkeypatch.setattr("dcd.boundary.as_done", None)
     turned = table[list(table)[::-1]]
-    again = fresh(name).set_params(n_jobs=2, progress=True).fit(turned, checkpoint=str(path))
+    again = (
+        fresh(name).set_params(n_jobs=2, progress=True, memory_limit="2GB").fit(turned, checkpoint=str(path))
+    )
     assert again.cpdag_.reorder(wanted.cpdag_.names) == wanted.cpdag_
     polars = pytest.importorskip("polars")
     fresh(name).fit(polars.from_pandas(table), checkpoint=path)

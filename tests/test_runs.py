@@ -57,7 +57,7 @@ def test_a_run_within_its_limit_ends():
 
 def test_a_run_that_would_take_far_too_long_ends_early():
     clock, done, closed = Clock(), [], []
-    run = Run(max_time=600.0, clock=clock)
+    run = Run(max_time=480.0, clock=clock)
     with pytest.raises(
         TimeLimitError, match=r"first 5 targets, the run would take about 17 min, before pairs, "
     ):
@@ -65,11 +65,11 @@ def test_a_run_that_would_take_far_too_long_ends_early():
     assert len(done) == 5  # as soon as an estimate says something
     assert closed == [True]
     with pytest.raises(TimeLimitError) as caught:
-        Run(max_time=600.0, clock=clock).gather("a", range(100), pieces_of(clock, 10, []), label="targets")
-    assert caught.value.limit == 600
+        Run(max_time=480.0, clock=clock).gather("a", range(100), pieces_of(clock, 10, []), label="targets")
+    assert caught.value.limit == 480
     assert caught.value.elapsed == 50
     assert caught.value.estimate == pytest.approx(1000)
-    assert "it may take 10 min. Use more processes, fewer rows or columns, or a checkpoint" in str(
+    assert "it may take 8 min. Use more processes, fewer rows or columns, or a checkpoint" in str(
         caught.value
     )
 
@@ -85,9 +85,24 @@ def test_processes_that_have_to_be_started_do_not_make_the_rest_seem_long():
 
     Run(max_time=250.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
     with pytest.raises(TimeLimitError) as caught:
-        Run(max_time=90.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
+        Run(max_time=75.0, at_once=2, clock=clock).gather("a", range(100), compute, label="targets")
     assert caught.value.estimate == pytest.approx(160, rel=0.25)  # of 160
     assert caught.value.elapsed < 70
+
+
+def test_pieces_of_known_effort_count_by_it():
+    """The longest come first; by their number the rest would seem ten times as long."""
+    clock, efforts = Clock(), [100.0] * 6 + [1.0] * 94
+
+    def compute(pending):
+        for index in range(len(pending)):
+            clock.now += efforts[index]
+            yield index, None
+
+    stage = ("a", range(100), compute)
+    Run(max_time=700.0, clock=clock).gather(*stage, label="pairs", efforts=efforts)
+    with pytest.raises(TimeLimitError):
+        Run(max_time=700.0, clock=clock).gather(*stage, label="pairs")
 
 
 def test_an_estimate_that_is_not_far_off_stops_nothing_before_its_time():

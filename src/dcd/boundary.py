@@ -148,7 +148,8 @@ class BoundaryIdentifier:
                 decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
             )
 
-        found = self._run.gather("sets", missing, compute, label=label, then=then)
+        efforts = [float(len(members)) for members in missing]
+        found = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
         self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:

@@ -142,8 +142,8 @@ class Discovery(Plotted, BaseEstimator):
         checkpoint : path or None
             File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
             call goes on where the last one stopped, and ends with the same result. A file of other data,
-            other parameters or another version is refused with what differs; `n_jobs`, `progress` and the
-            order of the columns may differ.
+            other parameters or another version is refused with what differs; `n_jobs`, `progress`,
+            `memory_limit` and the order of the columns may differ.
         max_time : float or None
             Seconds that the fit may take. With a checkpoint it stops when they are over, and the same call
             goes on. Without one it stops early if by the first pieces it would take much longer. Looked at

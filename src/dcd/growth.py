@@ -42,15 +42,21 @@ class GrowShrink:
     ----------
     max_size : largest boundary.
     max_given : largest subset of a boundary that is tried as a separating set.
+    lines_from : from this number of variables on, `RobustDCD` asks whether lines are all there is in the
+        table, and if so searches over orders instead (`dcd.orders`), which sees weaker relations. None never
+        asks.
     """
 
     max_size: int = 8
     max_given: int = 3
+    lines_from: int | None = 21
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_number("max_size", self.max_size, at_least=1, whole=True, suggestion=8)
         check_number("max_given", self.max_given, at_least=0, whole=True, suggestion=3)
+        if self.lines_from is not None:
+            check_number("lines_from", self.lines_from, at_least=2, whole=True, suggestion=21)
 
     def boundary(
         self, test: BoundTest, target: int, n_variables: int, level: float, keep: Collection[int] = ()
@@ -173,7 +179,11 @@ def search_boundaries(
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
     separations = run.gather(
-        "separations", pairs, doing(_separate, to_separate, strategy.most_sets), label="pairs of neighbours"
+        "separations",
+        pairs,
+        doing(_separate, to_separate, strategy.most_sets),
+        label="pairs of neighbours",
+        efforts=[strategy.most_sets(item) for item in to_separate],
     )
     test.record = Record()
     for _, record in (*grown, *separations):

@@ -62,7 +62,7 @@ class ColliderEvidence:
 
     Attributes
     ----------
-    temper : the log-likelihood counts 1 / temper of its value.
+    temper : the log-likelihood counts 1 / temper of its value; all of it in a straight table.
     min_evidence : colliders with less evidence (in units of the log posterior) are not believed: the best
         graph without them is taken, if the skeleton allows for one.
     """
@@ -82,17 +82,22 @@ class ColliderEvidence:
         random_state: int | np.random.Generator | None = None,
         *,
         forbidden: BoolArray | None = None,
+        order: Sequence[int] | None = None,
     ) -> dict[Triple, float]:
         """The colliders `(x, z, y)`, x < y, of a skeleton, each with its evidence.
 
         `forbidden[i, j]` is true for arrows `i -> j` that may not be; some DAG of the skeleton must be free
-        of them. The evidence of a collider that every such DAG has is infinite.
+        of them. The evidence of a collider that every such DAG has is infinite. For a straight table
+        (`dcd.lines`) `order` is the best order that is known (`dcd.orders`): a variable is its line alone,
+        the likelihood is right and counts in full, and the search starts there as well.
         """
         rng = make_generator(random_state)
         if forbidden is None:
             forbidden = np.zeros_like(skeleton)
         with one_blas_thread():
-            search = _Search(skeleton, BlockLikelihood(scores), self.temper, rng, forbidden)
+            likelihood = BlockLikelihood(scores, _BLOCK if order is None else (LINEAR,))
+            temper = self.temper if order is None else 1.0
+            search = _Search(skeleton, likelihood, temper, rng, forbidden, order)
             return search.colliders_with_evidence(self.min_evidence)
 
 
@@ -110,12 +115,12 @@ def _fixed_price(price: float) -> Prior:
 
 
 class BlockLikelihood:
-    """`likelihood(i, parents)`: the part of the log-likelihood that variable i has."""
+    """`likelihood(i, parents)`: the part of the log-likelihood that variable i has; `block` stands for it."""
 
-    def __init__(self, scores: Grams) -> None:
+    def __init__(self, scores: Grams, block: Sequence[int] = _BLOCK) -> None:
         self._n_samples = min(scores.ess, _MOST_SAMPLES)
         # A variable of few values has a column for each but one of them instead.
-        gram, self._rows = scores.gram(_BLOCK)
+        gram, self._rows = scores.gram(block)
         self._gram = gram + _RIDGE * np.eye(len(gram))
         self._log_determinants: dict[Parents, float] = {(): 0.0}
         self._values: dict[tuple[int, Parents], float] = {}
@@ -153,11 +158,15 @@ class _Search:
         temper: float,
         rng: np.random.Generator,
         forbidden: BoolArray,
+        start: Sequence[int] | None = None,
     ) -> None:
         self._neighbours = [frozenset(np.flatnonzero(row).tolist()) for row in skeleton]
         self._connected = [v for v, others in enumerate(self._neighbours) if others]
         self._likelihood, self._temper, self._rng = likelihood, temper, rng
         self._no_parents = [frozenset(np.flatnonzero(column).tolist()) for column in (forbidden & skeleton).T]
+        # Where arrows may not be, only orders without them are starts.
+        given = [] if start is None or (forbidden & skeleton).any() else [start]
+        self._given = [[v for v in order if self._neighbours[v]] for order in given]
         self._n_arms = sum(self._arms(self._neighbours[z] - self._no_parents[z]) for z in self._connected)
 
     def colliders_with_evidence(self, min_evidence: float = 0.0) -> dict[Triple, float]:
@@ -169,7 +178,7 @@ class _Search:
             return {}
         forbidden: frozenset[Triple] = frozenset()
         while True:
-            fresh = [self._random_order() for _ in range(_STARTS)]
+            fresh = [*self._given, *(self._random_order() for _ in range(_STARTS))]
             best, tried = self._best(fresh, forbidden)
             best, evidence = self._weighed(best, tried, forbidden)
             doubtful = {triple for triple, worth in evidence.items() if worth < min_evidence}

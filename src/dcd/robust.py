@@ -20,10 +20,12 @@ from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.knowledge import Knowledge, bind_knowledge
+from dcd.lines import Lines, lines_of
+from dcd.orders import search_orders
 from dcd.orientation import ColliderEvidence
 from dcd.pieces import robust_codecs
 from dcd.runs import Run
-from dcd.scores import scores_of
+from dcd.scores import Scores, scores_of
 from dcd.search import TargetSearch
 from dcd.threads import one_blas_thread
 from dcd.validation import check_number, check_strategy
@@ -61,6 +63,7 @@ class RobustDiagnostics:
     level : level of every single test.
     cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
         members may be missing.
+    straight : lines were all there is in the table, and neighbours were found by a search over orders.
     """
 
     names: tuple[str, ...]
@@ -71,6 +74,7 @@ class RobustDiagnostics:
     n_samples: int
     level: float
     cut_boundaries: tuple[str, ...] = ()
+    straight: bool = False
 
     @property
     def explained_away(self) -> int:
@@ -98,6 +102,8 @@ class RobustDiagnostics:
             f"{len(self.interactions)} associations tested again under decoupling weights, "
             f"{self.explained_away} of them gone."
         ]
+        if self.straight:
+            lines = ["Lines are all there is in this table: neighbours by a search over orders."]
         if self.balances:
             frame = self.to_frame()
             left, before = frame["dependence"].median(), frame["dependence_before"].median()
@@ -126,7 +132,8 @@ class RobustDCD(Discovery):
     ----------
     alpha : float, default=0.05
         Level of the tests of one boundary together; each of the d - 1 is at alpha / (d - 1). About this
-        share of boundaries has a member too many.
+        share of boundaries has a member too many. A parent in a search over orders has to pass the same
+        level.
     test : PartialAssociation, WeightedAssociation or None
         When two variables are associated given others. None is `PartialAssociation()`.
     search : GrowShrink or None
@@ -222,12 +229,17 @@ class RobustDCD(Discovery):
             bound: BoundTest = bind(test, dataset, level, scores)
             grams = GappyScores(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
-        searches = search_boundaries(
-            search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
-        )
+        lines, order = _lines_if_straight(test, search, scores, level), None
+        if lines is None:
+            searches = search_boundaries(
+                search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
+            )
+        else:
+            with one_blas_thread():
+                searches, order = search_orders(lines, names, rng, knowledge=known)
 
         def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
-            return orientation.colliders(grams, skeleton, rng, forbidden=forbidden)
+            return orientation.colliders(grams, skeleton, rng, forbidden=forbidden, order=order)
 
         construction = assemble(names, searches, orient, knowledge=known)
         self.colliders_ = tuple(
@@ -247,6 +259,19 @@ class RobustDCD(Discovery):
             interactions=tuple(found for _, found in sorted(bound.record.interactions.items())),
             n_samples=len(dataset.values),
             level=level,
-            cut_boundaries=tuple(s.target for s in searches if len(s.boundary) >= search.max_size),
+            cut_boundaries=tuple(
+                s.target for s in searches if lines is None and len(s.boundary) >= search.max_size
+            ),
+            straight=lines is not None,
         )
         return construction, diagnostics
+
+
+def _lines_if_straight(test: Test, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
+    """The lines of the table, if they are all there is and the strategies leave it to them."""
+    if scores is None or search.lines_from is None or scores.n_variables < search.lines_from:
+        return None
+    if not isinstance(test, PartialAssociation) or test.decouple == "always":
+        return None  # weights were asked for
+    with one_blas_thread():
+        return lines_of(scores, level)

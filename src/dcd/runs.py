@@ -17,7 +17,7 @@ from dcd.progress import duration, progress_bar
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
 _ENOUGH = 4  # pieces after the first of each process, before their time says something about the others
-_BY_FAR = 1.5  # times the limit that an estimate has to be to stop a run whose work would be lost
+_BY_FAR = 2  # times the limit that an estimate has to be to stop a run whose work would be lost
 
 
 class TimeLimitError(RuntimeError):
@@ -69,18 +69,26 @@ class Run:
         *,
         label: str,
         then: str | None = None,
+        efforts: Sequence[float] | None = None,
     ) -> list[Any]:
         """The results of all pieces of a stage, in the order of their keys.
 
         `compute` takes the positions (in `keys`) of the pieces to do and generates `(i, result)` of the i-th
-        of these as soon as it is done. `label` says what the pieces are, `then` what comes after them.
+        of these as soon as it is done. `label` says what the pieces are, `then` what comes after them, and
+        `efforts` about how much work each is, all the same without it.
         """
         kept = {} if self.checkpoint is None else self.checkpoint.done
         results = {at: kept[stage, key] for at, key in enumerate(keys) if (stage, key) in kept}
         pending = [at for at in range(len(keys)) if at not in results]
         if not pending:
             return [results[at] for at in range(len(keys))]
-        meter = _Meter(len(pending), self._at_once, label, then, self._clock)
+        meter = _Meter(
+            [1.0 if efforts is None else efforts[at] for at in pending],
+            self._at_once,
+            label,
+            then,
+            self._clock,
+        )
         self._check_time(meter)
         shown = label if self._progress else None
         with progress_bar(shown, len(keys), len(results)) as bar, closing(compute(pending)) as done:
@@ -89,7 +97,7 @@ class Run:
                 results[at] = result
                 if self.checkpoint is not None:
                     self.checkpoint.add(stage, keys[at], result)
-                meter.count()
+                meter.count(index)
                 bar.set_postfix_str(meter.remark(), refresh=False)
                 bar.update()
                 self._check_time(meter)
@@ -132,29 +140,37 @@ class _Meter:
     """
 
     def __init__(
-        self, total: int, at_once: int, label: str, then: str | None, clock: Callable[[], float]
+        self,
+        efforts: Sequence[float],
+        at_once: int,
+        label: str,
+        then: str | None,
+        clock: Callable[[], float],
     ) -> None:
         self.label, self.then, self.done = label, then, 0
-        self._total, self._at_once = total, at_once
+        self._efforts, self._at_once = efforts, at_once
+        self._effort_left, self._effort_timed = sum(efforts), 0.0
         self._clock, self._start = clock, clock()
 
-    def count(self) -> None:
+    def count(self, index: int) -> None:
         """One more is done."""
         self.done += 1
-        if self.done == self._at_once:
+        self._effort_left -= self._efforts[index]
+        if self.done > self._at_once:
+            self._effort_timed += self._efforts[index]
+        elif self.done == self._at_once:
             self._start = self._clock()
 
     @property
     def left(self) -> int:
         """Pieces to do."""
-        return self._total - self.done
+        return len(self._efforts) - self.done
 
     def time_left(self) -> float | None:
         """Seconds for the rest of the stage; None while too little is done to tell."""
-        counted = self.done - self._at_once
-        if counted < _ENOUGH:
+        if self.done - self._at_once < _ENOUGH or not self._effort_timed:
             return None
-        return (self._clock() - self._start) * self.left / counted
+        return (self._clock() - self._start) * self._effort_left / self._effort_timed
 
     def remark(self) -> str:
         """The time left, in words."""
