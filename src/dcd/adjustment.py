@@ -120,11 +120,15 @@ class Adjustment:
 
     @cached_property
     def gram(self) -> FloatArray:
-        """(p, p) covariance of the adjusters."""
+        """(p, p) covariance of the adjusters.
+
+        In double precision: sums in single precision of columns that depend on each other have eigenvalues
+        below zero, and more so than the ridge makes up for.
+        """
         gram = np.zeros((self.n_columns, self.n_columns))
-        for rows, shares in self.scores.weighted(self.probabilities):
-            part = self.design.part(rows)
-            gram += part.T @ (shares * part)
+        for rows in self.scores.blocks:
+            part = self.design.part(rows).astype(np.float64, copy=False)
+            gram += part.T @ (self.probabilities[rows, None] * part)
         return gram
 
     @cached_property
