@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
     """A span of time in words, to two figures or so.
 
     >>> duration(42.3), duration(750), duration(5000), duration(200_000)
-    ('42 s', '12 min', '1.4 h', '2.3 days')
+    ('42 s', '12 min', '83 min', '2.3 days')
     """
     if round(seconds) < 100:
         return f"{max(seconds, 0):.0f} s"
