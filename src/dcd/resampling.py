@@ -206,9 +206,9 @@ def _with_its_part_of_memory(model: Discovery, n_processes: int, draws: _Draws) 
     """The model with the memory that one of several refits at a time may take."""
     if model.memory_limit is None:
         return model
-    memory = Memory.of(model.memory_limit).shared_by(n_processes)
-    memory.check(len(draws(0)[0]))
-    fresh: Discovery = clone(model).set_params(memory_limit=memory.limit)
+    memory = Memory.of(model.memory_limit)
+    memory.check(len(draws(0)[0]), n_processes)
+    fresh: Discovery = clone(model).set_params(memory_limit=memory.shared_by(n_processes).limit)
     return fresh
 
 
