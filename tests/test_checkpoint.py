@@ -318,12 +318,50 @@ def test_damaged_lines_are_refused_and_left(tmp_path):
         "null",
         '{"stage": 3, "key": 0}',
         lines[2].replace("found", "x"),
+        '{"stage": "boundaries", "key": 1, "result": {"found": [], "balances": [1], "interactions": []}}',
+        '{"stage": "separations", "key": [0, 1], "result": {"found": 1' + "0" * 400 + ', "balances": [], '
+        '"interactions": []}}',
     ):
         content = "\n".join([*lines[:2], damaged, *lines[3:]]) + "\n"
         path.write_text(content)
         with pytest.raises(InputError, match=r"line 3 is damaged\. Remove that line, or the file\."):
             RobustDCD().fit(table, checkpoint=path)
         assert path.read_text() == content
+
+
+def test_what_a_file_claims_to_be_of_is_told_on_one_short_line(tmp_path):
+    path, table = tmp_path / "run.dcd", interacting_table()
+    RobustDCD().fit(table, checkpoint=path)
+    header = json.loads(path.read_text().splitlines()[0])
+    header["shared"] = {"a\n\x1b[31mb": 1, **{f"entry {place}": place for place in range(1000)}}
+    path.write_text(json.dumps(header) + "\n")
+    with pytest.raises(InputError, match=r"; and 10\d\d more\. Name another file") as refusal:
+        RobustDCD().fit(table, checkpoint=path)
+    assert str(refusal.value).isprintable()
+    assert len(str(refusal.value)) < 2000
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300])
+def test_what_can_be_no_name_of_a_file_is_refused(name, tmp_path):
+    with pytest.raises(InputError, match=r"checkpoint '.*': cannot be written"):
+        RobustDCD().fit(interacting_table(), checkpoint=tmp_path / name)
+
+
+def test_a_number_of_numpy_is_the_same_parameter(tmp_path):
+    path, table = tmp_path / "run.dcd", interacting_table()
+    RobustDCD(alpha=0.05).fit(table, checkpoint=path)
+    before = path.read_bytes()
+    RobustDCD(alpha=np.float64(0.05)).fit(table, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_a_part_without_words_is_refused_before_work(tmp_path):
+    class Wordless(PartialAssociation):
+        __repr__ = object.__repr__
+
+    with pytest.raises(InputError, match="parameter 'test': is known by its place in memory only"):
+        RobustDCD(test=Wordless()).fit(interacting_table(), checkpoint=tmp_path / "run.dcd")
+    assert not (tmp_path / "run.dcd").exists()
 
 
 def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):

@@ -277,6 +277,17 @@ def test_knowledge_from_a_file(call, data, tmp_path):
     assert "requird" in answer.err
 
 
+def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data, tmp_path):
+    checkpoint = tmp_path / "run.dcd"
+    asked = ("--bootstrap", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
+    refused = call("discover", data.path, *asked)
+    assert refused.code == 2
+    assert re.search(
+        r"--memory-limit: .* 2 processes\. Try --memory-limit 129MiB, .* --jobs 1\.", refused.err
+    )
+    assert not checkpoint.exists()
+
+
 @needs_bootstrap
 def test_bootstrap_and_its_checkpoint(call, data, tmp_path):
     checkpoint = tmp_path / "resamples"

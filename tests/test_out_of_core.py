@@ -416,8 +416,12 @@ def test_resamples_of_an_array_on_disk(tmp_path):
         np.testing.assert_array_equal(
             dcd.bootstrap(dcd.RobustDCD(), given, **how).directed, expected.directed
         )
-    with pytest.raises(dcd.InputError, match="memory_limit"):
-        dcd.bootstrap(dcd.RobustDCD(memory_limit="100MiB"), values, n_resamples=2, n_jobs=2, progress=False)
+    two = {"n_resamples": 2, "n_jobs": 2, "progress": False}
+    with pytest.raises(
+        dcd.InputError, match=r"104857600 bytes, .* 2 processes\. Try .*='129MiB', .*n_jobs=1"
+    ):
+        dcd.bootstrap(dcd.RobustDCD(memory_limit="100MiB"), values, **two)
+    dcd.bootstrap(dcd.RobustDCD(memory_limit="129MiB"), values, **two)  # what was said to do
 
 
 # --- the command line ------------------------------------------------------------------------------------

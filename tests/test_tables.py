@@ -127,6 +127,33 @@ def test_decimals_of_arrow_are_numbers_and_a_name_twice_is_named(tmp_path):
         read_file(tmp_path / "twice.parquet")
 
 
+@pytest.mark.parametrize("first", [None, 2**53 + 3])
+def test_whole_numbers_of_arrow_beyond_floats_are_refused_however_they_come(first, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    ids = pa.array([first, *(2**53 + 2 * place for place in range(2, 40))])
+    table = pa.table({"id": ids, "b": np.random.default_rng(0).standard_normal(len(ids))})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    for given in (table, parquet.ParquetFile(tmp_path / "t.parquet"), tmp_path / "t.parquet"):
+        with pytest.raises(
+            dcd.InputError, match=r"column 'id': (holds whole numbers beyond|has numbers too large)"
+        ):
+            dcd.RobustDCD(missing="each-set", progress=False).fit(given)
+
+
+def test_whole_numbers_of_arrow_with_gaps_are_read(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": [1, None, -3], "b": [1, 2, 3]}), tmp_path / "t.parquet")
+    assert read_file(tmp_path / "t.parquet")["a"].fillna(9).tolist() == [1, 9, -3]
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "a\0b.parquet", "x" * 300 + ".csv", "x" * 300 + ".parquet"])
+def test_what_can_be_no_name_of_a_file_is_refused(name):
+    with pytest.raises(dcd.InputError, match="cannot be read"):
+        read_file(name)
+
+
 def test_a_column_may_be_called_like_a_missing_value(write, tmp_path):
     pytest.importorskip("openpyxl")
     frame = pd.DataFrame({"NA": [1.5, 2.5], "null": [3, 4], "None": [5, 6]})

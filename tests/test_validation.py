@@ -29,6 +29,8 @@ def test_numbers_outside_their_bounds(value):
 def test_infinity_is_no_number():
     with pytest.raises(InputError, match="got inf"):
         check_number("x", float("inf"), above=0, suggestion=1)
+    with pytest.raises(InputError):
+        check_number("x", 10**400, above=0, suggestion=1)
 
 
 def test_generators():

@@ -15,6 +15,10 @@ from dcd.arrays import FloatArray
 from dcd.columns import FEW_VALUES, Column, Source, too_many
 
 _EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
+_TOO_LARGE = (
+    "holds whole numbers beyond 2^53, which floats cannot tell apart",
+    "Drop it if it names the rows; otherwise make it text.",
+)
 
 
 def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> Column:
@@ -45,7 +49,10 @@ def series_column(name: str, column: nw.Series[Any]) -> Column:
     if column.dtype == nw.Boolean:
         return _truth_values(name, _floats(column))
     if column.dtype.is_integer():
-        return _whole_numbers(name, _floats(column))
+        try:
+            return _whole_numbers(name, _floats(column))
+        except ValueError:  # pyarrow turns nothing into floats that they cannot tell apart
+            return _no_values(name, len(column), *_TOO_LARGE)
     if column.dtype.is_numeric():
         return Column(name, _floats(column))
     if len(column) and column.null_count() == len(column):
@@ -104,8 +111,7 @@ def _object_column(name: str, cells: Sequence[Any]) -> Column:
 def _whole_numbers(name: str, values: FloatArray) -> Column:
     if np.nanmax(np.abs(values), initial=0.0) <= _EXACT_INTEGERS:
         return Column(name, values)
-    problem = "holds whole numbers beyond 2^53, which floats cannot tell apart"
-    return Column(name, values, trouble=(problem, "Drop it if it names the rows; otherwise make it text."))
+    return Column(name, values, trouble=_TOO_LARGE)
 
 
 def _text_column(name: str, cells: Sequence[Any]) -> Column:

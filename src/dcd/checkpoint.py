@@ -22,6 +22,7 @@ from dcd.validation import InputError
 
 _KIND = "dcd checkpoint"
 _FORMAT = 2
+_TOLD = 12  # differences, of which a file can claim any number
 _OPENING = b'{"kind": "' + _KIND.encode() + b'"'  # of every header
 
 Key = int | tuple[int, ...]
@@ -78,7 +79,9 @@ class Checkpoint:
         self._path = Path(path)
         self._codecs = codecs
         self.done: dict[tuple[str, Key], Any] = {}
-        if self._path.is_dir() or is_special(self._path) or not self._path.absolute().parent.is_dir():
+        # Those of os.path have an answer for any text, also one that no system takes for a name.
+        is_folder, in_folder = os.path.isdir(path), os.path.isdir(self._path.absolute().parent)
+        if is_folder or not in_folder or is_special(self._path):
             raise self._refusal("no file can be made there", "Name a file in a folder that exists.")
         with contextlib.ExitStack() as undone:
             self._file = undone.enter_context(self._opened())
@@ -105,8 +108,9 @@ class Checkpoint:
     def _opened(self) -> Any:
         try:
             return self._path.open("ab", buffering=0)
-        except OSError as error:
-            raise self._refusal(f"cannot be written ({error.strerror})", "Name another file.") from error
+        except (OSError, ValueError) as error:
+            problem = f"cannot be written ({getattr(error, 'strerror', None) or error})"
+            raise self._refusal(problem, "Name another file.") from error
 
     def _append(self, record: Mapping[str, Any]) -> None:
         try:
@@ -156,14 +160,15 @@ class Checkpoint:
         if found.get("format") == _FORMAT:
             pairs += [(_mapping(found.get(part)), expected[part]) for part in compared]
         changes = [
-            f"{entry} was {_shown(was.get(entry))}, is {_shown(now.get(entry))}"
+            f"{_plain(entry)} was {_shown(was.get(entry))}, is {_shown(now.get(entry))}"
             for was, now in pairs
             for entry in {**now, **was}
             if was.get(entry) != now.get(entry)
         ]
         if changes:
+            more = f"; and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
             raise self._refusal(
-                f"belongs to another run: {'; '.join(changes)}",
+                f"belongs to another run: {'; '.join(changes[:_TOLD])}{more}",
                 "Name another file, or run with what this one is of.",
             )
         return found.get("work") == description.work
@@ -217,5 +222,13 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    return _cut(repr(value))
+
+
+def _plain(entry: str) -> str:
+    """What a file calls something; our own names are as they are, those of others may hold anything."""
+    return _cut(entry if entry.isprintable() else repr(entry))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

@@ -75,7 +75,7 @@ def _with_record(read_found: Any, n_variables: int) -> Codec:
     def read(key: Key, value: Any) -> tuple[Any, Record]:
         _check_entries(value, ["found", "balances", "interactions"])
         record = Record()
-        for entry in value["balances"]:
+        for entry in map(_mapping, value["balances"]):
             summary = {name: given for name, given in entry.items() if name != "members"}
             members = tuple(_positions(entry["members"], n_variables))
             record.balances[members] = _object(BalanceSummary, summary, n_variables)
@@ -109,6 +109,12 @@ def _entry(annotation: str, value: Any, n_variables: int) -> Any:
     return value
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("no entries")
+    return value
+
+
 def _check_entries(value: Any, names: Sequence[str]) -> None:
     if not isinstance(value, Mapping) or set(value) != set(names):
         raise ValueError("other entries")
@@ -130,7 +136,10 @@ def _whole(value: Any) -> int:
 def _number(value: Any) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise ValueError("no number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:  # a whole number of hundreds of figures
+        raise ValueError("no number") from error
 
 
 def _written(matrix: FloatArray) -> str:

@@ -126,6 +126,15 @@ def bootstrap(
     return _summed_up(table.names, results, draws)
 
 
+def check_memory(model: Discovery, n_rows: int, n_jobs: int | None) -> None:
+    """Raise `InputError` if subsamples of a table cannot be worked on at once within the model's limit.
+
+    For those who fit the model first, which can take hours.
+    """
+    check_n_jobs(n_jobs)
+    _with_its_part_of_memory(model, n_processes(n_jobs), _Draws(n_rows, "subsample", 0.5, 0))
+
+
 # --- the resamples ---------------------------------------------------------------------------------------
 
 
@@ -138,12 +147,17 @@ class _Draws:
     fraction: float
     entropy: int
 
+    @property
+    def n_drawn(self) -> int:
+        """Rows of a resample."""
+        return self.n_rows if self.scheme == "bootstrap" else max(1, round(self.fraction * self.n_rows))
+
     def __call__(self, index: int) -> tuple[Any, int]:
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(index,)))
         if self.scheme == "bootstrap":
-            rows = rng.integers(self.n_rows, size=self.n_rows)
+            rows = rng.integers(self.n_rows, size=self.n_drawn)
         else:
-            rows = rng.permutation(self.n_rows)[: max(1, round(self.fraction * self.n_rows))]
+            rows = rng.permutation(self.n_rows)[: self.n_drawn]
         return np.sort(rows), int(rng.integers(2**31))
 
 
@@ -206,9 +220,9 @@ def _with_its_part_of_memory(model: Discovery, n_processes: int, draws: _Draws) 
     """The model with the memory that one of several refits at a time may take."""
     if model.memory_limit is None:
         return model
-    memory = Memory.of(model.memory_limit).shared_by(n_processes)
-    memory.check(len(draws(0)[0]))
-    fresh: Discovery = clone(model).set_params(memory_limit=memory.limit)
+    memory = Memory.of(model.memory_limit)
+    memory.check(draws.n_drawn, n_processes)
+    fresh: Discovery = clone(model).set_params(memory_limit=memory.shared_by(n_processes).limit)
     return fresh
 
 

@@ -89,15 +89,17 @@ class Memory:
         """The part of one of several processes."""
         return self if self.limit is None else Memory(self.limit // max(1, n_processes))
 
-    def check(self, n_rows: int) -> None:
-        """Raise `InputError` if a table of so many rows cannot be worked on within the limit."""
-        needed = FIXED + PER_ROW * n_rows
+    def check(self, n_rows: int, n_processes: int = 1) -> None:
+        """Raise `InputError` if that many processes cannot each work on so many rows within the limit."""
+        needed = (FIXED + PER_ROW * n_rows) * n_processes
         if self.limit is not None and self.limit < needed:
             least = math.ceil(needed / 2**20)
             raise InputError(
                 "parameter 'memory_limit'",
-                f"is {self.limit} bytes, too small for {n_rows} rows",
-                f"Try memory_limit='{least}MiB', or give fewer rows.",
+                f"is {self.limit} bytes, too small for {n_rows} rows"
+                + (f" in each of {n_processes} processes" if n_processes > 1 else ""),
+                f"Try memory_limit='{least}MiB', or give fewer rows"
+                + (", or set n_jobs=1." if n_processes > 1 else "."),
             )
 
 

@@ -44,7 +44,10 @@ def check_number(
     bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
     allowed = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
     is_number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
-    number = float(value) if is_number else math.nan  # type: ignore[arg-type]
+    try:
+        number = float(value) if is_number else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
     within = (
         math.isfinite(number)
         and (above is None or number > above)

@@ -97,6 +97,10 @@ def discover(
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
     model = estimator(**given)
     table, weights = handling.read(source)
+    if bootstrap is not None:
+        from dcd.resampling import check_memory
+
+        check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
         if checkpoint is not None:
             state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"

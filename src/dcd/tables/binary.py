@@ -170,22 +170,24 @@ def to_pandas(table: Any) -> pd.DataFrame:
     import pyarrow as pa
 
     for place, field in enumerate(table.schema):
-        if pa.types.is_decimal(field.type):
+        # Whole numbers with gaps are floats in pandas, too.
+        gappy = pa.types.is_integer(field.type) and table.column(place).null_count
+        if pa.types.is_decimal(field.type) or gappy:
             table = table.set_column(place, field.name, _as_floats(table.column(place)))
     frame: pd.DataFrame = table.to_pandas()
     written = [name for name in frame.index.names if name is not None and str(name) in table.column_names]
     return (frame.reset_index(level=written) if written else frame).reset_index(drop=True)
 
 
-def _as_floats(decimals: Any) -> Any:
-    """Decimals as floats; whole ones too large for that as text, which is refused if the column is kept."""
+def _as_floats(numbers: Any) -> Any:
+    """Numbers as floats; whole ones too large for that as text, which is refused if the column is kept."""
     import pyarrow as pa
     from pyarrow import compute
 
-    floats = decimals.cast(pa.float64())
+    floats = numbers.cast(pa.float64(), safe=False)
     largest = compute.max(compute.abs(floats)).as_py() or 0
-    whole = decimals.type.scale == 0
-    return decimals.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats
+    whole = pa.types.is_integer(numbers.type) or numbers.type.scale == 0
+    return numbers.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats
 
 
 def _require(module: str, name: str, what: str, extra: str) -> None:

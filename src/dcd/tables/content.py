@@ -9,6 +9,7 @@ import bz2
 import difflib
 import gzip
 import lzma
+import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -56,7 +57,7 @@ def format_and_content(path: str | Path, name: str, chosen: str | None) -> tuple
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     kind = chosen or _BY_SUFFIX.get(suffixes[-1] if suffixes else "")
     packed = bool(suffixes) and suffixes[-1] in _UNPACK
-    if kind in IN_PARTS and not packed and Path(path).is_file():
+    if kind in IN_PARTS and not packed and os.path.isfile(path):  # which takes any text
         start = _bytes_of(Path(path), name, most=_START)
         return _known_format(start, suffixes, name, chosen)[0], Path(path)
     content = _bytes_of(Path(path), name)
@@ -103,6 +104,8 @@ def _bytes_of(path: Path, name: str, most: int = -1) -> bytes:
         raise InputError(name, "is a folder", "Name a file in it.") from None
     except OSError as error:
         raise InputError(name, f"cannot be read ({error.strerror})", "Check its permissions.") from error
+    except ValueError as error:  # a zero byte in the name
+        raise InputError(name, f"cannot be read ({error})", "Check the name.") from error
 
 
 def _unpacked(content: bytes, suffix: str, name: str) -> bytes:
