@@ -45,7 +45,7 @@ def test_blocks_give_what_all_rows_at_once_give(seed, given):
     dataset = read_table(mixed(1000, seed), sample_weight=rng.uniform(0.5, 2, 1000) if seed == 2 else None)
     whole = scores_of(dataset)
     blocked = dcd.scores._scores(dataset.values, dataset.kinds, dataset.probabilities, Memory(2**22))
-    assert len(whole.blocks) == 1 < 50 < len(blocked.blocks)
+    assert len(whole.blocks) == 1 < 5 < len(blocked.blocks)
     np.testing.assert_allclose(
         adjusted_log_pvalues(blocked, given), adjusted_log_pvalues(whole, given), rtol=1e-8, atol=1e-8
     )

@@ -62,7 +62,8 @@ def series_column(name: str, column: nw.Series[Any]) -> Column:
     if column.dtype in (nw.String, nw.Object):
         return _object_column(name, column.to_list())
     remedy = "Turn them into numbers." if column.dtype.is_temporal() else "Turn it into numbers or text."
-    return _no_values(name, len(column), f"not numeric (values of type {column.dtype})", remedy)
+    kind = "dates or times" if column.dtype.is_temporal() else f"values of type {column.dtype}"
+    return _no_values(name, len(column), f"not numeric ({kind})", remedy)
 
 
 def _floats(column: nw.Series[Any]) -> FloatArray:

@@ -180,7 +180,7 @@ def scores_of(dataset: Dataset) -> Scores:
 
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:
     n_samples, n_variables = values.shape
-    blocks = row_blocks(n_samples, memory)
+    blocks = row_blocks(n_samples, n_variables, memory)
     size = 8 * n_samples * n_variables * default_n_columns(n_samples)
     keep = size <= _KEPT_BYTES and n_samples <= MANY_ROWS and memory.fits(size)
     dtype = np.dtype(np.float32 if n_samples > MANY_ROWS else np.float64)
@@ -196,11 +196,12 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
     return Scores(tuple(variables), probabilities, blocks, dtype, memory)
 
 
-def row_blocks(n_samples: int, memory: Memory) -> tuple[slice, ...]:
+def row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:
     """All rows at once if they are few, in blocks otherwise."""
     if n_samples <= MANY_ROWS and memory.limit is None:
         return (slice(0, n_samples),)
-    return tuple(memory.blocks(n_samples, 8 * 50 * _MOST))
+    # A look holds the columns that are adjusted for, and a few copies of those of all variables.
+    return tuple(memory.blocks(n_samples, 8 * (4 * _MOST + 8 * n_variables)))
 
 
 def normal_scores(values: FloatArray) -> FloatArray:

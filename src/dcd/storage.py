@@ -42,7 +42,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory that all processes of a run may take together.
+    """The memory that a process of a run may take.
 
     Attributes
     ----------

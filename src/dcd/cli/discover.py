@@ -82,6 +82,8 @@ def discover(
     """Find the causal graph behind the table DATA ('-' is standard input)."""
     if checkpoint == "-":
         raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
+    elif checkpoint is not None:
+        state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
     started = time.monotonic()
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge])
@@ -102,8 +104,6 @@ def discover(
 
         check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
-        if checkpoint is not None:
-            state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
         model.fit(table, **weights, checkpoint=checkpoint, max_time=_left(max_time, started))
         stability = None
         if bootstrap is not None:

@@ -101,7 +101,11 @@ def _bytes_of(path: Path, name: str, most: int = -1) -> bytes:
         remedy = f"Did you mean '{folder / near[0]}'?" if near else "Check the name and the folder."
         raise InputError(name, "does not exist", remedy) from None
     except IsADirectoryError:
-        raise InputError(name, "is a folder", "Name a file in it.") from None
+        raise InputError(
+            name,
+            "is a folder",
+            "Name a file in it; in Python, fit takes all of them as pyarrow.dataset.dataset(folder).",
+        ) from None
     except OSError as error:
         raise InputError(name, f"cannot be read ({error.strerror})", "Check its permissions.") from error
     except ValueError as error:  # a zero byte in the name
