@@ -128,8 +128,17 @@ class Adjustment:
         return gram
 
     @cached_property
+    def ridge(self) -> float:
+        """`RIDGE`, and what single precision needs beyond it for the Gram matrix of collinear adjusters."""
+        if self.scores.dtype == np.float64 or not self.n_columns:
+            return RIDGE
+        # Rounding leaves eigenvalues of some -1e-6 where there should be none below 0.
+        smallest = float(np.linalg.eigvalsh(self.gram, UPLO="U")[0])
+        return RIDGE + max(-2.0 * smallest, 0.0)
+
+    @cached_property
     def _factor(self) -> Any:
-        return cho_factor(self.gram + RIDGE * np.eye(self.n_columns), check_finite=False)
+        return cho_factor(self.gram + self.ridge * np.eye(self.n_columns), check_finite=False)
 
     def solve(self, cross: FloatArray) -> FloatArray:
         """Coefficients, from covariances of adjusters and responses."""

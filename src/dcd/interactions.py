@@ -121,7 +121,7 @@ def _explained(residuals: Residuals, products: Products) -> tuple[int, int, Floa
     room = max(int(MOST_ADJUSTERS * adjustment.scores.n_samples) - n_first, 0)
     kept = alive[: n_first + room]
     # The scores are adjusted for the singles already, but for the ridge; so they hardly go along with them.
-    sides = np.vstack([RIDGE * residuals.coefficients, cross])[kept]
+    sides = np.vstack([adjustment.ridge * residuals.coefficients, cross])[kept]
     factor = np.linalg.cholesky(both[np.ix_(kept, kept)])
     explained = solve_triangular(factor, sides, lower=True, check_finite=False)
     squares = [
