@@ -174,6 +174,18 @@ def test_what_was_decoupled_on_the_sample_counts_as_on_all_rows():
     assert not test._whole.record.interactions
 
 
+@pytest.mark.parametrize("n_samples", [20_000, MANY_ROWS, N_MANY])
+def test_a_limit_that_all_fits_into_changes_no_digit(n_samples):
+    """20,000 rows are also the sample that a longer table is tested on first."""
+    values = table(n_samples)[:, :3]
+    dataset = read_table(values)
+    limited = dcd.scores._scores(dataset.values, dataset.kinds, dataset.probabilities, Memory(16 * 2**30))
+    np.testing.assert_array_equal(
+        adjusted_log_pvalues(limited, (2,)), adjusted_log_pvalues(make_scores(values), (2,))
+    )
+    assert limited.blocks == scores_of(dataset).blocks
+
+
 def test_a_few_gaps_change_no_graph():
     values = pd.DataFrame(table(N_MANY, 1)[:, :4], columns=list("abcd"))
     holes = values.mask(np.random.default_rng(0).random(values.shape) < 0.002)
