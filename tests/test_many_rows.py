@@ -74,6 +74,25 @@ def test_single_precision_changes_nothing_that_matters(seed, monkeypatch):
     assert ours.ess == pytest.approx(theirs.ess, rel=1e-3)
 
 
+@pytest.mark.parametrize("decouple", ["where-needed", "always"])
+def test_single_precision_bears_nearly_collinear_columns(decouple, monkeypatch):
+    """A temperature in two units, one of them rounded, and a curve of it: their Gram matrix is singular."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(N_MANY)
+    e, f, g = rng.standard_normal((3, N_MANY))
+    values = np.column_stack(
+        [x, np.round(1.8 * x + 32, 4), np.exp(x) + 1e-6 * g, x + e, x**2 + f, e + x**2 + g]
+    )
+    single = make_scores(values)
+    monkeypatch.setattr(dcd.scores, "MANY_ROWS", 10**9)
+    double = make_scores(values)
+    ours, theirs = (PartialAssociation(decouple=decouple).bind(scores, 0.05) for scores in (single, double))
+    for pair in ((3, 4), (3, 5)):
+        found, expected = (test.log_pvalue(*pair, (0, 1, 2)) for test in (ours, theirs))
+        assert found == pytest.approx(expected, rel=0.02, abs=0.05)
+    assert theirs.log_pvalue(3, 5, (0, 1, 2)) < np.log(1e-10)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_ranks_by_counting_are_ranks(seed):
     rng = np.random.default_rng(seed)
@@ -153,6 +172,18 @@ def test_what_was_decoupled_on_the_sample_counts_as_on_all_rows():
     assert 0.3 * N_MANY < found.ess <= N_MANY * 1.001
     test.record = Record()
     assert not test._whole.record.interactions
+
+
+@pytest.mark.parametrize("n_samples", [20_000, MANY_ROWS, N_MANY])
+def test_a_limit_that_all_fits_into_changes_no_digit(n_samples):
+    """20,000 rows are also the sample that a longer table is tested on first."""
+    values = table(n_samples)[:, :3]
+    dataset = read_table(values)
+    limited = dcd.scores._scores(dataset.values, dataset.kinds, dataset.probabilities, Memory(16 * 2**30))
+    np.testing.assert_array_equal(
+        adjusted_log_pvalues(limited, (2,)), adjusted_log_pvalues(make_scores(values), (2,))
+    )
+    assert limited.blocks == scores_of(dataset).blocks
 
 
 def test_a_few_gaps_change_no_graph():

@@ -1,6 +1,6 @@
 """The pruned search: with perfect boundaries the same answer as the full one, from fewer questions."""
 
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import dcd
 from dcd import DCD, InputError, SearchCutWarning
 from dcd.construction import construct
 from dcd.graph import dag_to_cpdag, oracle, unshielded_colliders
+from dcd.pruning import closed_sets
 
 
 def dag_of_degree(n, degree, rng):
@@ -224,3 +225,34 @@ def test_bad_input():
         DCD(search="prune").fit(np.random.default_rng(0).standard_normal((50, 3)))
     with pytest.raises(InputError, match="'search'"):
         dcd.construct_cpdag("ab", lambda target, others: set(), search="half")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sets_that_are_grown_are_the_combinations_that_are_closed(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    descends = rng.random((n, n)) < rng.choice([0.05, 0.2])
+    never = rng.random(n) < 0.2
+    undecided = set(rng.choice(n, int(rng.integers(1, n + 1)), replace=False).tolist())
+    descends = np.linalg.matrix_power(descends | np.eye(n, dtype=bool), n) > 0
+    closures = [None if never[i] else sum(1 << int(j) for j in np.flatnonzero(descends[i])) for i in range(n)]
+    for size in range(1, n):
+        expected = [
+            chosen
+            for chosen in combinations(range(n), size)
+            if not never[list(chosen)].any()
+            and not np.delete(descends[list(chosen)], chosen, axis=1).any()
+            and not undecided <= set(chosen)
+        ]
+        assert list(closed_sets(closures, size, sum(1 << i for i in undecided))) == expected
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_questions_are_not_looked_for_among_all_subsets(backwards):
+    """Of a chain only the ends are closed: one set of each size, where there are 2^60 combinations."""
+    n = 60
+    closures = [(1 << (i + 1)) - 1 if backwards else (1 << n) - (1 << i) for i in range(n)]
+    assert (
+        sum(len(list(islice(closed_sets([*closures, 1 << n], size, 1 << n), 9))) for size in range(1, n))
+        == n - 1
+    )

@@ -35,8 +35,8 @@ drop when others are excluded; this rule would keep them (`docs/measurements.md`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from dcd.search import Ask, Boundaries, Cut, Drop, Exclusion, Findings, cut_after
 
@@ -92,14 +92,20 @@ class Pairs:
     def exclusions(self, target: str, size: int) -> Iterator[Exclusion]:
         """What to exclude from a target's boundary to decide a member that is still open."""
         boundary = self._boundaries[target]
-        undecided = [name for name in boundary if name in self._asks[target] - self.separated[target]]
+        undecided = self._asks[target].intersection(boundary) - self.separated[target]
         if not undecided or size >= len(boundary):
             return
-        for excluded in combinations(boundary, size):
-            left_out = set(excluded)
-            open_to_it = not left_out.issuperset(undecided)
-            if open_to_it and self._may_be_all_that_descends(left_out, target):
-                yield Exclusion(target, excluded, tuple(name for name in boundary if name not in left_out))
+        place = {name: at for at, name in enumerate(boundary)}
+        closures = [
+            None
+            if target in self._descendants[name]
+            else _bits(place[other] for other in {name, *self._descendants[name]} if other in place)
+            for name in boundary
+        ]
+        for chosen in closed_sets(closures, size, _bits(place[name] for name in undecided)):
+            left_out = {boundary[at] for at in chosen}
+            kept = tuple(name for name in boundary if name not in left_out)
+            yield Exclusion(target, tuple(boundary[at] for at in chosen), kept)
 
     def separate(self, drops: Sequence[Drop]) -> None:
         """Take note of the drops of a round."""
@@ -113,11 +119,6 @@ class Pairs:
                     self._descendants[ancestor].update(drop.exclusion.excluded)
         self._close_descent()
 
-    def _may_be_all_that_descends(self, excluded: set[str], target: str) -> bool:
-        """Whether nothing that is kept, nor the target, is known to descend from what is excluded."""
-        kept = {*self._boundaries[target], target} - excluded
-        return all(self._descendants[name].isdisjoint(kept) for name in excluded)
-
     def _close_descent(self) -> None:
         """Descendants of descendants are descendants."""
         changed = True
@@ -127,3 +128,33 @@ class Pairs:
                 further = set().union(*(self._descendants[name] for name in known)) - known
                 known |= further
                 changed = changed or bool(further)
+
+
+def closed_sets(closures: Sequence[int | None], size: int, undecided: int) -> Iterator[tuple[int, ...]]:
+    """Sets of so many positions that have the closure of each of theirs, in the order of `combinations`.
+
+    Sets of bits are integers. A position whose closure is None is in no set, and no set has all of those
+    `undecided`. What is grown can always be completed to some set of at most this size, so that the time is
+    bounded by the number of sets up to this size, not of all combinations.
+    """
+
+    def grown(chosen: tuple[int, ...], needed: int) -> Iterator[tuple[int, ...]]:
+        if len(chosen) == size:
+            yield chosen
+            return
+        taken = _bits(chosen)
+        for at in range(chosen[-1] + 1 if chosen else 0, len(closures)):
+            own = closures[at]
+            if own is not None:
+                together = needed | own
+                nothing_missed = together & ((1 << at) - 1) == taken
+                if nothing_missed and together.bit_count() <= size and together & undecided != undecided:
+                    yield from grown((*chosen, at), together)
+            if needed >> at & 1:  # it may not be passed over
+                return
+
+    return grown((), 0)
+
+
+def _bits(places: Iterable[int]) -> int:
+    return sum(1 << at for at in places)

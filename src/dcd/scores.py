@@ -31,7 +31,7 @@ from dcd.arrays import FloatArray
 from dcd.blocks import BlockMatrix, Part
 from dcd.columns import Kind, merge_rare
 from dcd.data import Dataset
-from dcd.storage import Memory
+from dcd.storage import BLOCK_ROWS, Memory
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
@@ -197,11 +197,10 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
 
 
 def row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:
-    """All rows at once if they are few, in blocks otherwise."""
-    if n_samples <= MANY_ROWS and memory.limit is None:
-        return (slice(0, n_samples),)
+    """All rows at once if they are few, in blocks otherwise; a limit that they fit into changes nothing."""
+    most = n_samples if n_samples <= MANY_ROWS else BLOCK_ROWS
     # A look holds the columns that are adjusted for, and a few copies of those of all variables.
-    return tuple(memory.blocks(n_samples, 8 * (4 * _MOST + 8 * n_variables)))
+    return tuple(memory.blocks(n_samples, 8 * (4 * _MOST + 8 * n_variables), most))
 
 
 def normal_scores(values: FloatArray) -> FloatArray:

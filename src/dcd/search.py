@@ -84,7 +84,9 @@ class TargetSearch:
     ----------
     boundary : the Markov boundary within all variables.
     neighbours : the members that never dropped, each with its p-value when all other variables are
-        decoupled: the smaller, the stronger the evidence for the edge.
+        decoupled: the smaller, the stronger the evidence for the edge. Of `RobustDCD` it is the largest over
+        the sets that might separate the two (where rows are many and a sample of them is enough, a bound
+        from that sample), or that of the regression where lines are all there is.
     colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
         excluded: the larger, the stronger the evidence for target -> z <- dropped.
     cut : set if not all subsets were searched.

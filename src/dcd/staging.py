@@ -4,7 +4,8 @@ Most questions of a search are about strong associations, and some ten thousand 
 association is taken as there if its p-value on a fixed sample of rows is below a thousandth of the level;
 under independence that happens once in a thousand of the cases that the level allows for anyway. All other
 questions are put to all rows. So the time for a search grows with the number of rows times the number of
-associations that are *not* obvious.
+associations that are *not* obvious. Which rows are in the sample depends on how many there are, not on what
+they hold; in another order of the rows other ones are.
 """
 
 from __future__ import annotations

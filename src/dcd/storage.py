@@ -78,9 +78,9 @@ class Memory:
         """Whether an array of so many bytes is held in memory rather than in a file."""
         return self.limit is None or size <= self.limit // _SCRATCH
 
-    def blocks(self, n_rows: int, bytes_per_row: int) -> list[slice]:
-        """All rows in blocks, each as large as the others but the last."""
-        size = BLOCK_ROWS
+    def blocks(self, n_rows: int, bytes_per_row: int, most: int = BLOCK_ROWS) -> list[slice]:
+        """All rows in blocks of `most` rows, or fewer under a small limit; the last one has the rest."""
+        size = most
         if self.limit is not None:
             size = max(1, min(size, self.limit // _BLOCK // max(1, bytes_per_row)))
         return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

@@ -82,7 +82,7 @@ def discover(
     """Find the causal graph behind the table DATA ('-' is standard input)."""
     if checkpoint == "-":
         raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
-    elif checkpoint is not None:
+    if checkpoint is not None:
         state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
     started = time.monotonic()
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
