@@ -272,7 +272,7 @@ def memory_limit(command: Command) -> Command:
         "--memory-limit",
         callback=_checked_limit,
         metavar="SIZE",
-        help="Memory for data, such as 4GiB, beside some 150 MB for libraries; the rest goes to scratch files.",
+        help="Memory for data, such as 4GiB, beside 150 MB for libraries; what does not fit goes to files.",
     )(command)
 
 
