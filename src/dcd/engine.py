@@ -15,6 +15,7 @@ import os
 import pickle
 import sys
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from threading import Thread, Timer, get_ident
@@ -137,6 +138,8 @@ def _spread(
     tasks = [delayed(_numbered)(work, ticket, position, item) for position, item in pending.items()]
     backend, _ = get_active_backend()
     if backend.supports_return_generator:
+        # loky takes a process whose memory grows for one that leaks, starts another in its place, and warns.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         ours = {"initializer": _end_with, "initargs": (os.getpid(),)} if _is_local(backend) else {}
         how = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **ours}
         yield from Parallel(**how)(tasks)
