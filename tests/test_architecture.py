@@ -26,6 +26,7 @@ STAGES = [
     "decoupling",
     "balancing",
     "dependence",
+    "steps",
     "adjustment",
     "statistic",
     "partial",

@@ -30,6 +30,7 @@ from dcd.scores import (
     normal_scores,
     standardised_columns,
 )
+from dcd.steps import Steps
 
 RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
 SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
@@ -97,14 +98,28 @@ def _adjusters(scores: Scores, variables: Sequence[int]) -> list[tuple[int, Sequ
 class Adjustment:
     """Regression on a design under probabilities of the samples, those of the scores or other ones.
 
-    Coefficients come from sums over all rows.
+    Coefficients come from sums over all rows. What it leaves is adjusted by steps along the variables of the
+    set `given`, if rows are many.
     """
 
-    def __init__(self, scores: Scores, design: BlockMatrix, probabilities: FloatArray | None = None) -> None:
+    @classmethod
+    def to(cls, scores: Scores, given: Sequence[int]) -> Adjustment:
+        """For a set, by all of its scores that the sample affords."""
+        return cls(scores, design_for(scores, given), given=given)
+
+    def __init__(
+        self,
+        scores: Scores,
+        design: BlockMatrix,
+        probabilities: FloatArray | None = None,
+        *,
+        given: Sequence[int] = (),
+    ) -> None:
         self.scores = scores
         self.probabilities = scores.probabilities if probabilities is None else probabilities
         # Under the probabilities of the scores the means of the columns are 0 already.
         self.design = design if probabilities is None else self._centred(design)
+        self.steps = Steps(scores, given, self.probabilities)
 
     def _centred(self, design: BlockMatrix) -> BlockMatrix:
         mean = np.zeros(design.n_columns)
@@ -117,6 +132,11 @@ class Adjustment:
     def n_columns(self) -> int:
         """Number of adjusters, p."""
         return self.design.n_columns
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients and averages for each column that is adjusted."""
+        return self.n_columns + self.steps.n_parameters
 
     @cached_property
     def gram(self) -> FloatArray:
@@ -163,6 +183,8 @@ class Adjustment:
         for rows in scores.blocks:
             part = scores.part(rows, normal)
             left[rows] = part - self.design.part(rows) @ coefficients.astype(part.dtype)
+        for column in left.T:
+            self.steps.take_off(column)
         return [SmoothColumns(_residual_scores(column)) for column in left.T]
 
 
@@ -212,6 +234,7 @@ class Residuals:
         self.right = [self.variables.index(v) for v in right]
         self._makers = self._prepared()
         self.width = max([N_TESTED, *(n for _, n in self._makers)])
+        self._averages: FloatArray | None = None
         self._adjust()
 
     def _prepared(self) -> list[tuple[Part, int]]:
@@ -263,9 +286,31 @@ class Residuals:
             of_place = self._columns([place])
             own[place] -= np.outer(mean[of_place], mean[of_place]) + explained(of_place, of_place)
         across -= np.outer(mean[ahead], mean) + explained(ahead, range(n_columns))
+        if adjustment.steps.n_parameters:
+            own, across = self._adjust_by_steps()
         self.own = own
         by_pair = across.reshape(len(self.left), self.width, n_variables, self.width)
         self.across = by_pair[:, :, self.right].transpose(0, 2, 1, 3)
+
+    def _adjust_by_steps(self) -> tuple[FloatArray, FloatArray]:
+        """Covariances of each variable, and of those on the left with all, once steps are taken off."""
+        adjustment, ahead = self.adjustment, self._columns(self.left)
+        steps, n_variables = adjustment.steps, len(self.variables)
+        sums = sum(
+            steps.sums(rows, shares * self.part(rows))
+            for rows, shares in adjustment.scores.weighted(adjustment.probabilities)
+        )
+        self._averages = steps.averages(np.asarray(sums)).astype(adjustment.scores.dtype)
+        own = np.zeros((n_variables, self.width, self.width))
+        across = np.zeros((len(ahead), n_variables * self.width))
+        for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
+            part = self.part(rows)
+            weighted = shares * part
+            for start, stop in variable_chunks(n_variables):
+                chunk = slice(start * self.width, stop * self.width)
+                own[start:stop] += diagonal_blocks(part[:, chunk].T @ weighted[:, chunk], self.width)
+            across += part[:, ahead].T @ weighted
+        return own, across
 
     def _columns(self, places: Sequence[int]) -> list[int]:
         return [place * self.width + column for place in places for column in range(self.width)]
@@ -288,6 +333,8 @@ class Residuals:
         raw -= self.mean.astype(raw.dtype)
         if self.adjustment.n_columns:
             raw -= self.adjustment.design.part(rows) @ self.coefficients.astype(raw.dtype)
+        if self._averages is not None:
+            raw -= self.adjustment.steps.at(rows, self._averages)
         return raw
 
 

@@ -211,7 +211,8 @@ class BoundAssociation:
                 return _Answer(adjusted)
         weighed = self._weights(given)
         design = interaction_design(adjustment, products)
-        found = weighted_log_pvalue(Adjustment(self.scores, design, _probabilities(weighed)), x, y)
+        weighted = Adjustment(self.scores, design, _probabilities(weighed), given=given)
+        found = weighted_log_pvalue(weighted, x, y)
         decoupled = adjusted if found is None else found
         interaction = Interaction((x, y), given, adjusted, decoupled, weighed.ess, weighed.dependence)
         return _Answer(max(adjusted, decoupled), interaction, weighed.summary)
@@ -220,7 +221,7 @@ class BoundAssociation:
         """Of one set; that of the last one asked for is kept, for questions come set by set."""
         if self._latest is None or self._latest[0] != given:
             self._latest = None  # what it holds can be large
-            self._latest = (given, Adjustment(self.scores, design_for(self.scores, given)))
+            self._latest = (given, Adjustment.to(self.scores, given))
         return self._latest[1]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.adjustment import Adjustment, Residuals, design_for
+from dcd.adjustment import Adjustment, Residuals
 from dcd.arrays import BoolArray, FloatArray
 from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
 from dcd.statistic import group_log_pvalues, whiteners
@@ -24,7 +24,7 @@ _FEWEST_DEGREES = 5
 
 def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
     """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
-    adjustment = Adjustment(scores, design_for(scores, given))
+    adjustment = Adjustment.to(scores, given)
     outside = [v for v in range(scores.n_variables) if v not in given]
     result = np.zeros((scores.n_variables, scores.n_variables))
     degrees = degrees_of_freedom(adjustment)
@@ -37,7 +37,7 @@ def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
 def degrees_of_freedom(adjustment: Adjustment) -> float | None:
     """What is left of the sample to test with; None if that is too little."""
     ess = 1.0 / float(adjustment.probabilities @ adjustment.probabilities)
-    degrees = ess * (1.0 - adjustment.n_columns / adjustment.scores.n_samples) - 1.0
+    degrees = ess * (1.0 - adjustment.n_parameters / adjustment.scores.n_samples) - 1.0
     return degrees if degrees >= _FEWEST_DEGREES else None
 
 

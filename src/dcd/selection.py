@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.adjustment import Adjustment, design_for
+from dcd.adjustment import Adjustment
 from dcd.arrays import BoolArray
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
@@ -255,9 +255,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 def _strength(dataset: Dataset, whole: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
     """Partial correlation, on the rows that are complete in its variables if `whole` is not known."""
     if whole is not None:
-        return partial_correlation(Adjustment(whole, design_for(whole, given)), x, y)
+        return partial_correlation(Adjustment.to(whole, given), x, y)
     complete = dataset.complete_in([x, y, *given])
     if len(complete.values) < MIN_ROWS:
         return float("nan")
-    scores = scores_of(complete)
-    return partial_correlation(Adjustment(scores, design_for(scores, range(2, len(given) + 2))), 0, 1)
+    return partial_correlation(Adjustment.to(scores_of(complete), range(2, len(given) + 2)), 0, 1)

@@ -1,0 +1,62 @@
+"""Steps along ranks: what they take off, and what they are for."""
+
+import numpy as np
+import pytest
+
+from dcd.adjustment import Adjustment
+from dcd.association import PartialAssociation
+from dcd.scores import make_scores
+from dcd.steps import ENOUGH_ROWS, Steps
+
+N = ENOUGH_ROWS + 2_000
+
+
+def spikes(seed):
+    """A cause, and two effects of it through a spike at 0."""
+    rng = np.random.default_rng(seed)
+    cause = rng.standard_normal(N)
+    spike = np.log(np.abs(cause))
+    return np.column_stack(
+        [cause, spike + 0.5 * rng.standard_normal(N), spike + 0.5 * rng.standard_normal(N)]
+    )
+
+
+def test_no_step_has_an_average_left():
+    scores = make_scores(spikes(0)[:, :1])
+    steps = Steps(scores, [0], scores.probabilities)
+    column = np.random.default_rng(1).standard_normal(N) + 3 * scores.part(slice(0, N), [(0, (1,))])[:, 0]
+    expected = column.copy()
+    order = np.argsort(scores.variables[0].make.scores[:, 1])
+    for part in np.array_split(order, steps.n_parameters):
+        expected[part] -= expected[part].mean()
+    steps.take_off(column)
+    np.testing.assert_allclose(column, expected, atol=1e-9)
+
+
+def test_blocks_add_up_to_the_whole():
+    scores = make_scores(spikes(0))
+    steps = Steps(scores, [0, 1], scores.probabilities)
+    columns = np.random.default_rng(1).standard_normal((N, 3))
+    weighted = columns / N
+    halves = sum(steps.sums(rows, weighted[rows]) for rows in (slice(0, 7_000), slice(7_000, N)))
+    averages = steps.averages(steps.sums(slice(0, N), weighted))
+    np.testing.assert_allclose(steps.averages(halves), averages, atol=1e-12)
+    one = Steps(scores, [0], scores.probabilities)
+    first = columns[:, 0].copy()
+    one.take_off(first)
+    left = columns - one.at(slice(0, N), one.averages(one.sums(slice(0, N), weighted)))
+    np.testing.assert_allclose(left[:, 0], first, atol=1e-9)
+
+
+def test_few_rows_and_variables_of_few_values_have_none():
+    few = make_scores(spikes(0)[: ENOUGH_ROWS - 1])
+    assert Adjustment.to(few, [0]).steps.n_parameters == 0
+    assert Adjustment.to(make_scores(spikes(0)), []).steps.n_parameters == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_effects_of_a_cause_are_independent_given_it_in_spite_of_a_spike(seed, monkeypatch):
+    scores = make_scores(spikes(seed))
+    assert PartialAssociation().bind(scores, 0.05).log_pvalue(1, 2, [0]) > np.log(1e-3)
+    monkeypatch.setattr("dcd.steps.ENOUGH_ROWS", 10**9)
+    assert PartialAssociation().bind(scores, 0.05).log_pvalue(1, 2, [0]) < np.log(1e-6)
