@@ -183,9 +183,15 @@ class Adjustment:
         for rows in scores.blocks:
             part = scores.part(rows, normal)
             left[rows] = part - self.design.part(rows) @ coefficients.astype(part.dtype)
-        for column in left.T:
+        found = []
+        # Together, for a limit on memory may send them to a file.
+        store = scores.memory.array((scores.n_samples, 2 * len(variables)), scores.dtype)
+        for place, column in enumerate(left.T):
             self.steps.take_off(column)
-        return [SmoothColumns(_residual_scores(column)) for column in left.T]
+            own = store[:, 2 * place : 2 * place + 2]
+            own[:] = _residual_scores(column)
+            found.append(SmoothColumns(own))
+        return found
 
 
 def _residual_scores(left: FloatArray) -> FloatArray:
