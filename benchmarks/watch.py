@@ -123,23 +123,19 @@ def time_exponent(growth: Growth, sizes: Sequence[int], repeats: int) -> float:
 
 
 def memory_exponent(sizes: Sequence[int]) -> float:
-    """How the largest memory of `RobustDCD().fit` grows with rows, beyond what the process has anyway."""
+    """How the largest memory of `RobustDCD().fit` grows with rows, beyond what a small table takes."""
+    least = peak_memory(1_000)
+    return exponent(sizes, [max(peak_memory(n) - least, 1.0) for n in sizes])
+
+
+def peak_memory(n: int) -> float:
+    """Of a process that fits a table of n rows."""
     code = (
         "import resource, sys; sys.path.insert(0, sys.argv[1]); from watch import robust, simulated;"
-        "table = simulated(8, int(sys.argv[2])); before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "robust(table); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        "robust(simulated(8, int(sys.argv[2]))); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    folder = str(Path(__file__).parent)
-    found = [
-        subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code, folder, str(n)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        for n in sizes
-    ]
-    return exponent(sizes, [max(float(run.stdout), 1.0) for run in found])
+    arguments = [sys.executable, "-W", "ignore", "-c", code, str(Path(__file__).parent), str(n)]
+    return float(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout)
 
 
 def ratio(fit: Callable[[Any], object], d: int, n: int, repeats: int = 5) -> float:

@@ -38,13 +38,17 @@ def test_blocks_add_up_to_the_whole():
     steps = Steps(scores, [0, 1], scores.probabilities)
     columns = np.random.default_rng(1).standard_normal((N, 3))
     weighted = columns / N
-    halves = sum(steps.sums(rows, weighted[rows]) for rows in (slice(0, 7_000), slice(7_000, N)))
-    averages = steps.averages(steps.sums(slice(0, N), weighted))
-    np.testing.assert_allclose(steps.averages(halves), averages, atol=1e-12)
+    halves, whole = np.zeros((2, *steps.shape(3)))
+    for rows in (slice(0, 7_000), slice(7_000, N)):
+        steps.add_sums(rows, weighted[rows], halves)
+    steps.add_sums(slice(0, N), weighted, whole)
+    np.testing.assert_allclose(steps.averages(halves), steps.averages(whole), atol=1e-12)
     one = Steps(scores, [0], scores.probabilities)
     first = columns[:, 0].copy()
     one.take_off(first)
-    left = columns - one.at(slice(0, N), one.averages(one.sums(slice(0, N), weighted)))
+    sums = np.zeros(one.shape(3))
+    one.add_sums(slice(0, N), weighted, sums)
+    left = columns - one.at(slice(0, N), one.averages(sums))
     np.testing.assert_allclose(left[:, 0], first, atol=1e-9)
 
 

@@ -302,11 +302,10 @@ class Residuals:
         """Covariances of each variable, and of those on the left with all, once steps are taken off."""
         adjustment, ahead = self.adjustment, self._columns(self.left)
         steps, n_variables = adjustment.steps, len(self.variables)
-        sums = sum(
-            steps.sums(rows, shares * self.part(rows))
-            for rows, shares in adjustment.scores.weighted(adjustment.probabilities)
-        )
-        self._averages = steps.averages(np.asarray(sums)).astype(adjustment.scores.dtype)
+        sums = np.zeros(steps.shape(n_variables * self.width))
+        for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
+            steps.add_sums(rows, shares * self.part(rows), sums)
+        self._averages = steps.averages(sums).astype(adjustment.scores.dtype)
         own = np.zeros((n_variables, self.width, self.width))
         across = np.zeros((len(ahead), n_variables * self.width))
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):

@@ -25,9 +25,11 @@ from dcd.balancing import Balance, BalanceSummary, ConvexWeights
 from dcd.interactions import Products, interaction_design, interaction_log_pvalues
 from dcd.partial import degrees_of_freedom, log_pvalues
 from dcd.scores import Scores
+from dcd.steps import ENOUGH_ROWS
 from dcd.validation import check_choice, check_number, check_strategy
 
 DECOUPLE = ("where-needed", "always", "never")
+_AT_ONCE = 16  # variables of a look
 _KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has its weights learned again
 
 
@@ -190,8 +192,13 @@ class BoundAssociation:
         outside = [v for v in range(self.scores.n_variables) if v != target and v not in given]
         adjustment = self._adjustment(given)
         degrees = degrees_of_freedom(adjustment)
-        if degrees is not None and outside:
-            found[outside] = log_pvalues(Residuals(adjustment, [target], outside), degrees)[0]
+        if degrees is None:
+            return found
+        # What a look holds for each variable grows with the rows, so that it is at a few where rows are many.
+        at_once = len(outside) if self.scores.n_samples < ENOUGH_ROWS else _AT_ONCE
+        for start in range(0, len(outside), max(at_once, 1)):
+            some = outside[start : start + at_once]
+            found[some] = log_pvalues(Residuals(adjustment, [target], some), degrees)[0]
         return found
 
     def _answer(self, x: int, y: int, given: tuple[int, ...]) -> _Answer:

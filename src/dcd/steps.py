@@ -55,14 +55,15 @@ class Steps:
                 averages = np.bincount(places, self._probabilities * column, self._n_steps) / mass
                 column -= averages.astype(column.dtype)[places]
 
-    def sums(self, rows: slice, weighted: FloatArray) -> FloatArray:
-        """Sums of some rows of weighted columns (b, q) in every step, (variables, steps, q)."""
-        return np.stack(
-            [
-                np.stack([np.bincount(places[rows], column, self._n_steps) for column in weighted.T], axis=1)
-                for places in self._places
-            ]
-        )
+    def shape(self, n_columns: int) -> tuple[int, int, int]:
+        """Of the sums of some columns: variables, steps, columns."""
+        return len(self._places), self._n_steps, n_columns
+
+    def add_sums(self, rows: slice, weighted: FloatArray, sums: FloatArray) -> None:
+        """Add the sums of some rows of weighted columns (b, q) in every step, in place."""
+        for place, places in enumerate(self._places):
+            for column, values in enumerate(weighted.T):
+                sums[place, :, column] += np.bincount(places[rows], values, self._n_steps)
 
     def averages(self, sums: FloatArray) -> FloatArray:
         """From sums over all rows to averages."""
