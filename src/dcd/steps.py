@@ -2,8 +2,8 @@
 
 Twenty polynomials follow any smooth curve, but log|x| has a spike and |x| a kink, of which they leave some.
 With many rows that is seen: of two effects of one cause, without steps, the association given the cause
-had p below 1e-6 at 22,000 rows. So what the regression leaves is averaged over small ranges of the ranks of each
-variable of the set, and the averages are taken off.
+had p below 1e-6 at 22,000 rows. So what the regression leaves is averaged over small ranges of the ranks of
+each variable of the set, and the averages are taken off.
 """
 
 from __future__ import annotations
