@@ -269,56 +269,35 @@ class Residuals:
         return raw
 
     def _adjust(self) -> None:
-        adjustment, n_variables = self.adjustment, len(self.variables)
-        n_columns = n_variables * self.width
-        mean = np.zeros(n_columns)
-        own = np.zeros((n_variables, self.width, self.width))
-        across = np.zeros((len(self.left) * self.width, n_columns))
+        adjustment, n_columns = self.adjustment, len(self.variables) * self.width
+        by_steps = adjustment.steps.n_parameters > 0
+        mean, covariances = np.zeros(n_columns), _Covariances(self)
         cross = np.zeros((adjustment.n_columns, n_columns))
-        ahead = self._columns(self.left)
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
             raw = self._raw(rows)
             weighted = shares * raw
             mean += weighted.sum(axis=0, dtype=np.float64)
-            for start, stop in variable_chunks(n_variables):
-                chunk = slice(start * self.width, stop * self.width)
-                own[start:stop] += diagonal_blocks(raw[:, chunk].T @ weighted[:, chunk], self.width)
-            across += raw[:, ahead].T @ weighted
+            if not by_steps:
+                covariances.add(raw, weighted)
             if adjustment.n_columns:
                 cross += adjustment.design.part(rows).T @ weighted
         self.mean, self.coefficients = mean, adjustment.solve(cross)
-        explained = self._explained(cross)
-        for place in range(n_variables):
-            of_place = self._columns([place])
-            own[place] -= np.outer(mean[of_place], mean[of_place]) + explained(of_place, of_place)
-        across -= np.outer(mean[ahead], mean) + explained(ahead, range(n_columns))
-        if adjustment.steps.n_parameters:
-            own, across = self._adjust_by_steps()
-        self.own = own
-        by_pair = across.reshape(len(self.left), self.width, n_variables, self.width)
-        self.across = by_pair[:, :, self.right].transpose(0, 2, 1, 3)
+        if by_steps:
+            self._adjust_by_steps(covariances)
+        else:
+            covariances.subtract(mean, self._explained(cross))
+        self.own, self.across = covariances.own, covariances.by_pair()
 
-    def _adjust_by_steps(self) -> tuple[FloatArray, FloatArray]:
-        """Covariances of each variable, and of those on the left with all, once steps are taken off."""
-        adjustment, ahead = self.adjustment, self._columns(self.left)
-        steps, n_variables = adjustment.steps, len(self.variables)
-        sums = np.zeros(steps.shape(n_variables * self.width))
+    def _adjust_by_steps(self, covariances: _Covariances) -> None:
+        """Take steps off as well, and sum up the covariances of what is left then."""
+        adjustment, steps = self.adjustment, self.adjustment.steps
+        sums = np.zeros(steps.shape(len(self.mean)))
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
             steps.add_sums(rows, shares * self.part(rows), sums)
         self._averages = steps.averages(sums).astype(adjustment.scores.dtype)
-        own = np.zeros((n_variables, self.width, self.width))
-        across = np.zeros((len(ahead), n_variables * self.width))
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
             part = self.part(rows)
-            weighted = shares * part
-            for start, stop in variable_chunks(n_variables):
-                chunk = slice(start * self.width, stop * self.width)
-                own[start:stop] += diagonal_blocks(part[:, chunk].T @ weighted[:, chunk], self.width)
-            across += part[:, ahead].T @ weighted
-        return own, across
-
-    def _columns(self, places: Sequence[int]) -> list[int]:
-        return [place * self.width + column for place in places for column in range(self.width)]
+            covariances.add(part, shares * part)
 
     def _explained(self, cross: FloatArray) -> Callable[[Sequence[int], Sequence[int]], FloatArray]:
         """By how much adjusting changes the covariances of some columns with others."""
@@ -341,6 +320,44 @@ class Residuals:
         if self._averages is not None:
             raw -= self.adjustment.steps.at(rows, self._averages)
         return raw
+
+
+class _Covariances:
+    """Of the columns of each variable, and of those on the left with all, summed up block by block."""
+
+    def __init__(self, residuals: Residuals) -> None:
+        self._residuals = residuals
+        n_variables, width = len(residuals.variables), residuals.width
+        self._ahead = self._columns(residuals.left)
+        self.own = np.zeros((n_variables, width, width))
+        self.across = np.zeros((len(self._ahead), n_variables * width))
+
+    def add(self, part: FloatArray, weighted: FloatArray) -> None:
+        """Take in some rows (b, v k), as they are and times their shares."""
+        width = self._residuals.width
+        for start, stop in variable_chunks(len(self.own)):
+            chunk = slice(start * width, stop * width)
+            self.own[start:stop] += diagonal_blocks(part[:, chunk].T @ weighted[:, chunk], width)
+        self.across += part[:, self._ahead].T @ weighted
+
+    def subtract(
+        self, mean: FloatArray, explained: Callable[[Sequence[int], Sequence[int]], FloatArray]
+    ) -> None:
+        """From mean products to covariances of what is left."""
+        for place in range(len(self.own)):
+            columns = self._columns([place])
+            self.own[place] -= np.outer(mean[columns], mean[columns]) + explained(columns, columns)
+        self.across -= np.outer(mean[self._ahead], mean) + explained(self._ahead, range(len(mean)))
+
+    def by_pair(self) -> FloatArray:
+        """Those of each variable on the left with each on the right, (l, r, k, k)."""
+        residuals, width = self._residuals, self._residuals.width
+        blocks = self.across.reshape(len(residuals.left), width, len(self.own), width)
+        return blocks[:, :, residuals.right].transpose(0, 2, 1, 3)
+
+    def _columns(self, places: Sequence[int]) -> list[int]:
+        width = self._residuals.width
+        return [place * width + column for place in places for column in range(width)]
 
 
 def variable_chunks(n_variables: int) -> list[tuple[int, int]]:

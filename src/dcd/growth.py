@@ -189,12 +189,25 @@ def search_boundaries(
     for _, record in (*grown, *separations):
         test.record.add(record)
     found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
+    return _concluded(test, names, level, known, boundaries, found)
+
+
+def _concluded(
+    test: BoundTest,
+    names: Sequence[str],
+    level: float,
+    known: BoundKnowledge,
+    boundaries: Mapping[int, Sequence[int]],
+    found: Mapping[Pair, float],
+) -> list[TargetSearch]:
+    """The account of every target, from its boundary and what was `found` for each pair."""
+    targets = range(len(names))
     by_test = {pair for pair, log_pvalue in found.items() if log_pvalue < np.log(level)}
-    edges = [pair for pair in pairs if known.joined[pair] or (pair in by_test and not known.apart[pair])]
-    separated = [pair for pair in pairs if pair not in edges and not known.apart[pair]]
+    edges = [pair for pair in found if known.joined[pair] or (pair in by_test and not known.apart[pair])]
+    separated = [pair for pair in found if pair not in edges and not known.apart[pair]]
     with one_blas_thread():
         edges += reconnecting(test, separated, edges, len(names), level)
-    overruled = {pair for pair in pairs if (known.apart if pair in by_test else known.joined)[pair]}
+    overruled = {pair for pair in found if (known.apart if pair in by_test else known.joined)[pair]}
     neighbours: dict[int, dict[str, float]] = {target: {} for target in targets}
     for x, y in edges:
         neighbours[x][names[y]] = neighbours[y][names[x]] = float(np.exp(found[x, y]))
