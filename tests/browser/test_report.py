@@ -233,9 +233,36 @@ def test_hostile_names_are_shown_as_text(visit, width):
         expected = re.sub("[\u0000\u202e]", "\ufffd", name) if name.strip() else "(no name)"
         assert heading == expected
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    box = page.locator(".node").nth(3).bounding_box()
-    label = page.locator(".node text").nth(3).bounding_box()
-    assert label["width"] < box["width"]
+
+
+LABELS = """all => all.map(label => {
+  const rect = label.closest(".node").querySelector("rect");
+  const [text, box] = [label, rect].map(element => element.getBoundingClientRect());
+  return {inside: box.left < text.left && text.right < box.right && text.bottom <= box.bottom + 1,
+          whole: label.scrollWidth <= label.clientWidth};
+})"""
+FONTS = [
+    "sans-serif",
+    "serif",
+    "monospace; letter-spacing: .5em",
+    "sans-serif; font-weight: 900; font-size: 22px",
+]
+
+
+@pytest.mark.parametrize("font", FONTS)
+@pytest.mark.parametrize("name", ["plain", "hostile", "large"])
+def test_labels_stay_in_their_boxes_with_any_font(visit, name, font):
+    page = visit(name, bypass_csp=True)
+    assert all(label["inside"] for label in page.eval_on_selector_all(".node .label", LABELS))
+    page.add_style_tag(content=f".node .label {{ font-family: {font} }}")
+    assert all(label["inside"] for label in page.eval_on_selector_all(".node .label", LABELS))
+
+
+@pytest.mark.parametrize("name", ["plain", "large"])
+def test_labels_that_need_no_cut_are_whole(visit, name):
+    labels = visit(name).eval_on_selector_all(".node .label", LABELS)
+    assert labels
+    assert all(label["whole"] for label in labels)
 
 
 RIGHT_TO_LEFT = [
@@ -374,9 +401,9 @@ def test_the_selected_node_can_be_read_in_both_schemes(visit):
         page = visit("plain", color_scheme=scheme)
         text, box = (
             page.eval_on_selector(
-                f".node.selected {part}", "e => getComputedStyle(e).fill.match(/\\d+/g).map(Number)"
+                f".node.selected {part}", f"e => getComputedStyle(e).{style}.match(/\\d+/g).map(Number)"
             )
-            for part in ("text", "rect")
+            for part, style in ((".label", "color"), ("rect", "fill"))
         )
         assert abs(luminance(text) - luminance(box)) > 0.3
 

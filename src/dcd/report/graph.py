@@ -13,9 +13,10 @@ from dcd.report.words import arrow, percent, pvalue
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 
-_CELL = 7.4  # width of a character at the size of the labels
+_CELL = 8.9  # width of an "n" at the size of the labels in DejaVu Sans, the widest of the usual fonts
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0
 _HEAD = 9.0
+_PADDING = 6.0  # between a label and the sides of its box, at least
 Point = tuple[float, float]
 CONTRADICTION = "the data contradict themselves"
 
@@ -71,7 +72,7 @@ def colliders_seen(result: Result, scale: Scale) -> set[str]:
 
 
 def _boxes(layout: Layout, labels: Sequence[str]) -> tuple[list[Box], Point]:
-    widths = [max(54.0, _CELL * text_width(label) + 26.0) for label in labels]
+    widths = [max(54.0, _CELL * text_width(label) + 2 * _PADDING + 4.0) for label in labels]
     unit = max(widths) + _GAP
     points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
     left, top = min(x for x, _ in points), max(y for _, y in points)
@@ -212,9 +213,21 @@ def _draw_node(index: int, name: str, label: str, box: Box, is_collider: bool) -
             height=_HEIGHT,
             rx=8,
         ),
-        tag("text", label, x=round(box.x, 1), y=round(box.y + 4.6, 1)),
+        _label(label, box),
         class_="node collider" if is_collider else "node",
         href=f"#v{index}",
         data_variable=index,
         aria_label=f"{name}{', a collider' if is_collider else ''}",
+    )
+
+
+def _label(label: str, box: Box) -> Markup:
+    """HTML within SVG: whatever font a browser has, text that is wider than its box ends in an ellipsis."""
+    return tag(
+        "foreignObject",
+        tag("div", label, class_="label"),
+        x=round(box.x - box.width / 2 + _PADDING, 1),
+        y=round(box.y - _HEIGHT / 2, 1),
+        width=round(box.width - 2 * _PADDING, 1),
+        height=_HEIGHT,
     )
