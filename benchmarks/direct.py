@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dcd.arrays import FloatArray
 from dcd.kernels import median_bandwidth, rbf_kernel
+from dcd.runtime.array_types import FloatArray
 
 
 class DirectLearner:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dcd.validation import InputError, check_choice, check_number
+from dcd.runtime.errors import InputError, check_choice, check_number
 from experiments.plan import experiment_names, load_experiment, tasks
 from experiments.runner import run_tasks
 from experiments.store import RESULTS

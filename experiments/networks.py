@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.arrays import FloatArray
 from dcd.graph import topological_order
+from dcd.runtime.array_types import FloatArray
 
 GAUSSIAN = ("ecoli70", "magic-niab")
 DISCRETE = ("asia", "child", "alarm")

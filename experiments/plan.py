@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from dcd.baselines import METHODS
-from dcd.validation import InputError, suggest
+from dcd.runtime.errors import InputError, suggest
 from experiments import configs
 from experiments.settings import Setting, Simulated
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 from experiments.plan import Experiment
 from experiments.store import RESULTS
 from experiments.summary import cells_of

@@ -20,10 +20,10 @@ from dcd import DCD, InputError, PartialAssociation, RobustDCD
 from dcd.association import Interaction, Record
 from dcd.balancing import BalanceSummary
 from dcd.boundary import DecoupledSet
-from dcd.checkpoint import Checkpoint, Codec, Description
 from dcd.description import digest_of
 from dcd.pieces import published_codecs, robust_codecs
 from dcd.reading import read_columns
+from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 

@@ -25,8 +25,8 @@ import dcd.cli.options
 from dcd.cli import agreement, outputs, terminal
 from dcd.cli import dcd as group
 from dcd.cli.running import run
-from dcd.files import whole_file
 from dcd.results.files import write_text as write_result_text
+from dcd.runtime.files import whole_file
 
 try:
     import termios

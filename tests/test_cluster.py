@@ -14,8 +14,8 @@ from joblib import parallel_config
 from test_engine import table
 
 import dcd
-from dcd import engine
-from dcd.engine import Shared, as_done
+from dcd.runtime import parallel as engine
+from dcd.runtime.parallel import Shared, as_done
 
 distributed = pytest.importorskip("distributed")
 PATIENCE = 120  # seconds; a machine for tests can be slow

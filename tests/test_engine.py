@@ -12,8 +12,8 @@ from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 import dcd
-from dcd import engine
-from dcd.engine import Shared, as_done, n_processes
+from dcd.runtime import parallel as engine
+from dcd.runtime.parallel import Shared, as_done, n_processes
 
 
 def table(n_rows=200, seed=0):

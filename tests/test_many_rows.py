@@ -16,9 +16,9 @@ from dcd.balancing import BalanceColumns, ConvexWeights, balance
 from dcd.gaps import bind
 from dcd.partial import adjusted_log_pvalues
 from dcd.reading import read_table
+from dcd.runtime.memory import Memory
 from dcd.scores import MANY_ROWS, make_scores, scores_of
 from dcd.staging import StagedTest, sampled
-from dcd.storage import Memory
 
 N_MANY = MANY_ROWS + 2_000
 

@@ -12,15 +12,15 @@ import pytest
 from pyarrow import dataset, feather, ipc, parquet
 
 import dcd
-from dcd import storage
 from dcd.cli import dcd as group
 from dcd.cli.running import run
 from dcd.contents import Contents, Partition
 from dcd.correlations import correlations, correlations_with_gaps
 from dcd.data import TableOptions
 from dcd.reading import read_columns
+from dcd.runtime import memory as storage
+from dcd.runtime.memory import Memory
 from dcd.sources import SomeRows, columns_of
-from dcd.storage import Memory
 from dcd.tables import ColumnFile, binary, read_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning", "ignore::dcd.RowsLostWarning")
@@ -477,7 +477,7 @@ import numpy as np, pyarrow.parquet, pyarrow.feather
 import dcd
 from dcd.data import TableOptions
 from dcd.reading import read_columns
-from dcd.storage import Memory
+from dcd.runtime.memory import Memory
 
 folder, extra = sys.argv[1], int(sys.argv[2]) * 2**20
 dcd.audit(np.random.default_rng(0).standard_normal((100, 3)))  # all of it is loaded

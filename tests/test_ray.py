@@ -9,7 +9,7 @@ from joblib import parallel_config
 from test_engine import table
 
 import dcd
-from dcd.engine import Shared, as_done
+from dcd.runtime.parallel import Shared, as_done
 
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # it warns of itself

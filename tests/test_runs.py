@@ -8,9 +8,9 @@ from tqdm import tqdm
 
 import dcd
 from dcd import InputError, TimeLimitError
-from dcd.checkpoint import Checkpoint, Codec, Description
-from dcd.progress import duration
-from dcd.runs import Run
+from dcd.runtime.checkpoint import Checkpoint, Codec, Description
+from dcd.runtime.progress import duration
+from dcd.runtime.runs import Run
 
 
 class Clock:
@@ -166,8 +166,8 @@ def test_fits_and_resamples_have_limits(model, tmp_path):
 @pytest.fixture
 def watched(monkeypatch):
     """Somebody watches, and every piece shows at once."""
-    monkeypatch.setattr("dcd.progress._is_watched", lambda: True)
-    monkeypatch.setattr("dcd.progress.tqdm", partial(tqdm, mininterval=0))
+    monkeypatch.setattr("dcd.runtime.progress._is_watched", lambda: True)
+    monkeypatch.setattr("dcd.runtime.progress.tqdm", partial(tqdm, mininterval=0))
 
 
 @pytest.mark.usefixtures("watched")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dcd import InputError
-from dcd.storage import BLOCK_ROWS, Memory, ScratchFolder
+from dcd.runtime.memory import BLOCK_ROWS, Memory, ScratchFolder
 
 SMALL = Memory(2**16)
 LINUX = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files have no second name here")
@@ -144,7 +144,7 @@ def test_a_full_disk_is_told_before_any_work(monkeypatch):
 
 
 def test_the_temporary_folder_is_that_of_the_system(tmp_path):
-    code = "import tempfile; from dcd.storage import ScratchFolder; print(ScratchFolder().path)"
+    code = "import tempfile; from dcd.runtime.memory import ScratchFolder; print(ScratchFolder().path)"
     told = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TMPDIR": str(tmp_path)},

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from dcd.threads import one_blas_thread
+from dcd.runtime.threads import one_blas_thread
 
 
 def blas_threads():

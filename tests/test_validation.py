@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcd import InputError
-from dcd.validation import check_choice, check_number, make_generator, suggest
+from dcd.runtime.errors import check_choice, check_number, make_generator, suggest
 
 
 def test_the_message_has_one_form():

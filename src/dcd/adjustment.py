@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from dcd.arrays import FloatArray
-from dcd.blocks import BlockMatrix, Part
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.row_blocks import BlockMatrix, Part
 from dcd.scores import (
     LINEAR,
     N_TESTED,

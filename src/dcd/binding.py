@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from dcd.arrays import BoolArray
-from dcd.validation import InputError, suggest
+from dcd.runtime.array_types import BoolArray
+from dcd.runtime.errors import InputError, suggest
 
 Numbers = npt.NDArray[np.int_]
 Tiers = Sequence[Sequence[str]]

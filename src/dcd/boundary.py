@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import column_list, merge_rare
 from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (
@@ -26,15 +25,16 @@ from dcd.decoupling import (
     threads_to_use,
 )
 from dcd.dependence import weighted_association
-from dcd.engine import Shared, as_done
 from dcd.feature_blocks import FeatureBlocks
 from dcd.kernels import indicators, memberships
 from dcd.objective import LARGEST_DENSE, Features
 from dcd.preflight import MIN_ROWS
-from dcd.runs import Run
-from dcd.storage import Memory
-from dcd.threads import one_blas_thread
-from dcd.validation import InputError, make_generator
+from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.errors import InputError, make_generator
+from dcd.runtime.memory import Memory
+from dcd.runtime.parallel import Shared, as_done
+from dcd.runtime.runs import Run
+from dcd.runtime.threads import one_blas_thread
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from dcd.arrays import FloatArray
-from dcd.validation import InputError
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -18,7 +18,6 @@ from typing import get_args
 
 import numpy as np
 
-from dcd.arrays import BoolArray, IntArray
 from dcd.binding import BoundKnowledge
 from dcd.conflicts import (
     NOT_WITH_KNOWLEDGE,
@@ -39,6 +38,8 @@ from dcd.graph import (
 from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
 from dcd.pruning import search_pruned
+from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.errors import InputError, check_choice
 from dcd.search import (
     Ask,
     BoundaryOf,
@@ -52,7 +53,6 @@ from dcd.search import (
     conclude,
     search_in_full,
 )
-from dcd.validation import InputError, check_choice
 
 Prepare = Callable[[Sequence[Collection[str]], str], None]
 Orient = Callable[[BoolArray, BoolArray], Mapping[Triple, float]]

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dcd.arrays import FloatArray
 from dcd.columns import Kind
-from dcd.storage import BLOCK_ROWS
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.memory import BLOCK_ROWS
 
 _FIRST_LOOK = 256  # rows; most columns differ there already
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.arrays import BoolArray, FloatArray
-from dcd.storage import Memory
+from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.memory import Memory
 
 _DOUBT = 1e-6  # share of its square that a sum may lose to the shift of its rows before it is made anew
 

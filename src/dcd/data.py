@@ -10,11 +10,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import KINDS, Kind
 from dcd.contents import Contents
-from dcd.storage import Memory
-from dcd.validation import InputError, check_choice, suggest
+from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.errors import InputError, check_choice, suggest
+from dcd.runtime.memory import Memory
 
 Missing = Literal["refuse", "complete-rows", "each-set"]
 MISSING: tuple[Missing, ...] = get_args(Missing)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.data import Dataset
-from dcd.validation import InputError
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError
 
 # How a run is done, not what comes out.
 _MEANS = ("n_jobs", "progress", "memory_limit")

@@ -20,9 +20,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dcd.arrays import Float32Array, FloatArray
 from dcd.kernels import FeatureMap, IndicatorMap
-from dcd.storage import Memory
+from dcd.runtime.array_types import Float32Array, FloatArray
+from dcd.runtime.memory import Memory
 
 NEGLIGIBLE = 1e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.association import BoundTest, Record, Test
 from dcd.data import Dataset
 from dcd.preflight import MIN_ROWS
+from dcd.runtime.array_types import FloatArray
 from dcd.scores import MANY_ROWS, Scores, owners, scores_of
 from dcd.staging import StagedTest, sampled
 

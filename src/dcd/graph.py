@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.arrays import BoolArray, IntArray
 from dcd.display import ShownInNotebooks
-from dcd.validation import InputError, suggest
+from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.errors import InputError, suggest
 
 Role = Literal["parent", "child", "neighbour", "spouse"]
 Identifier = Callable[[Any, Collection[Any]], Collection[Any]]

@@ -24,12 +24,12 @@ import numpy as np
 
 from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
-from dcd.engine import Shared, as_done
 from dcd.knowledge import bind_knowledge
-from dcd.runs import Compute, Run
+from dcd.runtime.errors import check_number
+from dcd.runtime.parallel import Shared, as_done
+from dcd.runtime.runs import Compute, Run
+from dcd.runtime.threads import one_blas_thread
 from dcd.search import TargetSearch
-from dcd.threads import one_blas_thread
-from dcd.validation import check_number
 
 Pair = tuple[int, int]
 

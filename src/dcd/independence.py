@@ -13,8 +13,8 @@ from dcd.columns import Kind
 from dcd.data import Dataset, Missing, TableOptions
 from dcd.gaps import bind
 from dcd.reading import read_table
-from dcd.threads import one_blas_thread
-from dcd.validation import InputError, check_number, check_strategy
+from dcd.runtime.errors import InputError, check_number, check_strategy
+from dcd.runtime.threads import one_blas_thread
 
 Column = str | int
 

@@ -13,9 +13,9 @@ from dcd.columns import Column, Kind
 from dcd.data import TableOptions
 from dcd.preflight import LARGEST, MIN_ROWS, combination_among, useless_columns
 from dcd.reading import FEW_ROWS, with_kinds
+from dcd.runtime.errors import InputError
+from dcd.runtime.memory import Memory
 from dcd.sources import columns_of
-from dcd.storage import Memory
-from dcd.validation import InputError
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from dcd.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE, Adjustment, Residuals
-from dcd.arrays import FloatArray
-from dcd.blocks import BlockMatrix
 from dcd.partial import best_of_looks, group_masks, n_looks
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.row_blocks import BlockMatrix
 from dcd.scores import BULK_SQUARE, LINEAR, Scores, independent
 from dcd.statistic import gamma_log_sf
 

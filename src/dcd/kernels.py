@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from dcd.arrays import BoolArray, FloatArray
 from dcd.columns import Kind
+from dcd.runtime.array_types import BoolArray, FloatArray
 
 
 def median_bandwidth(x: FloatArray) -> float:

@@ -27,7 +27,7 @@ from dcd.binding import (
     required_words,
     root_words,
 )
-from dcd.validation import InputError, check_choice, suggest
+from dcd.runtime.errors import InputError, check_choice, suggest
 
 Pair = tuple[str, str]
 _PAIRS = ("forbidden", "required", "no_edge")

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 
-from dcd.arrays import BoolArray, FloatArray
 from dcd.graph import CPDAG, check_adjacency, skeleton_of, topological_order
+from dcd.runtime.array_types import BoolArray, FloatArray
 
 Route = tuple[tuple[float, float], ...]
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtri
 
-from dcd.arrays import FloatArray
+from dcd.runtime.array_types import FloatArray
 from dcd.scores import (
     BULK_CUBE,
     BULK_SQUARE,

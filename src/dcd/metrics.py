@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.arrays import IntArray
 from dcd.graph import CPDAG, check_adjacency, skeleton_of
-from dcd.validation import InputError
+from dcd.runtime.array_types import IntArray
+from dcd.runtime.errors import InputError
 
 Graph = CPDAG | pd.DataFrame | npt.ArrayLike
 

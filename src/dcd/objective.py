@@ -32,8 +32,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
-from dcd.arrays import FloatArray
 from dcd.feature_blocks import FeatureBlocks
+from dcd.runtime.array_types import FloatArray
 
 # Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in
 # the cache and not, and for each feature in its making, shared over fifty steps; a feature of a sample.

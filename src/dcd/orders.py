@@ -21,10 +21,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.arrays import BoolArray
 from dcd.binding import BoundKnowledge
 from dcd.knowledge import bind_knowledge
 from dcd.lines import Lines
+from dcd.runtime.array_types import BoolArray
 from dcd.search import TargetSearch
 
 _STARTS, _SWEEPS, _IDLE_SWEEPS = 4, 30, 3  # of each kind

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dcd.adjustment import Adjustment, Residuals
-from dcd.arrays import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
 from dcd.statistic import group_log_pvalues, whiteners
 

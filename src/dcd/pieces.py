@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.association import Interaction, Record
 from dcd.balancing import BalanceSummary
 from dcd.boundary import DecoupledSet
-from dcd.checkpoint import Codec, Key
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.checkpoint import Codec, Key
 
 _MATRICES = ("hsic_before", "hsic_after", "correlations", "pvalues")
 

@@ -16,10 +16,10 @@ from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
-from dcd.runs import TimeLimitError
+from dcd.runtime.errors import InputError
+from dcd.runtime.runs import TimeLimitError
 from dcd.selection import MarkovBoundary
 from dcd.stability import Stability
-from dcd.validation import InputError
 
 __all__ = [
     "CPDAG",

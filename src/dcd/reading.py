@@ -11,7 +11,6 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
-from dcd.arrays import BoolArray, FloatArray
 from dcd.cells import array_column, series_column
 from dcd.columns import Column, Kind, infer_kind, recoded, without_doubt
 from dcd.data import (
@@ -33,9 +32,10 @@ from dcd.preflight import (
     check_varying,
     useless_columns,
 )
+from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.memory import Memory
 from dcd.sources import columns_of, fill, is_frame, source_of, stored, to_array
-from dcd.storage import Memory
-from dcd.validation import InputError, suggest
 
 FEW_ROWS = 100
 _SHOWN = 5  # columns listed in one warning

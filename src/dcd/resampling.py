@@ -14,19 +14,19 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dcd.arrays import FloatArray
 from dcd.boundary import table_options
-from dcd.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.data import Dataset
 from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.engine import Shared, as_done, n_processes
 from dcd.reading import read_columns
-from dcd.runs import Run
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
+from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
+from dcd.runtime.memory import Memory
+from dcd.runtime.parallel import Shared, as_done, n_processes
+from dcd.runtime.runs import Run
 from dcd.sources import SomeRows, is_on_disk, readable_again, to_array
 from dcd.stability import SCHEMES, Scheme, Stability
-from dcd.storage import Memory
-from dcd.validation import InputError, check_choice, check_number, make_generator
 
 # Set for each refit, so that what the model has for them decides nothing.
 _OURS = ("n_jobs", "progress", "random_state", "memory_limit")

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.arrays import BoolArray
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import BalanceSummary
-from dcd.checkpoint import Codec
 from dcd.columns import Kind
 from dcd.construction import Construction, assemble
 from dcd.data import Dataset, Missing
@@ -24,11 +22,13 @@ from dcd.lines import Lines, lines_of
 from dcd.orders import search_orders
 from dcd.orientation import ColliderEvidence
 from dcd.pieces import robust_codecs
-from dcd.runs import Run
+from dcd.runtime.array_types import BoolArray
+from dcd.runtime.checkpoint import Codec
+from dcd.runtime.errors import check_number, check_strategy
+from dcd.runtime.runs import Run
+from dcd.runtime.threads import one_blas_thread
 from dcd.scores import Scores, scores_of
 from dcd.search import TargetSearch
-from dcd.threads import one_blas_thread
-from dcd.validation import check_number, check_strategy
 
 
 @dataclass(frozen=True)

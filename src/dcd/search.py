@@ -16,7 +16,7 @@ from itertools import combinations
 from math import comb
 from typing import Literal
 
-from dcd.validation import check_number
+from dcd.runtime.errors import check_number
 
 Search = Literal["full", "pruned"]
 BoundaryOf = Callable[[str, Collection[str]], Collection[str]]

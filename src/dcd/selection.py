@@ -12,7 +12,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dcd.adjustment import Adjustment
-from dcd.arrays import BoolArray
 from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
@@ -25,9 +24,10 @@ from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
 from dcd.preflight import MIN_ROWS
 from dcd.reading import read_table
+from dcd.runtime.array_types import BoolArray
+from dcd.runtime.errors import InputError, check_number, check_strategy, make_generator
+from dcd.runtime.threads import one_blas_thread
 from dcd.scores import Scores, scores_of
-from dcd.threads import one_blas_thread
-from dcd.validation import InputError, check_number, check_strategy, make_generator
 
 
 class MarkovBoundary(SelectorMixin, BaseEstimator):

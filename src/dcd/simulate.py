@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.arrays import FloatArray, IntArray
 from dcd.graph import topological_order
-from dcd.validation import InputError, check_choice, check_number, make_generator
+from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
 
 GRAPHS = ("scale-free", "erdos-renyi")
 MECHANISMS = ("func", "mlp", "product")

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from dcd.arrays import FloatArray, IntArray
 from dcd.baselines.conversion import to_cpdag
 from dcd.graph import CPDAG, contradictory_core, directed_part, is_acyclic
-from dcd.validation import InputError, check_number, suggest
+from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.errors import InputError, check_number, suggest
 
 Scheme = Literal["subsample", "bootstrap"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)

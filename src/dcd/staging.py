@@ -15,9 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.association import Record, Test
 from dcd.data import Dataset
+from dcd.runtime.array_types import FloatArray
 from dcd.scores import Scores
 
 _ROWS, _SEED = 20_000, 20_000

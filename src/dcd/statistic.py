@@ -24,7 +24,7 @@ from scipy.linalg import block_diag
 from scipy.special import gammaincc, gammaln
 
 from dcd.adjustment import SMALLEST_VARIANCE, Residuals, variable_chunks
-from dcd.arrays import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dcd.arrays import FloatArray
+from dcd.runtime.array_types import FloatArray
 from dcd.scores import Scores, SmoothColumns
 
 ENOUGH_ROWS = 20_000  # fewer hardly see what smooth functions leave

@@ -10,9 +10,9 @@ from html import escape
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.graph import CPDAG
 from dcd.layout import layered_layout, smooth, way_of_edge
+from dcd.runtime.array_types import FloatArray
 
 _LONGEST = 24
 _FONT, _BOX_HEIGHT = 12, 24

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from dcd.arrays import BoolArray, FloatArray, IntArray
 from dcd.graph import (
     check_adjacency,
     consistent_extension,
@@ -21,6 +20,7 @@ from dcd.graph import (
     topological_order,
     undirected_part,
 )
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 
 
 def prune_cycles(weights: FloatArray) -> IntArray:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import stats
 
-from dcd.arrays import FloatArray
-from dcd.validation import check_number
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import check_number
 
 Test = Callable[[int, int, Sequence[int]], float]  # (x, y, given) -> p-value
 

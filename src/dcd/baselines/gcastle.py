@@ -9,9 +9,9 @@ from __future__ import annotations
 import castle.algorithms as castle
 import numpy as np
 
-from dcd.arrays import FloatArray, IntArray
 from dcd.baselines.conversion import prune_cycles
-from dcd.validation import check_number
+from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.errors import check_number
 
 
 def icalingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:

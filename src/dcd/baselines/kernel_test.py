@@ -26,8 +26,8 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.stats import gamma
 from sklearn.metrics.pairwise import rbf_kernel
 
-from dcd.arrays import FloatArray
 from dcd.kernels import rbf_features
+from dcd.runtime.array_types import FloatArray
 
 Floats = npt.NDArray[np.floating[Any]]
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from dcd.arrays import FloatArray
+from dcd.runtime.array_types import FloatArray
 
 
 def send(stream: IO[bytes], message: dict[str, Any], values: FloatArray | None = None) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
 
-from dcd.arrays import IntArray
-from dcd.validation import InputError, check_choice
+from dcd.runtime.array_types import IntArray
+from dcd.runtime.errors import InputError, check_choice
 
 # An adapter takes the checked values (n, d) and a seed, and returns an adjacency matrix in our encoding: of a
 # DAG, a CPDAG or whatever partial graph the method stops at.

@@ -19,12 +19,12 @@ import threading
 import time
 from typing import Any, BinaryIO
 
-from dcd.arrays import FloatArray
 from dcd.baselines.conversion import to_cpdag
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import METHODS, Adapter
 from dcd.graph import consistent_extension
-from dcd.validation import InputError, suggest
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError, suggest
 
 _CAN_FORK = sys.platform.startswith("linux")
 

@@ -89,7 +89,7 @@ def _installed(names: Sequence[str]) -> tuple[str, ...]:
 
 def _known_methods(given: Sequence[str]) -> list[str]:
     from dcd.baselines import METHODS
-    from dcd.validation import check_choice
+    from dcd.runtime.errors import check_choice
 
     chosen = list(dict.fromkeys(SHORT.get(name, name) for name in given))
     for name in chosen:
@@ -102,7 +102,7 @@ def _known_methods(given: Sequence[str]) -> list[str]:
 def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
     """What becomes of the table; an `InputError` if that suits no method."""
     from dcd.reading import read_columns, warn_of_lost_rows
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     try:
         table = read_columns(frame, options=reading, combinations=True).summary
@@ -122,7 +122,7 @@ def _run_all(
     time_limit: float | None,
 ) -> Answers:
     from dcd.baselines import MissingLibraryError, Worker
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     graphs, reasons, seconds = {}, {}, {}
     with Worker() as worker:

@@ -15,7 +15,7 @@ from dcd.cli.interrupts import silent_children
 from dcd.cli.options import Handling, Source
 from dcd.cli.outputs import check_outputs, write_text, wrote
 from dcd.cli.running import FINE, State, with_debug
-from dcd.files import whole_file
+from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
     from dcd.graph import CPDAG

@@ -25,7 +25,7 @@ def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
     Of a result, the arrows that stand there by knowledge beyond the data are read as such only
     `with_knowledge`; else the graph is the CPDAG.
     """
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
@@ -51,7 +51,7 @@ def _from_interop(path: str, kind: str) -> pd.DataFrame:
     from importlib import import_module
     from importlib.util import find_spec
 
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     reader = getattr(import_module("dcd.interop"), f"from_{kind}", None) if find_spec("dcd.interop") else None
     if reader is None:
@@ -61,7 +61,7 @@ def _from_interop(path: str, kind: str) -> pd.DataFrame:
 
 
 def _text_of(path: str) -> str:
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def _from_csv(path: str, delimiter: str) -> pd.DataFrame:
     import csv
     import io
 
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     reader = csv.reader(io.StringIO(_text_of(path).removeprefix("\ufeff"), newline=""), delimiter=delimiter)
     rows = [[cell.strip() for cell in row] for row in reader if row]
@@ -90,7 +90,7 @@ def _from_csv(path: str, delimiter: str) -> pd.DataFrame:
 def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
     import pandas as pd
 
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     header = [cell.casefold() for cell in rows[0]]
     place_of_type = next((place for place, name in enumerate(header) if name in _TYPE), None)
@@ -121,7 +121,7 @@ def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
 def _cells_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
     import pandas as pd
 
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     names, labels = rows[0][1:], [row[0] for row in rows[1:]]
     cells = [row[1:] for row in rows[1:]]

@@ -227,7 +227,7 @@ class Handling:
         import numpy as np
         import pandas as pd
 
-        from dcd.validation import InputError, suggest
+        from dcd.runtime.errors import InputError, suggest
 
         table = source.open(also=[*also, self.sample_weight])
         names = list(table.columns) if isinstance(table, pd.DataFrame) else list(table.names)
@@ -278,7 +278,7 @@ def memory_limit(command: Command) -> Command:
 
 def _checked_limit(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
     if given is not None:
-        from dcd.storage import Memory
+        from dcd.runtime.memory import Memory
 
         Memory.of(given)
     return given

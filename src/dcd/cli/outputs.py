@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dcd.cli.terminal import remark
-from dcd.files import is_special, whole_file
+from dcd.runtime.files import is_special, whole_file
 
 _PIECE = 16384
 
@@ -18,7 +18,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
 
     `outputs` are files by option; None is an option that was not given, "-" standard output.
     """
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
     files = {option: Path(path) for option, path in outputs.items() if path not in (None, "-")}
     read = {_place(Path(path)) for path in inputs if path not in (None, "-")}

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dcd.validation import InputError
+    from dcd.runtime.errors import InputError
 
 _OPTIONS = {
     "alpha": "--alpha",

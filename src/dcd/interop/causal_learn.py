@@ -21,7 +21,7 @@ from dcd.interop.common import (
     load,
     names_and_adjacency,
 )
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from causallearn.graph.GeneralGraph import GeneralGraph

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.arrays import BoolArray, IntArray
 from dcd.graph import CPDAG, ChosenDAG, consistent_extension, contradictory_core, directed_part
-from dcd.validation import InputError
+from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.errors import InputError
 
 Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]

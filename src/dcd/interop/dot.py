@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from dcd.graph import CPDAG
 from dcd.interop.common import Graph, arrows_and_lines, class_of_edges, foreign_mark, names_and_adjacency
 from dcd.interop.escapes import hide_impossible, show_impossible
-from dcd.validation import InputError, check_choice
+from dcd.runtime.errors import InputError, check_choice
 
 _BACKSLASHED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 _PLAIN = {written: read for read, written in _BACKSLASHED.items()} | {"\\\n": ""}

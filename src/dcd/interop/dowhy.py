@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dcd.graph import CPDAG
 from dcd.interop.common import Edge
 from dcd.interop.networkx import to_networkx
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 from dcd.graph import CPDAG
 from dcd.interop.common import Graph, arrows_and_lines, class_of_edges, names_and_adjacency
 from dcd.interop.escapes import hide_impossible, show_impossible
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 _REMEDY = "Write it again with to_graphml, networkx or igraph."

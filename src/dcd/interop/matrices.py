@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.arrays import IntArray
 from dcd.graph import CPDAG
 from dcd.interop.common import Graph, class_of_matrix, foreign_mark, names_and_adjacency
-from dcd.validation import InputError, check_number
+from dcd.runtime.array_types import IntArray
+from dcd.runtime.errors import InputError, check_number
 
 
 def to_gcastle(graph: Graph) -> IntArray:

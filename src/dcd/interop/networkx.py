@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dcd.graph import CPDAG
 from dcd.interop.common import Graph, arrows_and_lines, check_type, class_of_edges, load, names_and_adjacency
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcd.arrays import FloatArray, IntArray
 from dcd.graph import CPDAG, directed_part, skeleton_of
 from dcd.layout import Layout, layered_layout, smooth, way_of_edge
 from dcd.plot.style import import_pyplot
+from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.errors import InputError, suggest
 from dcd.stability import Stability
 from dcd.svg import short
-from dcd.validation import InputError, suggest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.arrays import FloatArray
 from dcd.balancing import Balance
 from dcd.boundary import table_options
 from dcd.data import Dataset
@@ -17,10 +16,11 @@ from dcd.dependence import weighted_correlation
 from dcd.objective import pairwise_hsic
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.reading import read_columns
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.threads import one_blas_thread
 from dcd.selection import MarkovBoundary
 from dcd.svg import short
-from dcd.threads import one_blas_thread
-from dcd.validation import InputError, check_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import os
 from dcd.report.page import page
 from dcd.results.files import write_text
 from dcd.results.model import Result
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 __all__ = ["render", "write"]
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.report.markup import Markup, shortened, tag
 from dcd.results.model import Column, View
+from dcd.runtime.array_types import FloatArray
 
 _WIDTH, _HEIGHT = 440, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 10, 10, 42

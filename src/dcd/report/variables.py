@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.report.frame import scrolling
 from dcd.report.markup import Markup, join, name_of, tag, with_names_apart
 from dcd.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
 from dcd.results.origin import given_in
+from dcd.runtime.array_types import FloatArray
 
 _MUCH_LEFT = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small

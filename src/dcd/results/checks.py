@@ -15,7 +15,7 @@ from importlib import resources
 from itertools import chain, pairwise
 from typing import Any
 
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 Problem = tuple[str, str]
 _DEEPEST = 40

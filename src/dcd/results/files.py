@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dcd.files import whole_file
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
+from dcd.runtime.files import whole_file
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -11,7 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
-from dcd.arrays import FloatArray
+from dcd.runtime.array_types import FloatArray
 from dcd.sources import source_of
 
 

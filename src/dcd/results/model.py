@@ -14,7 +14,7 @@ import numpy as np
 from dcd.graph import CPDAG, Role
 from dcd.results.checks import check_document
 from dcd.results.files import read_text, write_text
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 SCHEMA_VERSION = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from dcd.arrays import FloatArray
+from dcd.runtime.array_types import FloatArray
 
 RANKS, RATIO, CRAMER = "rank correlation", "correlation ratio", "Cramér's V"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dcd.arrays import FloatArray
 from dcd.columns import Column as TableColumn
 from dcd.columns import recoded
 from dcd.discovery import Discovery
@@ -30,9 +29,10 @@ from dcd.results.model import (
 )
 from dcd.results.reproduction import reproduction_of
 from dcd.results.views import Table, boundary_pvalues, look_at, members_of
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError
+from dcd.runtime.memory import Memory
 from dcd.sources import columns_of
-from dcd.storage import Memory
-from dcd.validation import InputError
 
 SAMPLE_ROWS = 300
 _SEED = 853

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.arrays import FloatArray
 from dcd.balancing import convex_weights
 from dcd.columns import Column, Kind
 from dcd.decoupling import decoupling_weights, effective_sample_size
@@ -19,7 +18,8 @@ from dcd.discovery import DCD
 from dcd.independence import IndependenceTest
 from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength
-from dcd.validation import InputError
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError
 
 _BINS = 24
 Rows = npt.NDArray[np.intp]

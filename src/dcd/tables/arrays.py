@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from dcd.runtime.errors import InputError, suggest
 from dcd.tables.cells import LARGEST_WHOLE, warn
-from dcd.validation import InputError, suggest
 
 
 def read_excel(

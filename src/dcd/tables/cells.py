@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 LARGEST_WHOLE = 2**53  # beyond it, floats no longer tell neighbours apart
 _WITH_COMMAS = re.compile(r"[+-]?\d*(,\d+)+([eE][+-]?\d+)?")

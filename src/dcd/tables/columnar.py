@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from dcd.runtime.errors import InputError
 from dcd.tables.binary import arrow_column, arrow_schema, require_pyarrow, to_pandas
 from dcd.tables.cells import check_cells
 from dcd.tables.header import check_header, counts_rows, refuse_repeated, tell_of_row_numbers
-from dcd.validation import InputError
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from dcd.validation import InputError, check_choice
+from dcd.runtime.errors import InputError, check_choice
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "excel")
 IN_PARTS = ("parquet", "arrow", "npy")  # formats of which a part can be read without the rest

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dcd.runtime.errors import InputError
 from dcd.tables.cells import warn
-from dcd.validation import InputError
 
 
 def without_row_numbers(frame: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", " ": "a space"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dcd.arrays import FloatArray
-from dcd.storage import Memory
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.memory import Memory
 
 Part = Callable[[slice], FloatArray]  # some rows of a matrix
 _KEPT_BYTES = 2**29

@@ -26,7 +26,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
-from dcd.threads import one_blas_thread
+from dcd.runtime.threads import one_blas_thread
 
 Data = TypeVar("Data")
 Item = TypeVar("Item")

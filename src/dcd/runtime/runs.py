@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import Any
 
-from dcd.checkpoint import Checkpoint, Key
-from dcd.progress import duration, progress_bar
+from dcd.runtime.checkpoint import Checkpoint, Key
+from dcd.runtime.progress import duration, progress_bar
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 

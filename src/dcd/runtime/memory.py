@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
 
 BLOCK_ROWS = 16_384
 FIXED = 64 * 2**20  # bytes that work takes beside the table: blocks, products, libraries

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from dcd.files import is_special, locked
-from dcd.validation import InputError
+from dcd.runtime.errors import InputError
+from dcd.runtime.files import is_special, locked
 
 _KIND = "dcd checkpoint"
 _FORMAT = 2

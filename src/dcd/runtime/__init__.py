@@ -1,0 +1,1 @@
+"""No statistics: errors, array types, memory, parallel work, threads, files, progress, checkpoints."""
