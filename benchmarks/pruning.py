@@ -19,11 +19,11 @@ import pandas as pd
 import dcd
 from dcd.boundary import BoundaryIdentifier
 from dcd.construction import construct
-from dcd.data import TableOptions
 from dcd.decoupling import WeightOptions
 from dcd.graph import oracle
-from dcd.reading import read_table
 from dcd.search import Search
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import read_table
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 20_000

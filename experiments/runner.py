@@ -20,7 +20,7 @@ from tqdm import tqdm
 import dcd
 from dcd.baselines import METHODS, Outcome, Worker
 from dcd.baselines.registry import find_method
-from dcd.data import TableOptions
+from dcd.table.dataset import TableOptions
 from experiments.forecast import Forecast
 from experiments.plan import Task
 from experiments.settings import Problem

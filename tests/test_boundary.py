@@ -13,7 +13,7 @@ from dcd import InputError, MarkovBoundary, decoupling, dependence
 from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
 from dcd.decoupling import WeightOptions
 from dcd.kernels import kernel_features
-from dcd.reading import read_table
+from dcd.table.reading import read_table
 
 # What scikit-learn asks of estimators and does not apply here.
 NOT_APPLICABLE = {

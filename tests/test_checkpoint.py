@@ -22,8 +22,8 @@ from dcd.balancing import BalanceSummary
 from dcd.boundary import DecoupledSet
 from dcd.description import digest_of
 from dcd.pieces import published_codecs, robust_codecs
-from dcd.reading import read_columns
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
+from dcd.table.reading import read_columns
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 import dcd
-from dcd.columns import as_kind, infer_kind
-from dcd.data import TableOptions
-from dcd.reading import read_table
-from dcd.sources import columns_of
+from dcd.table.columns import as_kind, infer_kind
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import read_table
+from dcd.table.sources import columns_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from dcd import InputError, SmallSampleWarning
-from dcd.reading import read_table
+from dcd.table.reading import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 

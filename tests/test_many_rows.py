@@ -15,10 +15,10 @@ from dcd.association import PartialAssociation, Record
 from dcd.balancing import BalanceColumns, ConvexWeights, balance
 from dcd.gaps import bind
 from dcd.partial import adjusted_log_pvalues
-from dcd.reading import read_table
 from dcd.runtime.memory import Memory
 from dcd.scores import MANY_ROWS, make_scores, scores_of
 from dcd.staging import StagedTest, sampled
+from dcd.table.reading import read_table
 
 N_MANY = MANY_ROWS + 2_000
 

@@ -14,14 +14,14 @@ from pyarrow import dataset, feather, ipc, parquet
 import dcd
 from dcd.cli import dcd as group
 from dcd.cli.running import run
-from dcd.contents import Contents, Partition
-from dcd.correlations import correlations, correlations_with_gaps
-from dcd.data import TableOptions
-from dcd.reading import read_columns
 from dcd.runtime import memory as storage
 from dcd.runtime.memory import Memory
-from dcd.sources import SomeRows, columns_of
-from dcd.tables import ColumnFile, binary, read_file
+from dcd.table.column_order import Contents, Partition
+from dcd.table.correlations import correlations, correlations_with_gaps
+from dcd.table.dataset import TableOptions
+from dcd.table.formats import ColumnFile, binary, read_file
+from dcd.table.reading import read_columns
+from dcd.table.sources import SomeRows, columns_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning", "ignore::dcd.RowsLostWarning")
 
@@ -475,8 +475,8 @@ UNDER_A_LIMIT = """
 import re, resource, sys
 import numpy as np, pyarrow.parquet, pyarrow.feather
 import dcd
-from dcd.data import TableOptions
-from dcd.reading import read_columns
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import read_columns
 from dcd.runtime.memory import Memory
 
 folder, extra = sys.argv[1], int(sys.argv[2]) * 2**20

@@ -6,12 +6,12 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd.data import TableOptions
 from dcd.dependence import canonical_correlation
 from dcd.gaps import GappyScores
 from dcd.partial import adjusted_log_pvalues
-from dcd.reading import read_table
 from dcd.scores import BULK_CUBE, LINEAR, SQUARE, scores_of
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.tables import TableWarning, binary, choose_columns, read_file
+from dcd.table.formats import TableWarning, binary, choose_columns, read_file
 
 
 @pytest.fixture

@@ -28,15 +28,15 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcd.columns import Kind
-from dcd.data import TableOptions
-from dcd.reading import read_table
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
 from dcd.runtime.memory import Memory
 from dcd.runtime.row_blocks import BlockMatrix
 from dcd.runtime.threads import one_blas_thread
 from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
+from dcd.table.columns import Kind
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import read_table
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
 _MAX_LAMBDAS, _MAX_PIVOTS = 16, 40

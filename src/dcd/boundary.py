@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dcd.columns import column_list, merge_rare
-from dcd.data import Dataset, TableOptions
 from dcd.decoupling import (
     DecouplingResult,
     Status,
@@ -28,13 +26,15 @@ from dcd.dependence import weighted_association
 from dcd.feature_blocks import FeatureBlocks
 from dcd.kernels import indicators, memberships
 from dcd.objective import LARGEST_DENSE, Features
-from dcd.preflight import MIN_ROWS
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
+from dcd.table.checks import MIN_ROWS
+from dcd.table.columns import column_list, merge_rare
+from dcd.table.dataset import Dataset, TableOptions
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dcd.columns import Kind
-from dcd.data import Dataset, TableOptions
 from dcd.descent import BlockDescent, Descent, DirectDescent, softmax
 from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
 from dcd.kernels import feature_map, kernel_features
 from dcd.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
-from dcd.reading import read_table
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number, make_generator
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.threads import allowed_threads, one_blas_thread
+from dcd.table.columns import Kind
+from dcd.table.dataset import Dataset, TableOptions
+from dcd.table.reading import read_table
 
 _CONVERGENCE_WINDOW = 10
 _LARGEST_VARIANCE = 0.5  # of a principal component of a kernel: two clusters far apart

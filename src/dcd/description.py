@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.data import Dataset
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
+from dcd.table.dataset import Dataset
 
 # How a run is done, not what comes out.
 _MEANS = ("n_jobs", "progress", "memory_limit")

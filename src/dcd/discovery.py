@@ -14,23 +14,23 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
-from dcd.columns import Kind
 from dcd.conflicts import Conflict
 from dcd.construction import Construction, check_search, construct, warn_of_cuts
-from dcd.data import Dataset, Missing, TableSummary
 from dcd.decoupling import WeightOptions
 from dcd.description import describe, seed_for_checkpoint
 from dcd.display import Plotted
 from dcd.graph import CPDAG, Role
 from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.pieces import published_codecs
-from dcd.reading import read_table
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
 from dcd.search import Cut, Search, TargetSearch, check_max_subsets
+from dcd.table.columns import Kind
+from dcd.table.dataset import Dataset, Missing, TableSummary
+from dcd.table.reading import read_table
 
 
 @dataclass(frozen=True)

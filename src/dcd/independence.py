@@ -9,12 +9,12 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from dcd.association import PartialAssociation, Test, WeightedAssociation
-from dcd.columns import Kind
-from dcd.data import Dataset, Missing, TableOptions
 from dcd.gaps import bind
-from dcd.reading import read_table
 from dcd.runtime.errors import InputError, check_number, check_strategy
 from dcd.runtime.threads import one_blas_thread
+from dcd.table.columns import Kind
+from dcd.table.dataset import Dataset, Missing, TableOptions
+from dcd.table.reading import read_table
 
 Column = str | int
 

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from dcd.columns import Kind
 from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.table.columns import Kind
 
 
 def median_bandwidth(x: FloatArray) -> float:

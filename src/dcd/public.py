@@ -4,13 +4,11 @@ from dcd import baselines, datasets, graph, interop, metrics, plot, report, resu
 from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
-from dcd.data import RowsLostWarning, SmallSampleWarning, TableSummary
 from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
 from dcd.independence import IndependenceTest, ci_test
-from dcd.inspection import Audit, audit
 from dcd.knowledge import Knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
@@ -20,6 +18,8 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.runs import TimeLimitError
 from dcd.selection import MarkovBoundary
 from dcd.stability import Stability
+from dcd.table.audit import Audit, audit
+from dcd.table.dataset import RowsLostWarning, SmallSampleWarning, TableSummary
 
 __all__ = [
     "CPDAG",

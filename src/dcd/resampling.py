@@ -15,18 +15,18 @@ import pandas as pd
 from sklearn.base import clone
 
 from dcd.boundary import table_options
-from dcd.data import Dataset
 from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
-from dcd.reading import read_columns
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
-from dcd.sources import SomeRows, is_on_disk, readable_again, to_array
 from dcd.stability import SCHEMES, Scheme, Stability
+from dcd.table.dataset import Dataset
+from dcd.table.reading import read_columns
+from dcd.table.sources import SomeRows, is_on_disk, readable_again, to_array
 
 # Set for each refit, so that what the model has for them decides nothing.
 _OURS = ("n_jobs", "progress", "random_state", "memory_limit")

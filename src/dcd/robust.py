@@ -11,9 +11,7 @@ import pandas as pd
 
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.balancing import BalanceSummary
-from dcd.columns import Kind
 from dcd.construction import Construction, assemble
-from dcd.data import Dataset, Missing
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
@@ -29,6 +27,8 @@ from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.scores import Scores, scores_of
 from dcd.search import TargetSearch
+from dcd.table.columns import Kind
+from dcd.table.dataset import Dataset, Missing
 
 
 @dataclass(frozen=True)

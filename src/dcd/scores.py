@@ -27,11 +27,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dcd.columns import Kind, merge_rare
-from dcd.data import Dataset
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import BLOCK_ROWS, Memory
 from dcd.runtime.row_blocks import BlockMatrix, Part
+from dcd.table.columns import Kind, merge_rare
+from dcd.table.dataset import Dataset
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3

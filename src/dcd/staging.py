@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from dcd.association import Record, Test
-from dcd.data import Dataset
 from dcd.runtime.array_types import FloatArray
 from dcd.scores import Scores
+from dcd.table.dataset import Dataset
 
 _ROWS, _SEED = 20_000, 20_000
 _CLEARLY = 1e-3  # of the level

@@ -18,13 +18,13 @@ import numpy as np
 
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import find_method
-from dcd.columns import Column, Kind, column_list
-from dcd.data import Dataset, TableOptions
 from dcd.graph import CPDAG
-from dcd.preflight import check_combinations
-from dcd.reading import read_columns
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_choice, check_number
+from dcd.table.checks import check_combinations
+from dcd.table.columns import Column, Kind, column_list
+from dcd.table.dataset import Dataset, TableOptions
+from dcd.table.reading import read_columns
 
 Status = Literal["ok", "failed", "timeout"]
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

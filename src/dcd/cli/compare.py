@@ -22,7 +22,7 @@ from dcd.cli.wording import input_error_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dcd.data import TableOptions, TableSummary
+    from dcd.table.dataset import TableOptions, TableSummary
 
 SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
 _DEFAULT = "robust-dcd,dcd,pc,ges"
@@ -63,7 +63,7 @@ def compare(
     chosen = _known_methods(methods or _installed(_DEFAULT.split(",")))
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
-    from dcd.data import TableOptions
+    from dcd.table.dataset import TableOptions
 
     reading = TableOptions(kinds or None, missing, drop_useless)
     frame = source.read()
@@ -101,8 +101,8 @@ def _known_methods(given: Sequence[str]) -> list[str]:
 
 def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
     """What becomes of the table; an `InputError` if that suits no method."""
-    from dcd.reading import read_columns, warn_of_lost_rows
     from dcd.runtime.errors import InputError
+    from dcd.table.reading import read_columns, warn_of_lost_rows
 
     try:
         table = read_columns(frame, options=reading, combinations=True).summary

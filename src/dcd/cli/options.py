@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dcd.tables import ArrayFile, ColumnFile
+    from dcd.table.formats import ArrayFile, ColumnFile
 
 Command = Callable[..., Any]
 KINDS = ("continuous", "ordinal", "nominal")
@@ -36,13 +36,13 @@ class Source:
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
-        from dcd.tables import read_file
+        from dcd.table.formats import read_file
 
         return read_file(self.path, **self._options())
 
     def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | ColumnFile | ArrayFile:
         """The table, left in its file if it can be read in parts; with the columns `also` in any case."""
-        from dcd.tables import open_file
+        from dcd.table.formats import open_file
 
         return open_file(self.path, **self._options(also))
 

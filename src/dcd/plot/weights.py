@@ -10,17 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.balancing import Balance
 from dcd.boundary import table_options
-from dcd.data import Dataset
 from dcd.decoupling import DecouplingResult, features_of
 from dcd.dependence import weighted_correlation
 from dcd.objective import pairwise_hsic
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
-from dcd.reading import read_columns
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.threads import one_blas_thread
 from dcd.selection import MarkovBoundary
 from dcd.svg import short
+from dcd.table.dataset import Dataset
+from dcd.table.reading import read_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,8 +3,8 @@
 model, table -> views -> summary -> Result -> JSON -> Result -> report
 """
 
-from dcd.results.fingerprints import fingerprint
 from dcd.results.model import SCHEMA_VERSION, Result, load_result
 from dcd.results.summary import summarise
+from dcd.table.fingerprint import fingerprint
 
 __all__ = ["SCHEMA_VERSION", "Result", "fingerprint", "load_result", "summarise"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dcd.reading import FEW_ROWS
 from dcd.results.model import Boundary, Caution, Collider, Conflict, Data, Edge, Resampling
 from dcd.results.origin import required_pairs
+from dcd.table.reading import FEW_ROWS
 
 LOW_EVIDENCE = 1.0
 _LOW_ESS = 0.3

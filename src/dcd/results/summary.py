@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.columns import Column as TableColumn
-from dcd.columns import recoded
 from dcd.discovery import Discovery
 from dcd.graph import CPDAG, unshielded_colliders
 from dcd.results.cautions import cautions_of
-from dcd.results.fingerprints import fingerprint
 from dcd.results.model import (
     Boundary,
     Collider,
@@ -32,7 +29,10 @@ from dcd.results.views import Table, boundary_pvalues, look_at, members_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.sources import columns_of
+from dcd.table.columns import Column as TableColumn
+from dcd.table.columns import recoded
+from dcd.table.fingerprint import fingerprint
+from dcd.table.sources import columns_of
 
 SAMPLE_ROWS = 300
 _SEED = 853

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.balancing import convex_weights
-from dcd.columns import Column, Kind
 from dcd.decoupling import decoupling_weights, effective_sample_size
 from dcd.discovery import DCD
 from dcd.independence import IndependenceTest
@@ -20,6 +19,7 @@ from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
+from dcd.table.columns import Column, Kind
 
 _BINS = 24
 Rows = npt.NDArray[np.intp]

@@ -10,11 +10,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from dcd.columns import KINDS, Kind
-from dcd.contents import Contents
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, check_choice, suggest
 from dcd.runtime.memory import Memory
+from dcd.table.column_order import Contents
+from dcd.table.columns import KINDS, Kind
 
 Missing = Literal["refuse", "complete-rows", "each-set"]
 MISSING: tuple[Missing, ...] = get_args(Missing)

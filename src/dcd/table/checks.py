@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.columns import Column, column_list, is_coded
-from dcd.contents import Partition
-from dcd.correlations import correlations, correlations_with_gaps
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
+from dcd.table.column_order import Partition
+from dcd.table.columns import Column, column_list, is_coded
+from dcd.table.correlations import correlations, correlations_with_gaps
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
 LARGEST = 1e290

@@ -16,13 +16,13 @@ from pathlib import Path
 import pandas as pd
 
 from dcd.runtime.errors import InputError, suggest
-from dcd.tables.arrays import ArrayFile, open_array
-from dcd.tables.binary import read_excel
-from dcd.tables.cells import TableWarning, check_cells
-from dcd.tables.columnar import ColumnFile, open_columns
-from dcd.tables.content import FORMATS, decoded, format_and_content
-from dcd.tables.header import check_header, without_row_numbers
-from dcd.tables.text import check_lines, parse_text
+from dcd.table.formats.binary import read_excel
+from dcd.table.formats.columnar import ColumnFile, open_columns
+from dcd.table.formats.content import FORMATS, decoded, format_and_content
+from dcd.table.formats.delimited import check_lines, parse_text
+from dcd.table.formats.header import check_header, without_row_numbers
+from dcd.table.formats.numpy_files import ArrayFile, open_array
+from dcd.table.formats.suspect_cells import TableWarning, check_cells
 
 __all__ = ["FORMATS", "ArrayFile", "ColumnFile", "TableWarning", "choose_columns", "open_file", "read_file"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
-from dcd.sources import source_of
+from dcd.table.sources import source_of
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.columns import FEW_VALUES, Column, Source, too_many
 from dcd.runtime.array_types import FloatArray
+from dcd.table.columns import FEW_VALUES, Column, Source, too_many
 
 _EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
 _TOO_LARGE = (

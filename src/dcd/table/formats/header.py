@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.runtime.errors import InputError
-from dcd.tables.cells import warn
+from dcd.table.formats.suspect_cells import warn
 
 
 def without_row_numbers(frame: pd.DataFrame, name: str) -> pd.DataFrame:

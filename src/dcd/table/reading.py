@@ -11,18 +11,11 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
-from dcd.cells import array_column, series_column
-from dcd.columns import Column, Kind, infer_kind, recoded, without_doubt
-from dcd.data import (
-    Dataset,
-    Missing,
-    RowsLostWarning,
-    SmallSampleWarning,
-    TableOptions,
-    TableSummary,
-    find_column,
-)
-from dcd.preflight import (
+from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.memory import Memory
+from dcd.table.cells import array_column, series_column
+from dcd.table.checks import (
     MIN_ROWS,
     check_combinations,
     check_copies,
@@ -32,10 +25,17 @@ from dcd.preflight import (
     check_varying,
     useless_columns,
 )
-from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.errors import InputError, suggest
-from dcd.runtime.memory import Memory
-from dcd.sources import columns_of, fill, is_frame, source_of, stored, to_array
+from dcd.table.columns import Column, Kind, infer_kind, recoded, without_doubt
+from dcd.table.dataset import (
+    Dataset,
+    Missing,
+    RowsLostWarning,
+    SmallSampleWarning,
+    TableOptions,
+    TableSummary,
+    find_column,
+)
+from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
 FEW_ROWS = 100
 _SHOWN = 5  # columns listed in one warning

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from dcd.runtime.errors import InputError
-from dcd.tables.binary import arrow_column, arrow_schema, require_pyarrow, to_pandas
-from dcd.tables.cells import check_cells
-from dcd.tables.header import check_header, counts_rows, refuse_repeated, tell_of_row_numbers
+from dcd.table.formats.binary import arrow_column, arrow_schema, require_pyarrow, to_pandas
+from dcd.table.formats.header import check_header, counts_rows, refuse_repeated, tell_of_row_numbers
+from dcd.table.formats.suspect_cells import check_cells
 
 
 @dataclass(frozen=True)

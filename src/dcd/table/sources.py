@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.cells import array_column, holds_numbers, number_column, series_column
-from dcd.columns import Column, check_names
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
-from dcd.tables import ArrayFile, ColumnFile, open_file
+from dcd.table.cells import array_column, holds_numbers, number_column, series_column
+from dcd.table.columns import Column, check_names
+from dcd.table.formats import ArrayFile, ColumnFile, open_file
 
 Rows = npt.NDArray[np.intp]
 

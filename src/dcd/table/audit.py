@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.columns import Column, Kind
-from dcd.data import TableOptions
-from dcd.preflight import LARGEST, MIN_ROWS, combination_among, useless_columns
-from dcd.reading import FEW_ROWS, with_kinds
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.sources import columns_of
+from dcd.table.checks import LARGEST, MIN_ROWS, combination_among, useless_columns
+from dcd.table.columns import Column, Kind
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import FEW_ROWS, with_kinds
+from dcd.table.sources import columns_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from dcd.runtime.errors import InputError, suggest
-from dcd.tables.cells import LARGEST_WHOLE, warn
+from dcd.table.formats.suspect_cells import LARGEST_WHOLE, warn
 
 
 def read_excel(

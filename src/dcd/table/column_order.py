@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dcd.columns import Kind
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import BLOCK_ROWS
+from dcd.table.columns import Kind
 
 _FIRST_LOOK = 256  # rows; most columns differ there already
 
