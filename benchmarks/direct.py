@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dcd.kernels import median_bandwidth, rbf_kernel
+from dcd.features.kernels import median_bandwidth, rbf_kernel
 from dcd.runtime.array_types import FloatArray
 
 

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 import dcd
 from dcd.decoupling import WeightOptions, minimise
 from dcd.descent import Adam, softmax
-from dcd.kernels import kernel_features
+from dcd.features.kernels import kernel_features
 from dcd.objective import choose_objective
 
 RESULTS = Path(__file__).parent / "results"

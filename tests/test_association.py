@@ -7,9 +7,9 @@ from scipy import stats
 import dcd
 from dcd.adjustment import Adjustment, Residuals, design_for
 from dcd.association import PartialAssociation, weighted_log_pvalue
+from dcd.features.rank_scores import make_scores
 from dcd.interactions import Products, interaction_log_pvalues
 from dcd.partial import adjusted_log_pvalues, partial_correlation
-from dcd.scores import make_scores
 from dcd.statistic import Moments, shifted_gamma_log_sf
 
 

@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 
 import dcd
 from dcd.balancing import BalanceColumns, ConvexWeights, optimality_gap, solve
-from dcd.scores import make_scores
+from dcd.features.rank_scores import make_scores
 
 
 def dependent(seed, n=400, d=3):

@@ -12,7 +12,7 @@ import dcd
 from dcd import InputError, MarkovBoundary, decoupling, dependence
 from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
 from dcd.decoupling import WeightOptions
-from dcd.kernels import kernel_features
+from dcd.features.kernels import kernel_features
 from dcd.table.reading import read_table
 
 # What scikit-learn asks of estimators and does not apply here.

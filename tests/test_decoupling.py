@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 import dcd
 from dcd.decoupling import WeightOptions, effective_sample_size, learn_weights, minimise
 from dcd.descent import softmax
-from dcd.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
+from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
 from dcd.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")

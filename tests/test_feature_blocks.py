@@ -5,11 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dcd import feature_blocks
 from dcd.decoupling import WeightOptions, descend, features_among, learn_weights, minimise
 from dcd.descent import BlockDescent
-from dcd.feature_blocks import FeatureBlocks, Staircase
-from dcd.kernels import feature_map, kernel_features
+from dcd.features import kernel_blocks as feature_blocks
+from dcd.features.kernel_blocks import FeatureBlocks, Staircase
+from dcd.features.kernels import feature_map, kernel_features
 from dcd.objective import LowRankObjective, dependence, pairwise_hsic
 
 SEEDS = range(3)

@@ -6,9 +6,9 @@ from known_graphs import all_dags, random_dag
 
 import dcd
 from dcd.association import PartialAssociation, Record, WeightedAssociation
+from dcd.features.rank_scores import make_scores
 from dcd.graph import d_separated, oracle, skeleton_of
 from dcd.growth import GrowShrink, search_boundaries
-from dcd.scores import make_scores
 
 
 class Oracle:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from dcd.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
+from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 51, 200])

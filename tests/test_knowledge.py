@@ -16,6 +16,7 @@ from test_orientation import likelihood_of, linear
 import dcd
 from dcd import CPDAG, InputError, Knowledge, graph
 from dcd.construction import assemble, orient_skeleton
+from dcd.features.rank_scores import make_scores
 from dcd.graph import (
     apply_meek_rules,
     consistent_extension,
@@ -27,7 +28,6 @@ from dcd.graph import (
 )
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.orientation import BlockLikelihood, ColliderEvidence, log_prior
-from dcd.scores import make_scores
 
 NAMES = tuple("abcdefgh")
 

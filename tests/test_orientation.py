@@ -9,9 +9,9 @@ from scipy.integrate import quad
 
 import dcd
 from dcd.construction import orient_skeleton
+from dcd.features.rank_scores import make_scores
 from dcd.graph import dag_to_cpdag, skeleton_of, topological_order, unshielded_colliders
 from dcd.orientation import BlockLikelihood, ColliderEvidence, log_prior
-from dcd.scores import make_scores
 
 
 def linear(dag, seed, n=2000, weight=1.0):

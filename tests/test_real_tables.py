@@ -7,9 +7,9 @@ from scipy import stats
 
 import dcd
 from dcd.dependence import canonical_correlation
+from dcd.features.rank_scores import BULK_CUBE, LINEAR, SQUARE, scores_of
 from dcd.gaps import GappyScores
 from dcd.partial import adjusted_log_pvalues
-from dcd.scores import BULK_CUBE, LINEAR, SQUARE, scores_of
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 

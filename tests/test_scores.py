@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dcd.scores import BULK_SQUARE, LINEAR, SQUARE, default_n_columns, independent, make_scores
+from dcd.features.rank_scores import BULK_SQUARE, LINEAR, SQUARE, default_n_columns, independent, make_scores
 
 
 def columns_of(values):

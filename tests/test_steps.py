@@ -5,7 +5,7 @@ import pytest
 
 from dcd.adjustment import Adjustment
 from dcd.association import PartialAssociation
-from dcd.scores import make_scores
+from dcd.features.rank_scores import make_scores
 from dcd.steps import ENOUGH_ROWS, Steps
 
 N = ENOUGH_ROWS + 2_000

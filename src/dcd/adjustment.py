@@ -17,9 +17,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from dcd.runtime.array_types import FloatArray
-from dcd.runtime.row_blocks import BlockMatrix, Part
-from dcd.scores import (
+from dcd.features.rank_scores import (
     LINEAR,
     N_TESTED,
     CodeColumns,
@@ -30,6 +28,8 @@ from dcd.scores import (
     normal_scores,
     standardised_columns,
 )
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.row_blocks import BlockMatrix, Part
 from dcd.steps import Steps
 
 RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up

@@ -28,12 +28,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
 from dcd.runtime.memory import Memory
 from dcd.runtime.row_blocks import BlockMatrix
 from dcd.runtime.threads import one_blas_thread
-from dcd.scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.table.columns import Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table

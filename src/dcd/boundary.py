@@ -23,8 +23,8 @@ from dcd.decoupling import (
     threads_to_use,
 )
 from dcd.dependence import weighted_association
-from dcd.feature_blocks import FeatureBlocks
-from dcd.kernels import indicators, memberships
+from dcd.features.kernel_blocks import FeatureBlocks
+from dcd.features.kernels import indicators, memberships
 from dcd.objective import LARGEST_DENSE, Features
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dcd.descent import BlockDescent, Descent, DirectDescent, softmax
-from dcd.feature_blocks import NEGLIGIBLE, FeatureBlocks, in_order
-from dcd.kernels import feature_map, kernel_features
+from dcd.features.kernel_blocks import NEGLIGIBLE, FeatureBlocks, in_order
+from dcd.features.kernels import feature_map, kernel_features
 from dcd.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number, make_generator

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dcd.feature_blocks import FeatureBlocks, Staircase, in_order, total
+from dcd.features.kernel_blocks import FeatureBlocks, Staircase, in_order, total
 from dcd.objective import LARGEST_DENSE, Objective
 from dcd.runtime.array_types import Float32Array, FloatArray
 

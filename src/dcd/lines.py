@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtri
 
-from dcd.runtime.array_types import FloatArray
-from dcd.scores import (
+from dcd.features.rank_scores import (
     BULK_CUBE,
     BULK_SQUARE,
     LINEAR,
@@ -34,6 +33,7 @@ from dcd.scores import (
     SmoothColumns,
     normal_scores,
 )
+from dcd.runtime.array_types import FloatArray
 from dcd.statistic import gamma_log_sf, whiteners
 
 FEWEST_ROWS = 400  # with 200, curves beside much noise go unseen in a third of tables of 25 variables

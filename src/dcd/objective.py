@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
-from dcd.feature_blocks import FeatureBlocks
+from dcd.features.kernel_blocks import FeatureBlocks
 from dcd.runtime.array_types import FloatArray
 
 # Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in

@@ -37,10 +37,10 @@ from itertools import combinations
 import numpy as np
 from scipy.special import betaln, logsumexp
 
+from dcd.features.rank_scores import BULK_CUBE, LINEAR, SQUARE, Grams
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.threads import one_blas_thread
-from dcd.scores import BULK_CUBE, LINEAR, SQUARE, Grams
 
 Triple = tuple[int, int, int]
 Parents = tuple[int, ...]

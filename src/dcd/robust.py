@@ -13,6 +13,7 @@ from dcd.association import BoundTest, Interaction, PartialAssociation, Test, We
 from dcd.balancing import BalanceSummary
 from dcd.construction import Construction, assemble
 from dcd.discovery import Discovery, check_n_jobs
+from dcd.features.rank_scores import Scores, scores_of
 from dcd.gaps import GappyScores, bind
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.knowledge import Knowledge, bind_knowledge
@@ -25,7 +26,6 @@ from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
-from dcd.scores import Scores, scores_of
 from dcd.search import TargetSearch
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing

@@ -17,13 +17,13 @@ from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
 from dcd.decoupling import DecouplingResult, WeightOptions, threads_to_use
 from dcd.discovery import check_n_jobs
+from dcd.features.rank_scores import Scores, scores_of
 from dcd.gaps import bind
 from dcd.growth import GrowShrink
 from dcd.partial import partial_correlation
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_number, check_strategy, make_generator
 from dcd.runtime.threads import one_blas_thread
-from dcd.scores import Scores, scores_of
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary

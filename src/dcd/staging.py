@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from dcd.association import Record, Test
+from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import FloatArray
-from dcd.scores import Scores
 from dcd.table.dataset import Dataset
 
 _ROWS, _SEED = 20_000, 20_000

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dcd.features.rank_scores import Scores, SmoothColumns
 from dcd.runtime.array_types import FloatArray
-from dcd.scores import Scores, SmoothColumns
 
 ENOUGH_ROWS = 20_000  # fewer hardly see what smooth functions leave
 _ROWS_OF_A_STEP, _MOST_STEPS = 100, 4096

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.stats import gamma
 from sklearn.metrics.pairwise import rbf_kernel
 
-from dcd.kernels import rbf_features
+from dcd.features.kernels import rbf_features
 from dcd.runtime.array_types import FloatArray
 
 Floats = npt.NDArray[np.floating[Any]]

@@ -18,11 +18,11 @@ from rcd import rsl_d as rcd_rsl_d
 
 from dcd.association import PartialAssociation
 from dcd.construction import orient_skeleton
+from dcd.features.rank_scores import make_scores
 from dcd.growth import GrowShrink
 from dcd.orientation import ColliderEvidence
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.errors import check_number
-from dcd.scores import make_scores
 
 
 def rsl(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:

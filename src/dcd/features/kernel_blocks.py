@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dcd.kernels import FeatureMap, IndicatorMap
+from dcd.features.kernels import FeatureMap, IndicatorMap
 from dcd.runtime.array_types import Float32Array, FloatArray
 from dcd.runtime.memory import Memory
 

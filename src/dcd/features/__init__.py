@@ -1,0 +1,1 @@
+"""One variable to columns: kernel features, scores of ranks."""
