@@ -19,11 +19,11 @@ import pandas as pd
 import dcd
 from dcd.boundary import BoundaryIdentifier
 from dcd.construction import construct
-from dcd.decoupling import WeightOptions
 from dcd.graph import oracle
 from dcd.search import Search
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
+from dcd.weights.hsic_descent import WeightOptions
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 20_000

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 import dcd
-from dcd import decoupling, dependence
+from dcd import dependence
+from dcd.weights import hsic_descent as decoupling
 
 RESULTS = Path(__file__).parent / "results"
 N_VARIABLES = 20

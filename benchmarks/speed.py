@@ -26,10 +26,10 @@ from direct import DirectLearner
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.decoupling import WeightOptions, minimise
-from dcd.descent import Adam, softmax
 from dcd.features.kernels import kernel_features
-from dcd.objective import choose_objective
+from dcd.weights.descent import Adam, softmax
+from dcd.weights.hsic_descent import WeightOptions, minimise
+from dcd.weights.objective import choose_objective
 
 RESULTS = Path(__file__).parent / "results"
 N = 800

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import minimize
 
 import dcd
-from dcd.balancing import BalanceColumns, ConvexWeights, optimality_gap, solve
 from dcd.features.rank_scores import make_scores
+from dcd.weights.convex import BalanceColumns, ConvexWeights, optimality_gap, solve
 
 
 def dependent(seed, n=400, d=3):

@@ -9,11 +9,12 @@ from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd import InputError, MarkovBoundary, decoupling, dependence
+from dcd import InputError, MarkovBoundary, dependence
 from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
-from dcd.decoupling import WeightOptions
 from dcd.features.kernels import kernel_features
 from dcd.table.reading import read_table
+from dcd.weights import hsic_descent as decoupling
+from dcd.weights.hsic_descent import WeightOptions
 
 # What scikit-learn asks of estimators and does not apply here.
 NOT_APPLICABLE = {

@@ -18,12 +18,12 @@ import pytest
 import dcd
 from dcd import DCD, InputError, PartialAssociation, RobustDCD
 from dcd.association import Interaction, Record
-from dcd.balancing import BalanceSummary
 from dcd.boundary import DecoupledSet
 from dcd.description import digest_of
 from dcd.pieces import published_codecs, robust_codecs
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.table.reading import read_columns
+from dcd.weights.convex import BalanceSummary
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 

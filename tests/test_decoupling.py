@@ -5,10 +5,10 @@ from scipy.optimize import approx_fprime
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.decoupling import WeightOptions, effective_sample_size, learn_weights, minimise
-from dcd.descent import softmax
 from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
-from dcd.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
+from dcd.weights.descent import softmax
+from dcd.weights.hsic_descent import WeightOptions, effective_sample_size, learn_weights, minimise
+from dcd.weights.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
 SEEDS = range(4)

@@ -3,13 +3,13 @@ import pytest
 from scipy import stats
 
 from dcd import dependence
-from dcd.decoupling import effective_sample_size
 from dcd.dependence import (
     association_in_blocks,
     correlation_pvalues,
     weighted_association,
     weighted_correlation,
 )
+from dcd.weights.hsic_descent import effective_sample_size
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,12 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dcd.decoupling import WeightOptions, descend, features_among, learn_weights, minimise
-from dcd.descent import BlockDescent
 from dcd.features import kernel_blocks as feature_blocks
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase
 from dcd.features.kernels import feature_map, kernel_features
-from dcd.objective import LowRankObjective, dependence, pairwise_hsic
+from dcd.weights.descent import BlockDescent
+from dcd.weights.hsic_descent import WeightOptions, descend, features_among, learn_weights, minimise
+from dcd.weights.objective import LowRankObjective, dependence, pairwise_hsic
 
 SEEDS = range(3)
 EVERYTHING = 1e-12  # features of less variance have none that numbers can tell

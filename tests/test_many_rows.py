@@ -6,19 +6,19 @@ import pytest
 from scipy import stats
 
 import dcd
-import dcd.balancing
 import dcd.features.rank_scores
 import dcd.gaps
+import dcd.weights.convex
 from dcd import simulate
 from dcd.adjustment import _grid_ranks
 from dcd.association import PartialAssociation, Record
-from dcd.balancing import BalanceColumns, ConvexWeights, balance
 from dcd.features.rank_scores import MANY_ROWS, make_scores, scores_of
 from dcd.gaps import bind
 from dcd.partial import adjusted_log_pvalues
 from dcd.runtime.memory import Memory
 from dcd.staging import StagedTest, sampled
 from dcd.table.reading import read_table
+from dcd.weights.convex import BalanceColumns, ConvexWeights, balance
 
 N_MANY = MANY_ROWS + 2_000
 

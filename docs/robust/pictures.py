@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 
 import dcd
-from dcd.balancing import BalanceColumns
 from dcd.features.rank_scores import make_scores
 from dcd.graph import skeleton_of, unshielded_colliders
 from dcd.partial import adjusted_log_pvalues
+from dcd.weights.convex import BalanceColumns
 
 IMAGES = Path(__file__).parents[1] / "images"
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"

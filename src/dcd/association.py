@@ -20,13 +20,13 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from dcd.adjustment import Adjustment, Residuals, design_for
-from dcd.balancing import Balance, BalanceSummary, ConvexWeights
 from dcd.features.rank_scores import Scores
 from dcd.interactions import Products, interaction_design, interaction_log_pvalues
 from dcd.partial import degrees_of_freedom, log_pvalues
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_choice, check_number, check_strategy
 from dcd.steps import ENOUGH_ROWS
+from dcd.weights.convex import Balance, BalanceSummary, ConvexWeights
 
 DECOUPLE = ("where-needed", "always", "never")
 _AT_ONCE = 16  # variables of a look

@@ -13,19 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.decoupling import (
-    DecouplingResult,
-    Status,
-    WeightOptions,
-    features_among,
-    features_of,
-    learn_weights,
-    threads_to_use,
-)
 from dcd.dependence import weighted_association
 from dcd.features.kernel_blocks import FeatureBlocks
 from dcd.features.kernels import indicators, memberships
-from dcd.objective import LARGEST_DENSE, Features
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
 from dcd.runtime.memory import Memory
@@ -35,6 +25,16 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
 from dcd.table.dataset import Dataset, TableOptions
+from dcd.weights.hsic_descent import (
+    DecouplingResult,
+    Status,
+    WeightOptions,
+    features_among,
+    features_of,
+    learn_weights,
+    threads_to_use,
+)
+from dcd.weights.objective import LARGEST_DENSE, Features
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from dcd.objective import LARGEST_DENSE
 from dcd.runtime.array_types import FloatArray
+from dcd.weights.objective import LARGEST_DENSE
 
 _ROWS = 16_384  # of a block
 Columns = npt.NDArray[Any]  # (n, k) numbers or truth values of one variable

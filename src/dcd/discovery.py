@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
 from dcd.conflicts import Conflict
 from dcd.construction import Construction, check_search, construct, warn_of_cuts
-from dcd.decoupling import WeightOptions
 from dcd.description import describe, seed_for_checkpoint
 from dcd.display import Plotted
 from dcd.graph import CPDAG, Role
@@ -31,6 +30,7 @@ from dcd.search import Cut, Search, TargetSearch, check_max_subsets
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
+from dcd.weights.hsic_descent import WeightOptions
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from dcd.association import Interaction, Record
-from dcd.balancing import BalanceSummary
 from dcd.boundary import DecoupledSet
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
+from dcd.weights.convex import BalanceSummary
 
 _MATRICES = ("hsic_before", "hsic_after", "correlations", "pvalues")
 

@@ -2,9 +2,7 @@
 
 from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
 from dcd.association import PartialAssociation, WeightedAssociation
-from dcd.balancing import ConvexWeights, convex_weights
 from dcd.construction import SearchCutWarning, construct_cpdag
-from dcd.decoupling import decoupling_weights
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
@@ -20,6 +18,8 @@ from dcd.selection import MarkovBoundary
 from dcd.stability import Stability
 from dcd.table.audit import Audit, audit
 from dcd.table.dataset import RowsLostWarning, SmallSampleWarning, TableSummary
+from dcd.weights.convex import ConvexWeights, convex_weights
+from dcd.weights.hsic_descent import decoupling_weights
 
 __all__ = [
     "CPDAG",

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from dcd.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
-from dcd.balancing import BalanceSummary
 from dcd.construction import Construction, assemble
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
@@ -29,6 +28,7 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.search import TargetSearch
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
+from dcd.weights.convex import BalanceSummary
 
 
 @dataclass(frozen=True)

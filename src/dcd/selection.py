@@ -13,9 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.adjustment import Adjustment
 from dcd.association import PartialAssociation, Test, WeightedAssociation
-from dcd.balancing import Balance
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
-from dcd.decoupling import DecouplingResult, WeightOptions, threads_to_use
 from dcd.discovery import check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.gaps import bind
@@ -28,6 +26,8 @@ from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
+from dcd.weights.convex import Balance
+from dcd.weights.hsic_descent import DecouplingResult, WeightOptions, threads_to_use
 
 
 class MarkovBoundary(SelectorMixin, BaseEstimator):

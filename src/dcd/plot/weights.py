@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.balancing import Balance
 from dcd.boundary import table_options
-from dcd.decoupling import DecouplingResult, features_of
 from dcd.dependence import weighted_correlation
-from dcd.objective import pairwise_hsic
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
@@ -21,6 +18,9 @@ from dcd.selection import MarkovBoundary
 from dcd.svg import short
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
+from dcd.weights.convex import Balance
+from dcd.weights.hsic_descent import DecouplingResult, features_of
+from dcd.weights.objective import pairwise_hsic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.balancing import convex_weights
-from dcd.decoupling import decoupling_weights, effective_sample_size
 from dcd.discovery import DCD
 from dcd.independence import IndependenceTest
 from dcd.results.model import Member, View
@@ -20,6 +18,8 @@ from dcd.results.strength import measure_for, strength
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
 from dcd.table.columns import Column, Kind
+from dcd.weights.convex import convex_weights
+from dcd.weights.hsic_descent import decoupling_weights, effective_sample_size
 
 _BINS = 24
 Rows = npt.NDArray[np.intp]

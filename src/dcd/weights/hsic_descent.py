@@ -15,10 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dcd.descent import BlockDescent, Descent, DirectDescent, softmax
 from dcd.features.kernel_blocks import NEGLIGIBLE, FeatureBlocks, in_order
 from dcd.features.kernels import feature_map, kernel_features
-from dcd.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number, make_generator
 from dcd.runtime.parallel import n_processes
@@ -26,6 +24,8 @@ from dcd.runtime.threads import allowed_threads, one_blas_thread
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
+from dcd.weights.descent import BlockDescent, Descent, DirectDescent, softmax
+from dcd.weights.objective import LARGEST_DENSE, Features, Objective, choose_objective, dependence
 
 _CONVERGENCE_WINDOW = 10
 _LARGEST_VARIANCE = 0.5  # of a principal component of a kernel: two clusters far apart

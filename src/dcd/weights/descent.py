@@ -19,8 +19,8 @@ from typing import Protocol
 import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase, in_order, total
-from dcd.objective import LARGEST_DENSE, Objective
 from dcd.runtime.array_types import Float32Array, FloatArray
+from dcd.weights.objective import LARGEST_DENSE, Objective
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
