@@ -21,9 +21,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.adjustment import Adjustment, Residuals, design_for
 from dcd.features.rank_scores import MANY_ROWS, make_scores
-from dcd.partial import degrees_of_freedom, log_pvalues
+from dcd.independence.adjustment import Adjustment, Residuals, design_for
+from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 
 RESULTS = Path(__file__).parent / "results"
 SAMPLE = 20_000

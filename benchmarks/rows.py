@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import dcd
-from dcd import dependence
+from dcd.independence import weighted_correlation as dependence
 from dcd.weights import hsic_descent as decoupling
 
 RESULTS = Path(__file__).parent / "results"

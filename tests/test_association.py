@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd.adjustment import Adjustment, Residuals, design_for
-from dcd.association import PartialAssociation, weighted_log_pvalue
 from dcd.features.rank_scores import make_scores
-from dcd.interactions import Products, interaction_log_pvalues
-from dcd.partial import adjusted_log_pvalues, partial_correlation
-from dcd.statistic import Moments, shifted_gamma_log_sf
+from dcd.independence.adjustment import Adjustment, Residuals, design_for
+from dcd.independence.association import PartialAssociation, weighted_log_pvalue
+from dcd.independence.interactions import Products, interaction_log_pvalues
+from dcd.independence.null_distribution import Moments, shifted_gamma_log_sf
+from dcd.independence.partial_pvalues import adjusted_log_pvalues, partial_correlation
 
 
 def rejected(log_pvalues, level):

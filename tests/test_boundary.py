@@ -9,9 +9,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd import InputError, MarkovBoundary, dependence
+from dcd import InputError, MarkovBoundary
 from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
 from dcd.features.kernels import kernel_features
+from dcd.independence import weighted_correlation as dependence
 from dcd.table.reading import read_table
 from dcd.weights import hsic_descent as decoupling
 from dcd.weights.hsic_descent import WeightOptions

@@ -17,9 +17,9 @@ import pytest
 
 import dcd
 from dcd import DCD, InputError, PartialAssociation, RobustDCD
-from dcd.association import Interaction, Record
 from dcd.boundary import DecoupledSet
 from dcd.description import digest_of
+from dcd.independence.association import Interaction, Record
 from dcd.pieces import published_codecs, robust_codecs
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.table.reading import read_columns

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dcd import dependence
-from dcd.dependence import (
+from dcd.independence import weighted_correlation as dependence
+from dcd.independence.weighted_correlation import (
     association_in_blocks,
     correlation_pvalues,
     weighted_association,

@@ -5,10 +5,10 @@ import pytest
 from known_graphs import all_dags, random_dag
 
 import dcd
-from dcd.association import PartialAssociation, Record, WeightedAssociation
 from dcd.features.rank_scores import make_scores
 from dcd.graph import d_separated, oracle, skeleton_of
 from dcd.growth import GrowShrink, search_boundaries
+from dcd.independence.association import PartialAssociation, Record, WeightedAssociation
 
 
 class Oracle:

@@ -7,16 +7,16 @@ from scipy import stats
 
 import dcd
 import dcd.features.rank_scores
-import dcd.gaps
+import dcd.independence.testwise
 import dcd.weights.convex
 from dcd import simulate
-from dcd.adjustment import _grid_ranks
-from dcd.association import PartialAssociation, Record
 from dcd.features.rank_scores import MANY_ROWS, make_scores, scores_of
-from dcd.gaps import bind
-from dcd.partial import adjusted_log_pvalues
+from dcd.independence.adjustment import _grid_ranks
+from dcd.independence.association import PartialAssociation, Record
+from dcd.independence.partial_pvalues import adjusted_log_pvalues
+from dcd.independence.sample_first import StagedTest, sampled
+from dcd.independence.testwise import bind
 from dcd.runtime.memory import Memory
-from dcd.staging import StagedTest, sampled
 from dcd.table.reading import read_table
 from dcd.weights.convex import BalanceColumns, ConvexWeights, balance
 

@@ -6,10 +6,10 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd.dependence import canonical_correlation
 from dcd.features.rank_scores import BULK_CUBE, LINEAR, SQUARE, scores_of
-from dcd.gaps import GappyScores
-from dcd.partial import adjusted_log_pvalues
+from dcd.independence.partial_pvalues import adjusted_log_pvalues
+from dcd.independence.testwise import GappyScores
+from dcd.independence.weighted_correlation import canonical_correlation
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dcd.adjustment import Adjustment
-from dcd.association import PartialAssociation
 from dcd.features.rank_scores import make_scores
-from dcd.steps import ENOUGH_ROWS, Steps
+from dcd.independence.adjustment import Adjustment
+from dcd.independence.association import PartialAssociation
+from dcd.independence.binned_adjustment import ENOUGH_ROWS, Steps
 
 N = ENOUGH_ROWS + 2_000
 
@@ -62,5 +62,5 @@ def test_few_rows_and_variables_of_few_values_have_none():
 def test_two_effects_of_a_cause_are_independent_given_it_in_spite_of_a_spike(seed, monkeypatch):
     scores = make_scores(spikes(seed))
     assert PartialAssociation().bind(scores, 0.05).log_pvalue(1, 2, [0]) > np.log(1e-3)
-    monkeypatch.setattr("dcd.steps.ENOUGH_ROWS", 10**9)
+    monkeypatch.setattr("dcd.independence.binned_adjustment.ENOUGH_ROWS", 10**9)
     assert PartialAssociation().bind(scores, 0.05).log_pvalue(1, 2, [0]) < np.log(1e-6)

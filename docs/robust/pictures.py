@@ -12,7 +12,7 @@ from scipy import stats
 import dcd
 from dcd.features.rank_scores import make_scores
 from dcd.graph import skeleton_of, unshielded_colliders
-from dcd.partial import adjusted_log_pvalues
+from dcd.independence.partial_pvalues import adjusted_log_pvalues
 from dcd.weights.convex import BalanceColumns
 
 IMAGES = Path(__file__).parents[1] / "images"

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.dependence import weighted_association
 from dcd.features.kernel_blocks import FeatureBlocks
 from dcd.features.kernels import indicators, memberships
+from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
 from dcd.runtime.memory import Memory

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from dcd.association import BoundTest, Record
 from dcd.binding import BoundKnowledge
+from dcd.independence.association import BoundTest, Record
 from dcd.knowledge import bind_knowledge
 from dcd.runtime.errors import check_number
 from dcd.runtime.parallel import Shared, as_done

@@ -33,8 +33,8 @@ from dcd.features.rank_scores import (
     SmoothColumns,
     normal_scores,
 )
+from dcd.independence.null_distribution import gamma_log_sf, whiteners
 from dcd.runtime.array_types import FloatArray
-from dcd.statistic import gamma_log_sf, whiteners
 
 FEWEST_ROWS = 400  # with 200, curves beside much noise go unseen in a third of tables of 25 variables
 CURVED = 1e-3  # p-value, of the whole table, below which it is not straight

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dcd.association import Interaction, Record
 from dcd.boundary import DecoupledSet
+from dcd.independence.association import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.weights.convex import BalanceSummary

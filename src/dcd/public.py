@@ -1,12 +1,12 @@
 """The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
 
 from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
-from dcd.association import PartialAssociation, WeightedAssociation
 from dcd.construction import SearchCutWarning, construct_cpdag
 from dcd.discovery import DCD
 from dcd.graph import CPDAG, dag_to_cpdag
 from dcd.growth import GrowShrink
-from dcd.independence import IndependenceTest, ci_test
+from dcd.independence.association import PartialAssociation, WeightedAssociation
+from dcd.independence.table_test import IndependenceTest, ci_test
 from dcd.knowledge import Knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.adjustment import Adjustment
-from dcd.association import PartialAssociation, Test, WeightedAssociation
 from dcd.boundary import learn_and_test, record_features, table_options, weight_options
 from dcd.discovery import check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
-from dcd.gaps import bind
 from dcd.growth import GrowShrink
-from dcd.partial import partial_correlation
+from dcd.independence.adjustment import Adjustment
+from dcd.independence.association import PartialAssociation, Test, WeightedAssociation
+from dcd.independence.partial_pvalues import partial_correlation
+from dcd.independence.testwise import bind
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_number, check_strategy, make_generator
 from dcd.runtime.threads import one_blas_thread

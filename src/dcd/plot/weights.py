@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dcd.boundary import table_options
-from dcd.dependence import weighted_correlation
+from dcd.independence.weighted_correlation import weighted_correlation
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number

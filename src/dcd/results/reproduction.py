@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from dcd.association import PartialAssociation
 from dcd.growth import GrowShrink
+from dcd.independence.association import PartialAssociation
 from dcd.orientation import ColliderEvidence
 from dcd.results.model import Data, Reproduction, Resampling
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.discovery import DCD
-from dcd.independence import IndependenceTest
+from dcd.independence.table_test import IndependenceTest
 from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength
 from dcd.runtime.array_types import FloatArray

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcd.association import Record, Test
 from dcd.features.rank_scores import Scores
+from dcd.independence.association import Record, Test
 from dcd.runtime.array_types import FloatArray
 from dcd.table.dataset import Dataset
 

@@ -11,12 +11,12 @@ from itertools import combinations, product
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from dcd.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE, Adjustment, Residuals
 from dcd.features.rank_scores import BULK_SQUARE, LINEAR, Scores, independent
-from dcd.partial import best_of_looks, group_masks, n_looks
+from dcd.independence.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE, Adjustment, Residuals
+from dcd.independence.null_distribution import gamma_log_sf
+from dcd.independence.partial_pvalues import best_of_looks, group_masks, n_looks
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.row_blocks import BlockMatrix
-from dcd.statistic import gamma_log_sf
 
 _INTERACTING = (LINEAR, BULK_SQUARE)  # columns of which products are taken
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import gammaincc, gammaln
 
-from dcd.adjustment import SMALLEST_VARIANCE, Residuals, variable_chunks
+from dcd.independence.adjustment import SMALLEST_VARIANCE, Residuals, variable_chunks
 from dcd.runtime.array_types import BoolArray, FloatArray
 
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.adjustment import Adjustment, Residuals
 from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
+from dcd.independence.adjustment import Adjustment, Residuals
+from dcd.independence.null_distribution import group_log_pvalues, whiteners
 from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.statistic import group_log_pvalues, whiteners
 
 LINES, BULK, TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
 _GROUPS = (LINES, BULK, TAILS)

@@ -19,13 +19,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dcd.adjustment import Adjustment, Residuals, design_for
 from dcd.features.rank_scores import Scores
-from dcd.interactions import Products, interaction_design, interaction_log_pvalues
-from dcd.partial import degrees_of_freedom, log_pvalues
+from dcd.independence.adjustment import Adjustment, Residuals, design_for
+from dcd.independence.binned_adjustment import ENOUGH_ROWS
+from dcd.independence.interactions import Products, interaction_design, interaction_log_pvalues
+from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_choice, check_number, check_strategy
-from dcd.steps import ENOUGH_ROWS
 from dcd.weights.convex import Balance, BalanceSummary, ConvexWeights
 
 DECOUPLE = ("where-needed", "always", "never")

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcd.association import BoundTest, Record, Test
 from dcd.features.rank_scores import MANY_ROWS, Scores, owners, scores_of
+from dcd.independence.association import BoundTest, Record, Test
+from dcd.independence.sample_first import StagedTest, sampled
 from dcd.runtime.array_types import FloatArray
-from dcd.staging import StagedTest, sampled
 from dcd.table.checks import MIN_ROWS
 from dcd.table.dataset import Dataset
 

@@ -8,8 +8,8 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from dcd.association import PartialAssociation, Test, WeightedAssociation
-from dcd.gaps import bind
+from dcd.independence.association import PartialAssociation, Test, WeightedAssociation
+from dcd.independence.testwise import bind
 from dcd.runtime.errors import InputError, check_number, check_strategy
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.columns import Kind

@@ -1,0 +1,1 @@
+"""Two variables and a set to a p-value."""
