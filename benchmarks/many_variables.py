@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 import dcd
-from dcd.graph import topological_order
+from dcd.graph.adjacency import topological_order
 from experiments import networks
 
 RESULTS = Path(__file__).parent / "results"

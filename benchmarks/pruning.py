@@ -19,7 +19,7 @@ import pandas as pd
 import dcd
 from dcd.boundary import BoundaryIdentifier
 from dcd.construction import construct
-from dcd.graph import oracle
+from dcd.graph.separation import oracle
 from dcd.search import Search
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table

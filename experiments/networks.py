@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.graph import topological_order
+from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import FloatArray
 
 GAUSSIAN = ("ecoli70", "magic-niab")

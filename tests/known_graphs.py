@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dcd.graph import is_acyclic
+from dcd.graph.adjacency import is_acyclic
 
 
 def all_dags(n):

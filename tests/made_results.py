@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcd import CPDAG, Result
-from dcd.graph import unshielded_colliders
+from dcd.graph.adjacency import unshielded_colliders
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -6,8 +6,9 @@ from known_graphs import all_dags, random_dag
 
 import dcd
 from dcd import InputError, SearchCutWarning
-from dcd.graph import dag_to_cpdag, oracle
-from dcd.pattern import draw_skeleton, fit_pattern
+from dcd.graph.equivalence import dag_to_cpdag
+from dcd.graph.pattern import draw_skeleton, fit_pattern
+from dcd.graph.separation import oracle
 from dcd.search import exclusions
 
 

@@ -12,20 +12,16 @@ from causallearn.utils.PCUtils.Meek import meek
 from known_graphs import all_dags, random_dag
 
 from dcd import CPDAG, InputError
-from dcd.graph import (
-    apply_meek_rules,
-    consistent_extension,
-    contradictory_core,
-    d_separated,
-    dag_to_cpdag,
+from dcd.graph.adjacency import (
     directed_part,
     is_acyclic,
-    oracle,
     skeleton_of,
     topological_order,
     undirected_part,
     unshielded_colliders,
 )
+from dcd.graph.equivalence import apply_meek_rules, consistent_extension, contradictory_core, dag_to_cpdag
+from dcd.graph.separation import d_separated, oracle
 
 RING = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
 

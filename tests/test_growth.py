@@ -6,7 +6,8 @@ from known_graphs import all_dags, random_dag
 
 import dcd
 from dcd.features.rank_scores import make_scores
-from dcd.graph import d_separated, oracle, skeleton_of
+from dcd.graph.adjacency import skeleton_of
+from dcd.graph.separation import d_separated, oracle
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.independence.association import PartialAssociation, Record, WeightedAssociation
 

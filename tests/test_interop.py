@@ -28,7 +28,7 @@ from causallearn.utils.GraphUtils import GraphUtils
 from known_graphs import all_dags
 
 from dcd import CPDAG, InputError, interop
-from dcd.graph import dag_to_cpdag
+from dcd.graph.equivalence import dag_to_cpdag
 from dcd.simulate import random_dag
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "hand-over.md"

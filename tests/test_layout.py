@@ -5,8 +5,8 @@ import pytest
 from known_graphs import random_dag
 
 from dcd import CPDAG, InputError, simulate
-from dcd.graph import skeleton_of
-from dcd.layout import layered_layout, layered_positions, smooth, way_of_edge
+from dcd.graph.adjacency import skeleton_of
+from dcd.graph.layout import layered_layout, layered_positions, smooth, way_of_edge
 
 
 def graph_of(dag):

@@ -7,8 +7,8 @@ import pytest
 from known_graphs import all_dags, random_dag
 
 import dcd
-from dcd.graph import skeleton_of
-from dcd.knowledge import Knowledge, bind_knowledge
+from dcd.graph.adjacency import skeleton_of
+from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.lines import Lines
 from dcd.orders import Orders, search_orders
 

@@ -10,7 +10,8 @@ from scipy.integrate import quad
 import dcd
 from dcd.construction import orient_skeleton
 from dcd.features.rank_scores import make_scores
-from dcd.graph import dag_to_cpdag, skeleton_of, topological_order, unshielded_colliders
+from dcd.graph.adjacency import skeleton_of, topological_order, unshielded_colliders
+from dcd.graph.equivalence import dag_to_cpdag
 from dcd.orientation import BlockLikelihood, ColliderEvidence, log_prior
 
 

@@ -9,7 +9,9 @@ from known_graphs import random_dag
 import dcd
 from dcd import DCD, InputError, SearchCutWarning
 from dcd.construction import construct
-from dcd.graph import dag_to_cpdag, oracle, unshielded_colliders
+from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.equivalence import dag_to_cpdag
+from dcd.graph.separation import oracle
 from dcd.pruning import closed_sets
 
 

@@ -5,7 +5,7 @@ from scipy import stats
 
 import dcd
 from dcd import InputError, simulate
-from dcd.graph import is_acyclic, unshielded_colliders
+from dcd.graph.adjacency import is_acyclic, unshielded_colliders
 
 SEEDS = range(20)
 EDGES_OF_TEN_NODES = {

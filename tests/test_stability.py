@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import dcd
 from dcd import CPDAG, FailedResamplesWarning, InputError, RobustDCD, Stability, bootstrap
 from dcd.discovery import Discovery
-from dcd.graph import skeleton_of
+from dcd.graph.adjacency import skeleton_of
 
 
 def chain_table(n=150, seed=0):

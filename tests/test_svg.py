@@ -8,7 +8,7 @@ import pytest
 from known_graphs import random_dag
 
 from dcd import CPDAG
-from dcd.svg import graph_html, graph_svg
+from dcd.graph.svg import graph_html, graph_svg
 
 NS = "{http://www.w3.org/2000/svg}"
 ODD = ("<script>alert(1)</script>", '"quo\'te" & co', "😀", "مرحبا", "n" * 200, "]]>", "\x00\x1b\ud800\uffff")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from known_graphs import random_dag
 
-from dcd.graph import oracle, topological_order
+from dcd.graph.adjacency import topological_order
+from dcd.graph.separation import oracle
 
 SEEDS = range(6)
 

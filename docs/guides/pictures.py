@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import dcd
-from dcd.graph import directed_part, skeleton_of
+from dcd.graph.adjacency import directed_part, skeleton_of
 
 IMAGES = Path(__file__).parents[1] / "images"
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"

@@ -11,7 +11,7 @@ from scipy import stats
 
 import dcd
 from dcd.features.rank_scores import make_scores
-from dcd.graph import skeleton_of, unshielded_colliders
+from dcd.graph.adjacency import skeleton_of, unshielded_colliders
 from dcd.independence.partial_pvalues import adjusted_log_pvalues
 from dcd.weights.convex import BalanceColumns
 

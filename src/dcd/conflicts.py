@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dcd.binding import BoundKnowledge
-from dcd.pattern import Pair, Triple
+from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.pattern import Pair, Triple
 from dcd.search import TargetSearch
 
 NOT_WITH_KNOWLEDGE = "no graph that fits it has all that is known"

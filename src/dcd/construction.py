@@ -18,7 +18,6 @@ from typing import get_args
 
 import numpy as np
 
-from dcd.binding import BoundKnowledge
 from dcd.conflicts import (
     NOT_WITH_KNOWLEDGE,
     Conflict,
@@ -29,14 +28,12 @@ from dcd.conflicts import (
     overruled,
     refused_collider,
 )
-from dcd.graph import (
-    CPDAG,
-    Role,
-    apply_meek_rules,
-    unshielded_colliders,
-)
-from dcd.knowledge import Knowledge, bind_knowledge
-from dcd.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
+from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.equivalence import apply_meek_rules
+from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.graph.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
 from dcd.pruning import search_pruned
 from dcd.runtime.array_types import BoolArray, IntArray
 from dcd.runtime.errors import InputError, check_choice

@@ -17,9 +17,9 @@ from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, tabl
 from dcd.conflicts import Conflict
 from dcd.construction import Construction, check_search, construct, warn_of_cuts
 from dcd.description import describe, seed_for_checkpoint
-from dcd.display import Plotted
-from dcd.graph import CPDAG, Role
-from dcd.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.display import Plotted
+from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.pieces import published_codecs
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description

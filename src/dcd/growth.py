@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.binding import BoundKnowledge
+from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.knowledge import bind_knowledge
 from dcd.independence.association import BoundTest, Record
-from dcd.knowledge import bind_knowledge
 from dcd.runtime.errors import check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Compute, Run

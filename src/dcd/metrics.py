@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.graph import CPDAG, check_adjacency, skeleton_of
+from dcd.graph.adjacency import check_adjacency, skeleton_of
+from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError
 

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dcd.binding import BoundKnowledge
-from dcd.knowledge import bind_knowledge
+from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.knowledge import bind_knowledge
 from dcd.lines import Lines
 from dcd.runtime.array_types import BoolArray
 from dcd.search import TargetSearch

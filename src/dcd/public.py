@@ -3,11 +3,12 @@
 from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
 from dcd.construction import SearchCutWarning, construct_cpdag
 from dcd.discovery import DCD
-from dcd.graph import CPDAG, dag_to_cpdag
+from dcd.graph.cpdag import CPDAG
+from dcd.graph.equivalence import dag_to_cpdag
+from dcd.graph.knowledge import Knowledge
 from dcd.growth import GrowShrink
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.independence.table_test import IndependenceTest, ci_test
-from dcd.knowledge import Knowledge
 from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.results import Result, load_result, summarise

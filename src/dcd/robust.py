@@ -12,10 +12,10 @@ import pandas as pd
 from dcd.construction import Construction, assemble
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
+from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.growth import GrowShrink, search_boundaries
 from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.independence.testwise import GappyScores, bind
-from dcd.knowledge import Knowledge, bind_knowledge
 from dcd.lines import Lines, lines_of
 from dcd.orders import search_orders
 from dcd.orientation import ColliderEvidence

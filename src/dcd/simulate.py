@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.graph import topological_order
+from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
 

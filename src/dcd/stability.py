@@ -10,8 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from dcd.baselines.conversion import to_cpdag
-from dcd.graph import CPDAG, contradictory_core, directed_part, is_acyclic
+from dcd.graph.adjacency import directed_part, is_acyclic
+from dcd.graph.conversion import to_cpdag
+from dcd.graph.cpdag import CPDAG
+from dcd.graph.equivalence import contradictory_core
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_number, suggest
 

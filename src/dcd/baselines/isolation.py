@@ -18,7 +18,7 @@ import numpy as np
 
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import find_method
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_choice, check_number
 from dcd.table.checks import check_combinations

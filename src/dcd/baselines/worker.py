@@ -19,10 +19,10 @@ import threading
 import time
 from typing import Any, BinaryIO
 
-from dcd.baselines.conversion import to_cpdag
 from dcd.baselines.messages import receive, send
 from dcd.baselines.registry import METHODS, Adapter
-from dcd.graph import consistent_extension
+from dcd.graph.conversion import to_cpdag
+from dcd.graph.equivalence import consistent_extension
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, suggest
 

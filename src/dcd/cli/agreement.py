@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dcd.graph import CPDAG
+    from dcd.graph.cpdag import CPDAG
 
 _MARKS = {"parent": "->", "child": "<-", "neighbour": "-", None: ""}
 _TURNED = {"->": "<-", "<-": "->", "-": "-", "": ""}

@@ -18,7 +18,7 @@ from dcd.cli.running import FINE, State, with_debug
 from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
-    from dcd.graph import CPDAG
+    from dcd.graph.cpdag import CPDAG
     from dcd.results import Result
 
 _EPILOG = """\b

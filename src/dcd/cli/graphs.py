@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dcd.cli.terminal import count, say, show_table
 
 if TYPE_CHECKING:
-    from dcd.graph import CPDAG
+    from dcd.graph.cpdag import CPDAG
 
 _SHOWN = 20  # conflicts and the like listed in full
 

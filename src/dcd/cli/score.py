@@ -109,7 +109,8 @@ def _as_cpdag(matrix: pd.DataFrame) -> pd.DataFrame:
     """The CPDAG of a DAG; a graph with undirected edges as it is."""
     import pandas as pd
 
-    from dcd.graph import dag_to_cpdag, is_acyclic, undirected_part
+    from dcd.graph.adjacency import is_acyclic, undirected_part
+    from dcd.graph.equivalence import dag_to_cpdag
 
     if undirected_part(matrix).any() or not is_acyclic(matrix):
         return matrix

@@ -8,7 +8,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 
 _SACHS = """Flow cytometry of 11 phosphorylated proteins and phospholipids in 853 human T cells, without
 intervention: Sachs et al., "Causal protein-signaling networks derived from multiparameter single-cell data",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import (
     Graph,
     arrows_and_lines,

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.graph import CPDAG, ChosenDAG, consistent_extension, contradictory_core, directed_part
+from dcd.graph.adjacency import directed_part
+from dcd.graph.cpdag import CPDAG, ChosenDAG
+from dcd.graph.equivalence import consistent_extension, contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
 from dcd.runtime.errors import InputError
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import Graph, arrows_and_lines, class_of_edges, foreign_mark, names_and_adjacency
 from dcd.interop.escapes import hide_impossible, show_impossible
 from dcd.runtime.errors import InputError, check_choice

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import Edge
 from dcd.interop.networkx import to_networkx
 from dcd.runtime.errors import InputError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import Graph, arrows_and_lines, class_of_edges, names_and_adjacency
 from dcd.interop.escapes import hide_impossible, show_impossible
 from dcd.runtime.errors import InputError

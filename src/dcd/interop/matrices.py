@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import Graph, class_of_matrix, foreign_mark, names_and_adjacency
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, check_number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dcd.graph import CPDAG
+from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import Graph, arrows_and_lines, check_type, class_of_edges, load, names_and_adjacency
 from dcd.runtime.errors import InputError
 

@@ -1,6 +1,6 @@
 """Pictures with matplotlib, of graphs, of weights and of Markov boundaries; no graphviz is needed."""
 
-from dcd.layout import layered_positions
+from dcd.graph.layout import layered_positions
 from dcd.plot.graphs import plot_cpdag
 from dcd.plot.weights import plot_boundary, plot_weights
 

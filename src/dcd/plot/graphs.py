@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcd.graph import CPDAG, directed_part, skeleton_of
-from dcd.layout import Layout, layered_layout, smooth, way_of_edge
+from dcd.graph.adjacency import directed_part, skeleton_of
+from dcd.graph.cpdag import CPDAG
+from dcd.graph.layout import Layout, layered_layout, smooth, way_of_edge
+from dcd.graph.svg import short
 from dcd.plot.style import import_pyplot
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
 from dcd.stability import Stability
-from dcd.svg import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dcd.layout import Layout, layered_layout
+from dcd.graph.layout import Layout, layered_layout
 from dcd.report.confidence import Scale
 from dcd.report.markup import Markup, shortened, tag, text_width
 from dcd.report.words import arrow, percent, pvalue

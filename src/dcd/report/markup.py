@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from dcd.svg import LEFT_TO_RIGHT, visible
+from dcd.graph.svg import LEFT_TO_RIGHT, visible
 
 _VOID = frozenset(("br", "hr", "input", "link", "meta"))
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from dcd.graph import CPDAG, Role
+from dcd.graph.cpdag import CPDAG, Role
 from dcd.results.checks import check_document
 from dcd.results.files import read_text, write_text
 from dcd.runtime.errors import InputError

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dcd.graph import CPDAG, apply_meek_rules, skeleton_of, unshielded_colliders
+from dcd.graph.adjacency import skeleton_of, unshielded_colliders
+from dcd.graph.cpdag import CPDAG
+from dcd.graph.equivalence import apply_meek_rules
 from dcd.results.model import Conflict, Edge, Result
 
 _WITH_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dcd.discovery import Discovery
-from dcd.graph import CPDAG, unshielded_colliders
+from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.cpdag import CPDAG
 from dcd.results.cautions import cautions_of
 from dcd.results.model import (
     Boundary,

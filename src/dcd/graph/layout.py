@@ -17,7 +17,8 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 
-from dcd.graph import CPDAG, check_adjacency, skeleton_of, topological_order
+from dcd.graph.adjacency import check_adjacency, skeleton_of, topological_order
+from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import BoolArray, FloatArray
 
 Route = tuple[tuple[float, float], ...]

@@ -13,8 +13,9 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from dcd.binding import BoundKnowledge
-from dcd.graph import contradictory_core, directed_part, is_acyclic, undirected_part, unshielded_colliders
+from dcd.graph.adjacency import directed_part, is_acyclic, undirected_part, unshielded_colliders
+from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.equivalence import contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
 
 Pair = tuple[int, int]

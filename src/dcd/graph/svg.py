@@ -10,8 +10,8 @@ from html import escape
 
 import numpy as np
 
-from dcd.graph import CPDAG
-from dcd.layout import layered_layout, smooth, way_of_edge
+from dcd.graph.cpdag import CPDAG
+from dcd.graph.layout import layered_layout, smooth, way_of_edge
 from dcd.runtime.array_types import FloatArray
 
 _LONGEST = 24

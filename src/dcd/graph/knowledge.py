@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dcd.binding import (
+from dcd.graph.bound_knowledge import (
     Binder,
     BoundKnowledge,
     closed_words,

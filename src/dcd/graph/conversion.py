@@ -11,15 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from dcd.graph import (
-    check_adjacency,
-    consistent_extension,
-    contradictory_core,
-    dag_to_cpdag,
-    directed_part,
-    topological_order,
-    undirected_part,
-)
+from dcd.graph.adjacency import check_adjacency, directed_part, topological_order, undirected_part
+from dcd.graph.equivalence import consistent_extension, contradictory_core, dag_to_cpdag
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 
 

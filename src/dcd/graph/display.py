@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dcd.graph import CPDAG
+    from dcd.graph.cpdag import CPDAG
     from dcd.stability import Stability
 
 
@@ -19,12 +19,12 @@ class ShownInNotebooks:
     """A graph that draws itself in Jupyter; no library is needed for it."""
 
     def _repr_svg_(self: Any) -> str:
-        from dcd.svg import graph_svg
+        from dcd.graph.svg import graph_svg
 
         return graph_svg(self)
 
     def _repr_html_(self: Any) -> str:
-        from dcd.svg import graph_html
+        from dcd.graph.svg import graph_html
 
         return graph_html(self)
 

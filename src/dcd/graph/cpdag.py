@@ -1,0 +1,188 @@
+"""`CPDAG`, the one type in which graphs are handed out.
+
+A CPDAG stands for all DAGs that imply the same conditional independences: an arrow that they share is an
+arrow, an edge that turns around among them is undirected. With background knowledge it stands for those of
+them that have certain arrows, and has every arrow that these share (an MPDAG).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dcd.graph.adjacency import (
+    check_adjacency,
+    directed_part,
+    undirected_part,
+)
+from dcd.graph.display import ShownInNotebooks
+from dcd.graph.equivalence import consistent_extension, dag_to_cpdag, with_arrows
+from dcd.runtime.array_types import IntArray
+from dcd.runtime.errors import InputError, suggest
+
+Role = Literal["parent", "child", "neighbour", "spouse"]
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenDAG:
+    """One DAG of a class, chosen where the class leaves the direction open.
+
+    Attributes
+    ----------
+    adjacency : labelled frame, `[i, j] = 1` for `i -> j`.
+    arbitrary : `(cause, effect)` for each arrow whose direction was chosen arbitrarily: another DAG of the
+        class has it the other way round.
+    """
+
+    adjacency: pd.DataFrame = field(repr=False)
+    arbitrary: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        names, matrix = list(self.adjacency.columns), self.adjacency.to_numpy()
+        edges = [(names[i], names[j]) for i, j in np.argwhere(matrix)]
+        lines = [f"{a} -> {b}{' (arbitrary)' * ((a, b) in self.arbitrary)}" for a, b in edges]
+        count = f"{len(self.arbitrary)} of {len(edges)} directions chosen arbitrarily"
+        return "\n".join([*lines, count]) if edges else "(no edges)"
+
+
+@dataclass(frozen=True, eq=False)
+class CPDAG(ShownInNotebooks):
+    """A completed partially directed acyclic graph over named variables.
+
+    Attributes
+    ----------
+    names : the variables, in the order of the rows and columns of `adjacency`.
+    adjacency : read-only int8 array, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
+    background : the arrows `(cause, effect)` that are there by knowledge and not by skeleton and colliders,
+        in the order of `names`. With them, `adjacency` has what they imply as well. Arrows that skeleton and
+        colliders imply anyway are left out of it.
+    """
+
+    names: tuple[str, ...]
+    adjacency: IntArray = field(repr=False)
+    background: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        adjacency = check_adjacency(self.adjacency)
+        object.__setattr__(self, "names", tuple(self.names))
+        if len(self.names) != len(adjacency) or len(set(self.names)) != len(self.names):
+            raise InputError(
+                "parameter 'names'",
+                f"must be {len(adjacency)} different names, got {len(set(self.names))}",
+                "Give one name for each row of the adjacency matrix.",
+            )
+        arrows = self._positions(self.background, adjacency)
+        dag = consistent_extension(adjacency)
+        of_class = None if dag is None else dag_to_cpdag(dag)
+        if of_class is None or not np.array_equal(with_arrows(of_class, arrows), adjacency):
+            raise InputError(
+                "parameter 'adjacency'",
+                "is not the CPDAG of any DAG" + (" with this background" if arrows else ""),
+                "Use CPDAG.from_dag for a DAG; consistent_extension makes one of a partial graph.",
+            )
+        added = sorted({(i, j) for i, j in arrows if of_class[j, i]})
+        object.__setattr__(self, "background", tuple((self.names[i], self.names[j]) for i, j in added))
+        adjacency.setflags(write=False)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @classmethod
+    def from_dag(
+        cls, names: Sequence[str], dag: npt.ArrayLike, background: Sequence[tuple[str, str]] = ()
+    ) -> CPDAG:
+        """The CPDAG of the class that `dag` belongs to, or of its members with these arrows of `dag`."""
+        of_class = cls(tuple(names), dag_to_cpdag(dag))
+        arrows = of_class._positions(background, check_adjacency(dag, "dag"))
+        return cls(of_class.names, with_arrows(of_class.adjacency, arrows), tuple(background))
+
+    def without_background(self) -> CPDAG:
+        """The CPDAG of the whole class, without what knowledge tells about its members."""
+        return CPDAG.from_dag(self.names, self.to_dag().adjacency)
+
+    @cached_property
+    def directed_edges(self) -> tuple[tuple[str, str], ...]:
+        """`(cause, effect)` for each arrow."""
+        pairs = np.argwhere(directed_part(self.adjacency))
+        return tuple((self.names[i], self.names[j]) for i, j in pairs)
+
+    @cached_property
+    def undirected_edges(self) -> tuple[tuple[str, str], ...]:
+        """Each edge without a direction once."""
+        pairs = np.argwhere(np.triu(undirected_part(self.adjacency)))
+        return tuple((self.names[i], self.names[j]) for i, j in pairs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The adjacency matrix with names on both sides."""
+        return pd.DataFrame(self.adjacency.astype(int), index=list(self.names), columns=list(self.names))
+
+    def to_dag(self) -> ChosenDAG:
+        """One DAG of the class, and which of its arrows were chosen arbitrarily."""
+        dag = consistent_extension(self.adjacency)
+        assert dag is not None  # checked when the graph was made
+        frame = pd.DataFrame(dag.astype(int), index=list(self.names), columns=list(self.names))
+        chosen = np.argwhere(directed_part(dag) & undirected_part(self.adjacency))
+        return ChosenDAG(frame, tuple((self.names[i], self.names[j]) for i, j in chosen))
+
+    def reorder(self, names: Sequence[str]) -> CPDAG:
+        """The same graph with its variables in another order."""
+        order = [self.index(name) for name in names]
+        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)], self.background)
+
+    def role(self, member: str, target: str) -> Role | None:
+        """What `member` is to `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
+        i, j = self.index(member), self.index(target)
+        forward, backward = bool(self.adjacency[i, j]), bool(self.adjacency[j, i])
+        if forward and backward:
+            return "neighbour"
+        return "parent" if forward else "child" if backward else None
+
+    def _positions(self, arrows: Sequence[tuple[str, str]], graph: IntArray) -> list[tuple[int, int]]:
+        """Arrows of a graph by position; an `InputError` for one that it does not have."""
+        pairs = [(self.index(cause), self.index(effect)) for cause, effect in arrows]
+        for i, j in pairs:
+            if not graph[i, j] or graph[j, i]:
+                arrow = f"{self.names[i]} -> {self.names[j]}"
+                raise InputError(
+                    "parameter 'background'", f"has {arrow}, which the graph has not", "Leave it out."
+                )
+        return pairs
+
+    def index(self, name: str) -> int:
+        """Position of a variable."""
+        if name not in self.names:
+            raise InputError(f"variable {name!r}", "is not in the graph", suggest(name, self.names))
+        return self.names.index(name)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if both have the same variables, in any order, and the same edges.
+
+        These settle for which DAGs a graph stands; `background` only tells where arrows came from.
+        """
+        if not isinstance(other, CPDAG):
+            return NotImplemented
+        return (
+            frozenset(self.names) == frozenset(other.names)
+            and set(self.directed_edges) == set(other.directed_edges)
+            and {frozenset(edge) for edge in self.undirected_edges}
+            == {frozenset(edge) for edge in other.undirected_edges}
+        )
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.names), frozenset(self.directed_edges)))
+
+    def __str__(self) -> str:
+        arrows = [f"{a} -> {b}" for a, b in self.directed_edges]
+        lines = [f"{a} - {b}" for a, b in self.undirected_edges]
+        return "\n".join(arrows + lines) or "(no edges)"
+
+    def __repr__(self) -> str:
+        known = f" ({len(self.background)} by knowledge)" if self.background else ""
+        return (
+            f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed{known}, "
+            f"{len(self.undirected_edges)} undirected edges)"
+        )
