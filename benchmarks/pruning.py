@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 import dcd
-from dcd.boundary import BoundaryIdentifier
-from dcd.construction import construct
 from dcd.graph.separation import oracle
-from dcd.search import Search
+from dcd.search.algorithm1 import construct
+from dcd.search.decoupled_boundaries import BoundaryIdentifier
+from dcd.search.neighbours import Search
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import WeightOptions

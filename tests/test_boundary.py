@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd import InputError, MarkovBoundary
-from dcd.boundary import BoundaryIdentifier, Prepared, decouple_set
 from dcd.features.kernels import kernel_features
 from dcd.independence import weighted_correlation as dependence
+from dcd.search.decoupled_boundaries import BoundaryIdentifier, Prepared, decouple_set
 from dcd.table.reading import read_table
 from dcd.weights import hsic_descent as decoupling
 from dcd.weights.hsic_descent import WeightOptions

@@ -17,11 +17,11 @@ import pytest
 
 import dcd
 from dcd import DCD, InputError, PartialAssociation, RobustDCD
-from dcd.boundary import DecoupledSet
 from dcd.description import digest_of
 from dcd.independence.association import Interaction, Record
 from dcd.pieces import published_codecs, robust_codecs
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
+from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns
 from dcd.weights.convex import BalanceSummary
 
@@ -125,8 +125,8 @@ def test_a_finished_run_does_nothing_again(name, tmp_path, monkeypatch):
     path, table = tmp_path / "run.dcd", table_for(name)
     wanted = fresh(name).fit(table, checkpoint=path)
     content = path.read_bytes()
-    monkeypatch.setattr("dcd.growth.as_done", None)
-    monkeypatch.setattr("dcd.boundary.as_done", None)
+    monkeypatch.setattr("dcd.search.grow_shrink.as_done", None)
+    monkeypatch.setattr("dcd.search.decoupled_boundaries.as_done", None)
     assert_same_result(fresh(name).fit(table, checkpoint=path), wanted)
     assert path.read_bytes() == content
 
@@ -253,8 +253,8 @@ def test_what_changes_no_result_makes_no_other_run(name, tmp_path, monkeypatch):
     """n_jobs, progress, memory_limit, the order of the columns, and the library that holds the table."""
     path, table = tmp_path / "run.dcd", interacting_table()
     wanted = fresh(name).fit(table, checkpoint=path)
-    monkeypatch.setattr("dcd.growth.as_done", None)
-    monkeypatch.setattr("dcd.boundary.as_done", None)
+    monkeypatch.setattr("dcd.search.grow_shrink.as_done", None)
+    monkeypatch.setattr("dcd.search.decoupled_boundaries.as_done", None)
     turned = table[list(table)[::-1]]
     again = (
         fresh(name).set_params(n_jobs=2, progress=True, memory_limit="2GB").fit(turned, checkpoint=str(path))

@@ -9,7 +9,7 @@ from dcd import InputError, SearchCutWarning
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import draw_skeleton, fit_pattern
 from dcd.graph.separation import oracle
-from dcd.search import exclusions
+from dcd.search.neighbours import exclusions
 
 
 def fit(n_variables, edges, colliders):

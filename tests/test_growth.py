@@ -8,8 +8,8 @@ import dcd
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import skeleton_of
 from dcd.graph.separation import d_separated, oracle
-from dcd.growth import GrowShrink, search_boundaries
 from dcd.independence.association import PartialAssociation, Record, WeightedAssociation
+from dcd.search.grow_shrink import GrowShrink, search_boundaries
 
 
 class Oracle:

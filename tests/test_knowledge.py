@@ -15,12 +15,12 @@ from test_orientation import likelihood_of, linear
 
 import dcd
 from dcd import CPDAG, InputError, Knowledge, graph
-from dcd.construction import assemble, orient_skeleton
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import directed_part, skeleton_of, topological_order, unshielded_colliders
 from dcd.graph.equivalence import apply_meek_rules, consistent_extension, dag_to_cpdag
-from dcd.growth import GrowShrink, search_boundaries
-from dcd.orientation import BlockLikelihood, ColliderEvidence, log_prior
+from dcd.search.algorithm1 import assemble, orient_skeleton
+from dcd.search.colliders import BlockLikelihood, ColliderEvidence, log_prior
+from dcd.search.grow_shrink import GrowShrink, search_boundaries
 
 NAMES = tuple("abcdefgh")
 

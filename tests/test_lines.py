@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import dcd
 from dcd.features.rank_scores import LINEAR, make_scores
-from dcd.lines import Lines, curvature_log_pvalue, lines_of
+from dcd.search.linear import Lines, curvature_log_pvalue, lines_of
 
 
 def chain(n_samples, n_variables, seed, bend=None):

@@ -9,8 +9,8 @@ from known_graphs import all_dags, random_dag
 import dcd
 from dcd.graph.adjacency import skeleton_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.lines import Lines
-from dcd.orders import Orders, search_orders
+from dcd.search.linear import Lines
+from dcd.search.order_search import Orders, search_orders
 
 MANY = 10**7  # rows, so that the correlations of the model are as good as known
 

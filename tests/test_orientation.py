@@ -8,11 +8,11 @@ from known_graphs import all_dags, random_dag
 from scipy.integrate import quad
 
 import dcd
-from dcd.construction import orient_skeleton
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import skeleton_of, topological_order, unshielded_colliders
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.orientation import BlockLikelihood, ColliderEvidence, log_prior
+from dcd.search.algorithm1 import orient_skeleton
+from dcd.search.colliders import BlockLikelihood, ColliderEvidence, log_prior
 
 
 def linear(dag, seed, n=2000, weight=1.0):

@@ -8,11 +8,11 @@ from known_graphs import random_dag
 
 import dcd
 from dcd import DCD, InputError, SearchCutWarning
-from dcd.construction import construct
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.separation import oracle
-from dcd.pruning import closed_sets
+from dcd.search.algorithm1 import construct
+from dcd.search.pruned_neighbours import closed_sets
 
 
 def dag_of_degree(n, degree, rng):

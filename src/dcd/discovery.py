@@ -13,9 +13,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from dcd.boundary import BoundaryIdentifier, DecoupledSet, record_features, table_options, weight_options
-from dcd.conflicts import Conflict
-from dcd.construction import Construction, check_search, construct, warn_of_cuts
 from dcd.description import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.display import Plotted
@@ -26,7 +23,16 @@ from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
-from dcd.search import Cut, Search, TargetSearch, check_max_subsets
+from dcd.search.algorithm1 import Construction, check_search, construct, warn_of_cuts
+from dcd.search.conflicts import Conflict
+from dcd.search.decoupled_boundaries import (
+    BoundaryIdentifier,
+    DecoupledSet,
+    record_features,
+    table_options,
+    weight_options,
+)
+from dcd.search.neighbours import Cut, Search, TargetSearch, check_max_subsets
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table

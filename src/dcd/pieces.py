@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from dcd.boundary import DecoupledSet
 from dcd.independence.association import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
+from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.weights.convex import BalanceSummary
 
 _MATRICES = ("hsic_before", "hsic_after", "correlations", "pvalues")

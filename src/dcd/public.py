@@ -1,20 +1,20 @@
 """The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
 
 from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
-from dcd.construction import SearchCutWarning, construct_cpdag
 from dcd.discovery import DCD
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.knowledge import Knowledge
-from dcd.growth import GrowShrink
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.independence.table_test import IndependenceTest, ci_test
-from dcd.orientation import ColliderEvidence
 from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.results import Result, load_result, summarise
 from dcd.robust import RobustDCD
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import TimeLimitError
+from dcd.search.algorithm1 import SearchCutWarning, construct_cpdag
+from dcd.search.colliders import ColliderEvidence
+from dcd.search.grow_shrink import GrowShrink
 from dcd.selection import MarkovBoundary
 from dcd.stability import Stability
 from dcd.table.audit import Audit, audit

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dcd.boundary import table_options
 from dcd.description import describe, seed_for_checkpoint
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.runtime.array_types import FloatArray
@@ -23,6 +22,7 @@ from dcd.runtime.errors import InputError, check_choice, check_number, make_gene
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
+from dcd.search.decoupled_boundaries import table_options
 from dcd.stability import SCHEMES, Scheme, Stability
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns

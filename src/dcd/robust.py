@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.construction import Construction, assemble
 from dcd.discovery import Discovery, check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.growth import GrowShrink, search_boundaries
 from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.independence.testwise import GappyScores, bind
-from dcd.lines import Lines, lines_of
-from dcd.orders import search_orders
-from dcd.orientation import ColliderEvidence
 from dcd.pieces import robust_codecs
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
-from dcd.search import TargetSearch
+from dcd.search.algorithm1 import Construction, assemble
+from dcd.search.colliders import ColliderEvidence
+from dcd.search.grow_shrink import GrowShrink, search_boundaries
+from dcd.search.linear import Lines, lines_of
+from dcd.search.neighbours import TargetSearch
+from dcd.search.order_search import search_orders
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
 from dcd.weights.convex import BalanceSummary

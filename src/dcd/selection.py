@@ -11,10 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.boundary import learn_and_test, record_features, table_options, weight_options
 from dcd.discovery import check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
-from dcd.growth import GrowShrink
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.association import PartialAssociation, Test, WeightedAssociation
 from dcd.independence.partial_pvalues import partial_correlation
@@ -22,6 +20,8 @@ from dcd.independence.testwise import bind
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_number, check_strategy, make_generator
 from dcd.runtime.threads import one_blas_thread
+from dcd.search.decoupled_boundaries import learn_and_test, record_features, table_options, weight_options
+from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary

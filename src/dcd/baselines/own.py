@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dcd.construction import SearchCutWarning
 from dcd.discovery import DCD, Discovery
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.robust import RobustDCD
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError
+from dcd.search.algorithm1 import SearchCutWarning
 from dcd.table.columns import Kind
 
 Kinds = Sequence[Kind] | None  # of the columns; None lets the rule of `dcd.columns` decide

@@ -16,13 +16,13 @@ import numpy as np
 from rcd import marvel as rcd_marvel
 from rcd import rsl_d as rcd_rsl_d
 
-from dcd.construction import orient_skeleton
 from dcd.features.rank_scores import make_scores
-from dcd.growth import GrowShrink
 from dcd.independence.association import PartialAssociation
-from dcd.orientation import ColliderEvidence
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.errors import check_number
+from dcd.search.algorithm1 import orient_skeleton
+from dcd.search.colliders import ColliderEvidence
+from dcd.search.grow_shrink import GrowShrink
 
 
 def rsl(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.boundary import table_options
 from dcd.graph.svg import short
 from dcd.independence.weighted_correlation import weighted_correlation
 from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.threads import one_blas_thread
+from dcd.search.decoupled_boundaries import table_options
 from dcd.selection import MarkovBoundary
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns

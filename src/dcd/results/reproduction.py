@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from dcd.growth import GrowShrink
 from dcd.independence.association import PartialAssociation
-from dcd.orientation import ColliderEvidence
 from dcd.results.model import Data, Reproduction, Resampling
+from dcd.search.colliders import ColliderEvidence
+from dcd.search.grow_shrink import GrowShrink
 
 _WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}

@@ -29,7 +29,7 @@ from dcd.runtime.errors import check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Compute, Run
 from dcd.runtime.threads import one_blas_thread
-from dcd.search import TargetSearch
+from dcd.search.neighbours import TargetSearch
 
 Pair = tuple[int, int]
 

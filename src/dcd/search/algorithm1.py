@@ -18,7 +18,15 @@ from typing import get_args
 
 import numpy as np
 
-from dcd.conflicts import (
+from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.equivalence import apply_meek_rules
+from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.graph.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
+from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.errors import InputError, check_choice
+from dcd.search.conflicts import (
     NOT_WITH_KNOWLEDGE,
     Conflict,
     asymmetries,
@@ -28,16 +36,7 @@ from dcd.conflicts import (
     overruled,
     refused_collider,
 )
-from dcd.graph.adjacency import unshielded_colliders
-from dcd.graph.bound_knowledge import BoundKnowledge
-from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.equivalence import apply_meek_rules
-from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.graph.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
-from dcd.pruning import search_pruned
-from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, check_choice
-from dcd.search import (
+from dcd.search.neighbours import (
     Ask,
     BoundaryOf,
     Cut,
@@ -50,6 +49,7 @@ from dcd.search import (
     conclude,
     search_in_full,
 )
+from dcd.search.pruned_neighbours import search_pruned
 
 Prepare = Callable[[Sequence[Collection[str]], str], None]
 Orient = Callable[[BoolArray, BoolArray], Mapping[Triple, float]]

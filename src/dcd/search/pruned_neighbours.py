@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from dcd.search import Ask, Boundaries, Cut, Drop, Exclusion, Findings, cut_after
+from dcd.search.neighbours import Ask, Boundaries, Cut, Drop, Exclusion, Findings, cut_after
 
 
 def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:

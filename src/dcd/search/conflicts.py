@@ -8,7 +8,7 @@ from itertools import combinations
 
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.pattern import Pair, Triple
-from dcd.search import TargetSearch
+from dcd.search.neighbours import TargetSearch
 
 NOT_WITH_KNOWLEDGE = "no graph that fits it has all that is known"
 _NOT_DRAWN = "Knowledge went first; no edge was drawn."

@@ -23,9 +23,9 @@ import numpy as np
 
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.knowledge import bind_knowledge
-from dcd.lines import Lines
 from dcd.runtime.array_types import BoolArray
-from dcd.search import TargetSearch
+from dcd.search.linear import Lines
+from dcd.search.neighbours import TargetSearch
 
 _STARTS, _SWEEPS, _IDLE_SWEEPS = 4, 30, 3  # of each kind
 _IMPROVED = 1e-5

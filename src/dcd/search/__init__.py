@@ -1,0 +1,1 @@
+"""Boundaries, neighbours and colliders to a CPDAG."""
