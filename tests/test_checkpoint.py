@@ -17,9 +17,9 @@ import pytest
 
 import dcd
 from dcd import DCD, InputError, PartialAssociation, RobustDCD
-from dcd.description import digest_of
+from dcd.estimators.codecs import published_codecs, robust_codecs
+from dcd.estimators.description import digest_of
 from dcd.independence.association import Interaction, Record
-from dcd.pieces import published_codecs, robust_codecs
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import dcd
 from dcd import CPDAG, FailedResamplesWarning, InputError, RobustDCD, Stability, bootstrap
-from dcd.discovery import Discovery
+from dcd.estimators.dcd import Discovery
 from dcd.graph.adjacency import skeleton_of
 
 

@@ -1,22 +1,22 @@
 """The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
 
 from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
-from dcd.discovery import DCD
+from dcd.estimators.dcd import DCD
+from dcd.estimators.markov_boundary import MarkovBoundary
+from dcd.estimators.resampling import FailedResamplesWarning, bootstrap
+from dcd.estimators.robust import RobustDCD
+from dcd.estimators.stability import Stability
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.knowledge import Knowledge
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.independence.table_test import IndependenceTest, ci_test
-from dcd.resampling import FailedResamplesWarning, bootstrap
 from dcd.results import Result, load_result, summarise
-from dcd.robust import RobustDCD
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import TimeLimitError
 from dcd.search.algorithm1 import SearchCutWarning, construct_cpdag
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
-from dcd.selection import MarkovBoundary
-from dcd.stability import Stability
 from dcd.table.audit import Audit, audit
 from dcd.table.dataset import RowsLostWarning, SmallSampleWarning, TableSummary
 from dcd.weights.convex import ConvexWeights, convex_weights

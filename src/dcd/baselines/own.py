@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dcd.discovery import DCD, Discovery
+from dcd.estimators.dcd import DCD, Discovery
+from dcd.estimators.robust import RobustDCD
 from dcd.independence.association import PartialAssociation, WeightedAssociation
-from dcd.robust import RobustDCD
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError
 from dcd.search.algorithm1 import SearchCutWarning

@@ -100,7 +100,7 @@ def discover(
     model = estimator(**given)
     table, weights = handling.read(source)
     if bootstrap is not None:
-        from dcd.resampling import check_memory
+        from dcd.estimators.resampling import check_memory
 
         check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dcd.estimators.stability import Stability
     from dcd.graph.cpdag import CPDAG
-    from dcd.stability import Stability
 
 
 class ShownInNotebooks:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcd.estimators.stability import Stability
 from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.layout import Layout, layered_layout, smooth, way_of_edge
@@ -14,7 +15,6 @@ from dcd.graph.svg import short
 from dcd.plot.style import import_pyplot
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
-from dcd.stability import Stability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

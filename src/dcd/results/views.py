@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.discovery import DCD
+from dcd.estimators.dcd import DCD
 from dcd.independence.table_test import IndependenceTest
 from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength

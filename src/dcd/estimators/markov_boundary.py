@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.discovery import check_n_jobs
+from dcd.estimators.dcd import check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.association import PartialAssociation, Test, WeightedAssociation

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dcd.discovery import Discovery, check_n_jobs
+from dcd.estimators.codecs import robust_codecs
+from dcd.estimators.dcd import Discovery, check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.independence.testwise import GappyScores, bind
-from dcd.pieces import robust_codecs
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from dcd.description import describe, seed_for_checkpoint
+from dcd.estimators.codecs import published_codecs
+from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.display import Plotted
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
-from dcd.pieces import published_codecs
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator

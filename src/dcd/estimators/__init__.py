@@ -1,0 +1,1 @@
+"""DCD, RobustDCD, MarkovBoundary, stability: thin classes over the folders above."""
