@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import dcd
-from dcd.plot import plot_cpdag
+from dcd.results.plot import plot_cpdag
 
 IMAGES = Path(__file__).parent / "images"
 

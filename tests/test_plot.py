@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import dcd
 from dcd import CPDAG, InputError, MarkovBoundary, RobustDCD, Stability
-from dcd.plot import plot_boundary, plot_cpdag, plot_weights
+from dcd.results.plot import plot_boundary, plot_cpdag, plot_weights
 
 mpl.use("Agg")
 

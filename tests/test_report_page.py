@@ -12,13 +12,14 @@ import pytest
 from made_results import HOSTILE, make_document, make_result, random_cpdag
 
 import dcd
-from dcd import CPDAG, InputError, Result, report
-from dcd.report.confidence import scale_of
-from dcd.report.graph import draw_graph
-from dcd.report.markup import Markup, escape, set_apart, shortened, tag, with_names_apart
-from dcd.report.scatter import Axis, draw_scatter
-from dcd.report.words import count, findings, groups, listed, percent, pvalue
+from dcd import CPDAG, InputError, Result
+from dcd.results import report
 from dcd.results.model import Column
+from dcd.results.report.confidence import scale_of
+from dcd.results.report.graph import draw_graph
+from dcd.results.report.markup import Markup, escape, set_apart, shortened, tag, with_names_apart
+from dcd.results.report.scatter import Axis, draw_scatter
+from dcd.results.report.words import count, findings, groups, listed, percent, pvalue
 
 VOID = {"meta", "input", "br", "hr", "link"}
 

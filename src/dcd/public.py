@@ -1,6 +1,6 @@
 """The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
 
-from dcd import baselines, datasets, graph, interop, metrics, plot, report, results, simulate
+from dcd import baselines, datasets, graph, interop, metrics, results, simulate
 from dcd.estimators.dcd import DCD
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.estimators.resampling import FailedResamplesWarning, bootstrap
@@ -11,7 +11,7 @@ from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.knowledge import Knowledge
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.independence.table_test import IndependenceTest, ci_test
-from dcd.results import Result, load_result, summarise
+from dcd.results import Result, load_result, plot, report, summarise
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import TimeLimitError
 from dcd.search.algorithm1 import SearchCutWarning, construct_cpdag

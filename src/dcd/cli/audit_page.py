@@ -6,7 +6,7 @@ from typing import Any
 
 from dcd.cli.terminal import count
 from dcd.cli.wording import with_options
-from dcd.report.markup import escape
+from dcd.results.report.markup import escape
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bad: #b3261e; --good: #1b6e3c; }

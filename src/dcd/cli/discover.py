@@ -126,7 +126,7 @@ def _left(max_time: float | None, started: float) -> float | None:
 
 
 def _write(result: Result, json_path: str | None, report: str | None) -> None:
-    from dcd.report import render
+    from dcd.results.report import render
 
     if json_path == "-":
         write_text(json_path, json.dumps(result.to_dict(), indent=1))
@@ -150,7 +150,7 @@ def _draw(cpdag: CPDAG, path: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from dcd.plot import plot_cpdag
+    from dcd.results.plot import plot_cpdag
 
     figure: Any = plot_cpdag(cpdag).figure
     with whole_file(Path(path)) as temporary:

@@ -53,7 +53,7 @@ class Plotted:
         """
         from sklearn.utils.validation import check_is_fitted
 
-        from dcd.plot import plot_cpdag
+        from dcd.results.plot import plot_cpdag
 
         check_is_fitted(self)
         return plot_cpdag(self.cpdag_, truth=truth, stability=stability, target=target, ax=ax)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from dcd.report.page import page
 from dcd.results.files import write_text
 from dcd.results.model import Result
+from dcd.results.report.page import page
 from dcd.runtime.errors import InputError
 
 __all__ = ["render", "write"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dcd.graph.layout import Layout, layered_layout
-from dcd.report.confidence import Scale
-from dcd.report.markup import Markup, shortened, tag, text_width
-from dcd.report.words import arrow, percent, pvalue
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
+from dcd.results.report.confidence import Scale
+from dcd.results.report.markup import Markup, shortened, tag, text_width
+from dcd.results.report.words import arrow, percent, pvalue
 
 _CELL = 8.9  # width of an "n" at the size of the labels in DejaVu Sans, the widest of the usual fonts
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0

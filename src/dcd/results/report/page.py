@@ -7,12 +7,12 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-from dcd.report import closing, opening
-from dcd.report.confidence import scale_of
-from dcd.report.edges import edges
-from dcd.report.markup import Markup, tag
-from dcd.report.words import number
 from dcd.results.model import Result
+from dcd.results.report import closing, opening
+from dcd.results.report.confidence import scale_of
+from dcd.results.report.edges import edges
+from dcd.results.report.markup import Markup, tag
+from dcd.results.report.words import number
 
 _PARTS = {
     "short": "In short",

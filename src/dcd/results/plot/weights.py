@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.graph.svg import short
 from dcd.independence.weighted_correlation import weighted_correlation
-from dcd.plot.style import BLUE, GREY, ORANGE, import_pyplot
+from dcd.results.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.threads import one_blas_thread

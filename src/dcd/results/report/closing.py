@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from dcd.report import prose
-from dcd.report.frame import scrolling, section
-from dcd.report.markup import Markup, join, name_of, shortened, tag, with_names_apart
-from dcd.report.words import NONE, count, listed, number, sentence
 from dcd.results.model import Column, Conflict, Result
 from dcd.results.origin import given_in, is_with_knowledge
+from dcd.results.report import prose
+from dcd.results.report.frame import scrolling, section
+from dcd.results.report.markup import Markup, join, name_of, shortened, tag, with_names_apart
+from dcd.results.report.words import NONE, count, listed, number, sentence
 
 _MANY_COLUMNS = 15
 _LEVELS_SHOWN = 6

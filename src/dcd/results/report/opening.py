@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from dcd.report.confidence import GRADES, Scale
-from dcd.report.frame import section
-from dcd.report.graph import CONTRADICTION, colliders_seen, contradicted, draw_graph, edge_class
-from dcd.report.markup import Markup, tag
-from dcd.report.variables import pictures_of, variable_section
-from dcd.report.words import findings, number, sentence
 from dcd.results.model import Result
+from dcd.results.report.confidence import GRADES, Scale
+from dcd.results.report.frame import section
+from dcd.results.report.graph import CONTRADICTION, colliders_seen, contradicted, draw_graph, edge_class
+from dcd.results.report.markup import Markup, tag
+from dcd.results.report.variables import pictures_of, variable_section
+from dcd.results.report.words import findings, number, sentence
 
 
 def in_short(result: Result) -> Markup:

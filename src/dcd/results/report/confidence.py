@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from math import log10
 from typing import Literal, get_args
 
-from dcd.report.words import percent, power_of_ten
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in
+from dcd.results.report.words import percent, power_of_ten
 
 Grade = Literal["firm", "fair", "weak"]
 GRADES: tuple[Grade, ...] = get_args(Grade)

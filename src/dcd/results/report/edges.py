@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dcd.report import prose
-from dcd.report.confidence import Scale
-from dcd.report.frame import scrolling, section
-from dcd.report.markup import Markup, join, name_of, tag
-from dcd.report.words import NONE, number, percent, pvalue
 from dcd.results.model import Edge, Result
+from dcd.results.report import prose
+from dcd.results.report.confidence import Scale
+from dcd.results.report.frame import scrolling, section
+from dcd.results.report.markup import Markup, join, name_of, tag
+from dcd.results.report.words import NONE, number, percent, pvalue
 
 
 def edges(result: Result, scale: Scale) -> Markup:

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dcd.report.markup import Markup, shortened, tag
 from dcd.results.model import Column, View
+from dcd.results.report.markup import Markup, shortened, tag
 from dcd.runtime.array_types import FloatArray
 
 _WIDTH, _HEIGHT = 440, 320

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dcd.report.markup import set_apart, shortened
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in, is_with_knowledge
+from dcd.results.report.markup import set_apart, shortened
 
 NONE = "\u2013"  # an en dash where there is nothing
 ROLES = {

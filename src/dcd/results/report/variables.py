@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcd.report.frame import scrolling
-from dcd.report.markup import Markup, join, name_of, tag, with_names_apart
-from dcd.report.scatter import Axis, draw_scatter, draw_weights
-from dcd.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.results.model import Boundary, Member, Result, View
 from dcd.results.origin import given_in
+from dcd.results.report.frame import scrolling
+from dcd.results.report.markup import Markup, join, name_of, tag, with_names_apart
+from dcd.results.report.scatter import Axis, draw_scatter, draw_weights
+from dcd.results.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.runtime.array_types import FloatArray
 
 _MUCH_LEFT = 2.0

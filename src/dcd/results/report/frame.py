@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcd.report.markup import Markup, tag
+from dcd.results.report.markup import Markup, tag
 
 
 def section(identity: str, heading: str, *children: object, class_: str | None = None) -> Markup:

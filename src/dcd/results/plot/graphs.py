@@ -12,7 +12,7 @@ from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.layout import Layout, layered_layout, smooth, way_of_edge
 from dcd.graph.svg import short
-from dcd.plot.style import import_pyplot
+from dcd.results.plot.style import import_pyplot
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
 
