@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dcd.baselines import METHODS
+from dcd.evaluation.baselines import METHODS
 from experiments.plan import BRIDGES, ROBUST_METHODS, Experiment
 from experiments.summary import Cell
 

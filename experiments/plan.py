@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from dcd.baselines import METHODS
+from dcd.evaluation.baselines import METHODS
 from dcd.runtime.errors import InputError, suggest
 from experiments import configs
 from experiments.settings import Setting, Simulated

@@ -18,8 +18,8 @@ from typing import Any
 from tqdm import tqdm
 
 import dcd
-from dcd.baselines import METHODS, Outcome, Worker
-from dcd.baselines.registry import find_method
+from dcd.evaluation.baselines import METHODS, Outcome, Worker
+from dcd.evaluation.baselines.registry import find_method
 from dcd.table.dataset import TableOptions
 from experiments.forecast import Forecast
 from experiments.plan import Task

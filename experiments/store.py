@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
-from dcd.metrics import Comparison
+from dcd.evaluation.metrics import Comparison
 from dcd.runtime.errors import InputError
 from experiments.plan import Task
 from experiments.settings import Network, Setting, Simulated

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dcd.baselines import METHODS
+from dcd.evaluation.baselines import METHODS
 from experiments.plan import Experiment
 from experiments.settings import Setting, Simulated
 from experiments.store import RESULTS, as_frame, read_rows, setting_key

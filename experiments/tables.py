@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from dcd.baselines import METHODS
+from dcd.evaluation.baselines import METHODS
 from experiments.plan import Experiment, varying_fields
 from experiments.settings import Network, Setting
 from experiments.summary import METRICS, Cell, Spread

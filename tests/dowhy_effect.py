@@ -12,7 +12,7 @@ import pytest
 from pages import ROOT, run_page
 
 from dcd import CPDAG, InputError, interop
-from dcd.simulate import random_dag
+from dcd.evaluation.simulate import random_dag
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dcd import CPDAG, interop
-from dcd.simulate import random_dag
+from dcd.evaluation.simulate import random_dag
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

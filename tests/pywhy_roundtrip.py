@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dcd import CPDAG, InputError, interop
-from dcd.simulate import random_dag
+from dcd.evaluation.simulate import random_dag
 
 pywhy_graphs = pytest.importorskip(
     "pywhy_graphs", reason="pywhy-graphs asks for NumPy below 2: make test-pywhy"

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
-from dcd.baselines.worker import solve
+from dcd.evaluation.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
+from dcd.evaluation.baselines.worker import solve
 
 NAMES = ["a", "b", "c", "e"]
 # a -> c <- b, c -> e: every edge has a direction that data can tell.
@@ -282,7 +282,7 @@ def test_pc_with_our_kernel_test_is_pc_with_causal_learns(seed, worker):
 
 
 def test_marks_of_causal_learn():
-    causal_learn = pytest.importorskip("dcd.baselines.causal_learn")
+    causal_learn = pytest.importorskip("dcd.evaluation.baselines.causal_learn")
     # 0 -> 1, 1 - 2, 0 <-> 2 in causal-learn's encoding: the mark stands at the row.
     graph = np.array([[0, -1, 1], [1, 0, -1], [1, -1, 0]])
     expected = [[0, 1, 1], [0, 0, 1], [1, 1, 0]]

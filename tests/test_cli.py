@@ -519,7 +519,7 @@ def test_compare_side_by_side(call, data):
 
 
 def test_a_method_that_is_not_installed_or_too_slow(call, data, monkeypatch):
-    from dcd.baselines import registry
+    from dcd.evaluation.baselines import registry
 
     monkeypatch.setattr(registry, "find_spec", lambda module: None)
     answer = call("compare", data(collider()), "--methods", "ges,robust-dcd,dcd")
@@ -547,7 +547,7 @@ def test_compare_refuses_what_makes_no_sense(options, call, data):
 
 
 def test_methods_are_listed(call, monkeypatch):
-    from dcd.baselines import METHODS, registry
+    from dcd.evaluation.baselines import METHODS, registry
 
     lines = call("methods").out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(METHODS)

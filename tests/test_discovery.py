@@ -10,7 +10,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from test_boundary import NOT_APPLICABLE, collider_with_bystanders
 
 import dcd
-from dcd import DCD, InputError, simulate
+from dcd import DCD, InputError
+from dcd.evaluation import simulate
 
 
 def simulated(seed, d=6, n=300):

@@ -10,7 +10,7 @@ import pytest
 from pages import PAGES, README, ROOT, MissingPackageError, blocks_of, run_page
 
 import dcd
-from dcd.baselines.worker import solve
+from dcd.evaluation.baselines.worker import solve
 
 EXPERIMENTS = ROOT / "experiments" / "README.md"
 ELSEWHERE = {

@@ -6,8 +6,8 @@ from causallearn.utils.cit import CIT
 from scipy import stats
 
 from dcd import InputError
-from dcd.baselines.ensemble import EnsembleTest, combine_pvalues, n_parts
-from dcd.baselines.kernel_test import KernelTest
+from dcd.evaluation.baselines.ensemble import EnsembleTest, combine_pvalues, n_parts
+from dcd.evaluation.baselines.kernel_test import KernelTest
 
 
 def fisher_z(values):

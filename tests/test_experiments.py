@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import dcd
-from dcd.baselines import METHODS, Worker, registry
+from dcd.evaluation.baselines import METHODS, Worker, registry
 from experiments import networks, store
 from experiments.__main__ import main
 from experiments.forecast import Forecast

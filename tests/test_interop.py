@@ -28,8 +28,8 @@ from causallearn.utils.GraphUtils import GraphUtils
 from known_graphs import all_dags
 
 from dcd import CPDAG, InputError, interop
+from dcd.evaluation.simulate import random_dag
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.simulate import random_dag
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "hand-over.md"
 

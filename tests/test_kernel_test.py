@@ -5,8 +5,8 @@ import pytest
 from causallearn.utils.cit import CIT
 from scipy import stats
 
-from dcd import simulate
-from dcd.baselines.kernel_test import KernelTest
+from dcd.evaluation import simulate
+from dcd.evaluation.baselines.kernel_test import KernelTest
 
 GIVEN = [(), (2,), (2, 3), (2, 3, 4)]
 

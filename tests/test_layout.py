@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from known_graphs import random_dag
 
-from dcd import CPDAG, InputError, simulate
+from dcd import CPDAG, InputError
+from dcd.evaluation import simulate
 from dcd.graph.adjacency import skeleton_of
 from dcd.graph.layout import layered_layout, layered_positions, smooth, way_of_edge
 

@@ -9,7 +9,7 @@ import dcd
 import dcd.features.rank_scores
 import dcd.independence.testwise
 import dcd.weights.convex
-from dcd import simulate
+from dcd.evaluation import simulate
 from dcd.features.rank_scores import MANY_ROWS, make_scores, scores_of
 from dcd.independence.adjustment import _grid_ranks
 from dcd.independence.association import PartialAssociation, Record

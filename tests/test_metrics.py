@@ -6,7 +6,7 @@ from known_graphs import random_dag
 
 import dcd
 from dcd import CPDAG, InputError
-from dcd.metrics import Comparison, compare
+from dcd.evaluation.metrics import Comparison, compare
 
 
 def by_definition(true, estimated):

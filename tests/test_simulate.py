@@ -4,7 +4,8 @@ import pytest
 from scipy import stats
 
 import dcd
-from dcd import InputError, simulate
+from dcd import InputError
+from dcd.evaluation import simulate
 from dcd.graph.adjacency import is_acyclic, unshielded_colliders
 
 SEEDS = range(20)

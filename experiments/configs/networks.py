@@ -1,6 +1,6 @@
 """Networks nobody made for this: Sachs as measured, and samples of published networks."""
 
-from dcd.baselines import METHODS
+from dcd.evaluation.baselines import METHODS
 from experiments.plan import Experiment
 from experiments.settings import Network
 

@@ -1,6 +1,6 @@
 """Table 1 with the text of Section 4 to the letter: what its numbers do not bear out."""
 
-from dcd.baselines import METHODS
+from dcd.evaluation.baselines import METHODS
 from experiments.plan import PAPER_METHODS, ROBUST_METHODS, Experiment, grid
 
 EXPERIMENT = Experiment(

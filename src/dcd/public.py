@@ -1,11 +1,12 @@
 """The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
 
-from dcd import baselines, datasets, graph, interop, metrics, results, simulate
+from dcd import graph, interop, results
 from dcd.estimators.dcd import DCD
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.estimators.resampling import FailedResamplesWarning, bootstrap
 from dcd.estimators.robust import RobustDCD
 from dcd.estimators.stability import Stability
+from dcd.evaluation import baselines, datasets, metrics, simulate
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.knowledge import Knowledge

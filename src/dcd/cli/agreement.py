@@ -73,7 +73,7 @@ def pair_counts(answers: Answers) -> list[dict[str, Any]]:
 
 def shd_matrix(answers: Answers) -> dict[str, dict[str, int]]:
     """`[first][second]`: the pairs of variables on which two graphs differ in any way."""
-    from dcd.metrics import compare
+    from dcd.evaluation.metrics import compare
 
     return {
         first: {second: compare(graph, other).shd_c for second, other in answers.graphs.items()}

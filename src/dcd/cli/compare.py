@@ -78,7 +78,7 @@ def compare(
 
 def _installed(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the usual methods that can run here; our own can in any case."""
-    from dcd.baselines import installed
+    from dcd.evaluation.baselines import installed
 
     there = tuple(name for name in names if installed(SHORT.get(name, name)))
     absent = [name for name in names if name not in there]
@@ -88,7 +88,7 @@ def _installed(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _known_methods(given: Sequence[str]) -> list[str]:
-    from dcd.baselines import METHODS
+    from dcd.evaluation.baselines import METHODS
     from dcd.runtime.errors import check_choice
 
     chosen = list(dict.fromkeys(SHORT.get(name, name) for name in given))
@@ -121,7 +121,7 @@ def _run_all(
     seed: int,
     time_limit: float | None,
 ) -> Answers:
-    from dcd.baselines import MissingLibraryError, Worker
+    from dcd.evaluation.baselines import MissingLibraryError, Worker
     from dcd.runtime.errors import InputError
 
     graphs, reasons, seconds = {}, {}, {}

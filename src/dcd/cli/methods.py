@@ -24,7 +24,7 @@ Examples:
 def methods(*, json_path: str | None) -> int:
     """List the methods that 'compare' knows, and which of them can run here."""
     check_outputs({"--json": json_path})
-    from dcd.baselines import METHODS, installed
+    from dcd.evaluation.baselines import METHODS, installed
 
     rows = [
         {

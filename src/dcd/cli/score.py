@@ -53,7 +53,7 @@ def score(
     check_outputs({"--json": json_path}, [estimated, truth])
     from dataclasses import asdict
 
-    from dcd.metrics import compare
+    from dcd.evaluation.metrics import compare
 
     if min_f1 is not None and math.isnan(min_f1):  # neither below 0 nor above 1, so click lets it pass
         raise click.BadParameter("must be a number from 0 to 1.", param_hint="'--min-f1'")

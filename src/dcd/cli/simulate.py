@@ -75,7 +75,7 @@ def simulate(
     import numpy as np
     import pandas as pd
 
-    from dcd.simulate import random_dag, sample, sample_mixed
+    from dcd.evaluation.simulate import random_dag, sample, sample_mixed
 
     if noise is not None and mechanism == "mixed":
         raise click.BadParameter("has no meaning for --mechanism mixed.", param_hint="'--noise'")

@@ -14,8 +14,8 @@ from causallearn.search.ConstraintBased.PC import pc
 from causallearn.search.ScoreBased.GES import ges as causal_learn_ges
 from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 
-from dcd.baselines.ensemble import EnsembleTest, Test, n_parts
-from dcd.baselines.kernel_test import KernelTest
+from dcd.evaluation.baselines.ensemble import EnsembleTest, Test, n_parts
+from dcd.evaluation.baselines.kernel_test import KernelTest
 from dcd.independence.table_test import IndependenceTest
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_number

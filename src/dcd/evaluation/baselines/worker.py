@@ -19,8 +19,8 @@ import threading
 import time
 from typing import Any, BinaryIO
 
-from dcd.baselines.messages import receive, send
-from dcd.baselines.registry import METHODS, Adapter
+from dcd.evaluation.baselines.messages import receive, send
+from dcd.evaluation.baselines.registry import METHODS, Adapter
 from dcd.graph.conversion import to_cpdag
 from dcd.graph.equivalence import consistent_extension
 from dcd.runtime.array_types import FloatArray

@@ -13,8 +13,8 @@ The way of one call:
 `METHODS` lists what there is. An adapter file wraps one outside library and is imported only when used.
 """
 
-from dcd.baselines.isolation import BaselineError, Outcome, Worker, run
-from dcd.baselines.registry import METHODS, Method, MissingLibraryError, installed
+from dcd.evaluation.baselines.isolation import BaselineError, Outcome, Worker, run
+from dcd.evaluation.baselines.registry import METHODS, Method, MissingLibraryError, installed
 
 __all__ = [
     "METHODS",

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dcd.baselines.messages import receive, send
-from dcd.baselines.registry import find_method
+from dcd.evaluation.baselines.messages import receive, send
+from dcd.evaluation.baselines.registry import find_method
 from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_choice, check_number
@@ -34,7 +34,7 @@ _START_WORKER = """
 import sys
 if sys.argv[1] not in sys.path:
     sys.path.insert(0, sys.argv[1])
-from dcd.baselines.worker import main
+from dcd.evaluation.baselines.worker import main
 main()
 """
 

@@ -1,0 +1,1 @@
+"""Data sets, simulation, metrics, and the methods to compare with."""
