@@ -19,13 +19,13 @@ test-fast: .venv/test
 
 # Packages that hold back NumPy or SciPy are tested in environments of their own.
 test-pywhy: .venv-pywhy/ready
-	.venv-pywhy/bin/python -m pytest tests/pywhy_roundtrip.py
+	.venv-pywhy/bin/python -m pytest tests/interop/pywhy_roundtrip.py
 
 test-dowhy: .venv-dowhy/ready
-	.venv-dowhy/bin/python -m pytest tests/dowhy_effect.py tests/lingam_roundtrip.py
+	.venv-dowhy/bin/python -m pytest tests/interop/dowhy_effect.py tests/interop/lingam_roundtrip.py
 
 test-ray: .venv-ray/ready
-	.venv-ray/bin/python -m pytest tests/test_ray.py tests/test_docs.py -k "ray or scale"
+	.venv-ray/bin/python -m pytest tests/runtime/test_ray.py tests/test_docs.py -k "ray or scale"
 
 check: .venv/check
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ import types
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from pages import PAGES, README, ROOT, MissingPackageError, blocks_of, run_page
+from support.pages import PAGES, README, ROOT, MissingPackageError, blocks_of, run_page
 
 import dcd
 from dcd.evaluation.baselines.worker import solve

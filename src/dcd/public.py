@@ -11,7 +11,7 @@ from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.knowledge import Knowledge
 from dcd.independence.association import PartialAssociation, WeightedAssociation
-from dcd.independence.table_test import IndependenceTest, ci_test
+from dcd.independence.pvalues import IndependenceTest, ci_test
 from dcd.results import Result, load_result, plot, report, summarise
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import TimeLimitError

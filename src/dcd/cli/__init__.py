@@ -1,6 +1,6 @@
 """The command line: `dcd discover table.csv`, and what goes with it. One file for each command.
 
-    arguments -> command -> dcd.tables -> the library -> answer (standard output), remarks (standard error)
+    arguments -> command -> table.formats -> the library -> answer (standard output), remarks (standard error)
 
 `running` turns whatever goes wrong into one line and an exit code. The modules here import the library inside
 their functions only, so that `dcd --help` answers at once.

@@ -1,6 +1,6 @@
 r"""Kernel features of a table with many rows, in blocks of rows and single precision.
 
-The columns of a `dcd.kernels.FeatureMap` are principal components, with variances that fall geometrically. So
+The columns of a `kernels.FeatureMap` are principal components, with variances that fall geometrically. So
 a covariance of all features is mostly a covariance of next to nothing: an entry squared, a term of the loss,
 is at most the product of two variances (under equal weights), and those where the product is at most
 `NEGLIGIBLE` are left out. With the columns of all variables in order of falling variance the rest is a

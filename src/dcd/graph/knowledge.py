@@ -1,9 +1,9 @@
 """What is known beforehand: arrows that may not be, arrows that must be, tiers, roots and leaves.
 
 `Knowledge` holds statements about names, which may be shell patterns. Bound to the columns of a table
-(`dcd.binding`) it is two (d, d) matrices, `required` and `forbidden`. All statements are about arrows, that
-is, direct causes. On a given skeleton they come to a set of arrows: those required, and those of which only
-one direction is left.
+(`bound_knowledge`) it is two (d, d) matrices, `required` and `forbidden`. All statements are about arrows,
+that is, direct causes. On a given skeleton they come to a set of arrows: those required, and those of which
+only one direction is left.
 """
 
 from __future__ import annotations

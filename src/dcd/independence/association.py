@@ -1,12 +1,12 @@
 """Are two variables associated given others? The robust test: adjust, and decouple where needed.
 
-**Adjust.** The association that is left once both variables are adjusted for the set (`dcd.partial`), with
-all of the sample.
+**Adjust.** The association that is left once both variables are adjusted for the set (`partial_pvalues`),
+with all of the sample.
 
 **Decouple where needed.** Adjusting by sums of functions of single variables does not remove interactions:
 with C -> A, C -> B by a curve and T = A + B + A·B, what is left of C and of T shares products of A and B. If
 x and y both depend on products of variables in S beyond such sums, an association has to survive under
-weights that decouple S (`dcd.balancing`), where products of different variables carry nothing, with the
+weights that decouple S (`dcd.weights.convex`), where products of different variables carry nothing, with the
 products adjusted for as well. Where it need not, all of the sample is used.
 """
 
@@ -41,7 +41,7 @@ class Interaction:
     ----------
     pair, given : the variables, by position.
     log_pvalue_adjusted, log_pvalue_decoupled : log p-value under equal weights and under the weights.
-    ess, dependence : of the weights, see `dcd.balancing.Balance`.
+    ess, dependence : of the weights, see `dcd.weights.convex.Balance`.
     """
 
     pair: tuple[int, int]

@@ -1,7 +1,7 @@
 r"""Partial association of two variables given a set.
 
 For the pair x, y and a set S, the normal scores of x and of y are regressed on scores of the variables in S
-(`dcd.adjustment`). Scores of what is left, adjusted for S once more, are correlated (`dcd.statistic`). Three
+(`adjustment`). Scores of what is left, adjusted for S once more, are correlated (`null_distribution`). Three
 groups of scores, lines alone, the bulk, and the tails, each give a p-value; three times the smallest is the
 result, so that a straight line loses next to nothing for being looked at in three ways.
 """

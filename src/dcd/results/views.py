@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.estimators.dcd import DCD
-from dcd.independence.table_test import IndependenceTest
+from dcd.independence.pvalues import IndependenceTest
 from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength
 from dcd.runtime.array_types import FloatArray

@@ -3,7 +3,7 @@ r"""Which unshielded triples are colliders? Decided for the whole skeleton at on
 For a triple x - z - y, "x and y are independent" (collider) stands against "x and y are independent given z"
 (chain or fork). With few samples or much noise neither test rejects, and single tests contradict each other.
 So all orientations of the skeleton are compared by one likelihood: each variable is a block of three scores
-(`dcd.scores`), jointly Gaussian,
+(`dcd.features.rank_scores`), jointly Gaussian,
 
 .. math:: \ell(G) = -\tfrac n2 \sum_i \log \frac{|\Sigma_{i, \mathrm{pa}(i)}|}{|\Sigma_{\mathrm{pa}(i)}|} .
 
@@ -88,7 +88,7 @@ class ColliderEvidence:
 
         `forbidden[i, j]` is true for arrows `i -> j` that may not be; some DAG of the skeleton must be free
         of them. The evidence of a collider that every such DAG has is infinite. For a straight table
-        (`dcd.lines`) `order` is the best order that is known (`dcd.orders`): a variable is its line alone,
+        (`linear`) `order` is the best order that is known (`order_search`): a variable is its line alone,
         the likelihood is right and counts in full, and the search starts there as well.
         """
         rng = make_generator(random_state)

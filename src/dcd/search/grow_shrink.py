@@ -43,8 +43,8 @@ class GrowShrink:
     max_size : largest boundary.
     max_given : largest subset of a boundary that is tried as a separating set.
     lines_from : from this number of variables on, `RobustDCD` asks whether lines are all there is in the
-        table, and if so searches over orders instead (`dcd.orders`), which sees weaker relations. None never
-        asks.
+        table, and if so searches over orders instead (`order_search`), which sees weaker relations. None
+        never asks.
     """
 
     max_size: int = 8

@@ -2,7 +2,7 @@ r"""Straight tables: where lines between normal scores are all there is, one cor
 
 Is a table straight? Every variable t is regressed on the lines of the variables S that it depends on. If all
 is jointly Gaussian up to the scale of each variable, what is left of t is independent of every other
-variable. So functions of the ranks of what is left (`dcd.scores`: the line and the bulk, whose tails are
+variable. So functions of the ranks of what is left (`rank_scores`: the line and the bulk, whose tails are
 light) are correlated with those of every u; the squared correlations, that of the two lines left out, sum up
 to chi-square / n with eight degrees of freedom. The smallest of the d (d - 1) p-values, times their number,
 decides.

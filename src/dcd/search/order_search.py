@@ -1,6 +1,6 @@
 r"""Neighbours in a straight table: by a search over orders of the variables.
 
-In a straight table (`dcd.lines`) an order of the variables makes a DAG: each variable is regressed on those
+In a straight table (`linear`) an order of the variables makes a DAG: each variable is regressed on those
 before it, and those that are worth their price are its parents. The fit of an order is that of its DAG,
 
 .. math:: -\tfrac12 \sum_i \bigl( n \log \mathrm{RSS}_i + \mathrm{price} \cdot |\mathrm{pa}(i)| \bigr) ,

@@ -34,7 +34,7 @@ class TableOptions:
 
     Attributes
     ----------
-    kinds : for some columns "continuous", "ordinal" or "nominal", where the rule of `dcd.columns` errs.
+    kinds : for some columns "continuous", "ordinal" or "nominal", where the rule of `dcd.table.columns` errs.
     missing : "refuse" missing values, use "complete-rows" only, or let "each-set" of variables use the rows
         that are complete in it.
     drop_useless : leave out columns that are constant or copies of others, instead of refusing them.

@@ -85,7 +85,7 @@ def read_columns(
     sample_weight: Any = None,
     combinations: bool = False,
 ) -> Dataset:
-    """Read and check any table; see `dcd.sources` for what that can be.
+    """Read and check any table; see `dcd.table.sources` for what that can be.
 
     A separate `target` (one value for each row) becomes the last column, named "y" or by the name it brings
     along; `about` names a column that is the target, which is never left out. `sample_weight` says what each

@@ -1,9 +1,9 @@
 r"""Sample weights under which a set of variables is pairwise independent (Section 3.3).
 
-Adam minimises the loss of `dcd.objective`, the weighted HSIC of all pairs, over the logarithms of the
+Adam minimises the loss of `dcd.weights.objective`, the weighted HSIC of all pairs, over the logarithms of the
 weights, and stops when Kish's effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
 
-Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`dcd.feature_blocks`), and no
+Tables of more than `LARGEST_DENSE` rows have their features in blocks of rows (`kernel_blocks`), and no
 array larger than that.
 """
 

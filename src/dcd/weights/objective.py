@@ -9,7 +9,7 @@ removed, the weighted HSIC of two variables is
 which for equal weights is the usual biased estimate :math:`\mathrm{tr}(K_i H K_j H) / n^2`. The loss is its
 sum over the ordered pairs :math:`i \neq j`.
 
-The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost (`dcd.descent` has a third,
+The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost (`descent` has a third,
 for tables of many rows):
 
 * `DenseObjective`, O(n² + nR) a step, R the number of features :math:`\Phi_i` (r, n) of all variables: with

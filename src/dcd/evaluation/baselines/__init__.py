@@ -8,7 +8,7 @@ True
 
 The way of one call:
 
-    table -> `dcd.reading` -> a process of its own, with a time limit -> adapter -> conversion -> CPDAG
+    table -> `dcd.table.reading` -> a process of its own, with a time limit -> adapter -> conversion -> CPDAG
 
 `METHODS` lists what there is. An adapter file wraps one outside library and is imported only when used.
 """

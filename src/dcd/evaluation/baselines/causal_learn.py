@@ -16,7 +16,7 @@ from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 
 from dcd.evaluation.baselines.ensemble import EnsembleTest, Test, n_parts
 from dcd.evaluation.baselines.kernel_test import KernelTest
-from dcd.independence.table_test import IndependenceTest
+from dcd.independence.pvalues import IndependenceTest
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_number
 

@@ -14,7 +14,7 @@ from dcd.runtime.errors import InputError
 from dcd.search.algorithm1 import SearchCutWarning
 from dcd.table.columns import Kind
 
-Kinds = Sequence[Kind] | None  # of the columns; None lets the rule of `dcd.columns` decide
+Kinds = Sequence[Kind] | None  # of the columns; None lets the rule of `dcd.table.columns` decide
 
 
 def dcd(values: FloatArray, *, seed: int, kinds: Kinds = None, **options: Any) -> IntArray:

@@ -1,4 +1,4 @@
-"""The graph as SVG: layers from `dcd.layout`, edges as smooth curves, nodes as links to their sections."""
+"""The graph as SVG: layers from `layout`, edges as smooth curves, nodes as links to their sections."""
 
 from __future__ import annotations
 

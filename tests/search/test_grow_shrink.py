@@ -1,0 +1,94 @@
+"""Grow and shrink, with a perfect test on known graphs and with data."""
+
+import numpy as np
+import pytest
+from support.known_graphs import all_dags, random_dag
+from support.searches import Oracle
+
+import dcd
+from dcd.features.rank_scores import make_scores
+from dcd.graph.adjacency import skeleton_of
+from dcd.graph.separation import oracle
+from dcd.independence.association import PartialAssociation, WeightedAssociation
+from dcd.search.grow_shrink import GrowShrink, search_boundaries
+
+
+def assert_found_right(dag):
+    n = len(dag)
+    names = [str(v) for v in range(n)]
+    searches = search_boundaries(GrowShrink(max_size=n, max_given=n), Oracle(dag), names, 0.01)
+    truth = oracle(dag)
+    for target, search in enumerate(searches):
+        others = [v for v in range(n) if v != target]
+        assert {int(name) for name in search.boundary} == set(truth(target, others))
+        assert {int(name) for name in search.neighbours} == set(np.flatnonzero(skeleton_of(dag)[target]))
+
+
+@pytest.mark.slow
+def test_with_a_perfect_test_all_small_graphs_come_out_right():
+    for dag in all_dags(4):
+        assert_found_right(dag)
+
+
+def test_with_a_perfect_test_random_graphs_come_out_right():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        assert_found_right(random_dag(7, rng))
+
+
+def test_a_test_that_contradicts_itself_does_not_hold_the_search_up():
+    class Moody(Oracle):
+        def log_pvalue(self, x, y, given):
+            rng = np.random.default_rng([x + y, x * y, *sorted(given)])
+            return float(rng.choice([0.0, -20.0]))
+
+    for seed in range(30):
+        test = Moody(np.zeros((8, 8)))
+        members = GrowShrink().boundary(test, seed % 8, 8, 0.01)
+        assert len(set(members)) == len(members) <= 8
+        assert seed % 8 not in members
+
+
+def test_sizes_are_bounded():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((500, 6))
+    values[:, 0] += values[:, 1:].sum(axis=1)
+    test = PartialAssociation().bind(make_scores(values), 0.01)
+    assert len(GrowShrink(max_size=3).boundary(test, 0, 6, 0.01)) == 3
+
+
+def test_weights_alone_find_who_is_near():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        a, b, e = rng.standard_normal((3, 800))
+        test = WeightedAssociation().bind(make_scores(np.column_stack([a, b, a + 0.7 * e])), 0.001)
+        assert GrowShrink().boundary(test, 0, 3, 0.001) == [2]
+        assert GrowShrink().boundary(test, 1, 3, 0.001) == []
+
+
+def test_finds_parents_children_and_spouses():
+    strategy = PartialAssociation()
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        a, b, e, f, g = rng.standard_normal((5, 800))
+        c = a + b + 0.7 * e
+        values = np.column_stack([a, b, c, c + 0.7 * f, g])
+        test = strategy.bind(make_scores(values), 0.001)
+        assert GrowShrink().boundary(test, 0, 5, 0.001) == [1, 2]
+        assert GrowShrink().boundary(test, 2, 5, 0.001) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("max_size", 0), ("max_given", -1), ("max_size", 2.5)])
+def test_bad_parameters(parameter, value):
+    with pytest.raises(dcd.InputError, match=parameter):
+        dcd.RobustDCD(search=GrowShrink(**{parameter: value})).fit(np.random.default_rng(0).random((200, 3)))
+
+
+def test_near_copies_do_not_cut_off_a_common_neighbour():
+    """y is nearly a function of x, so each separates the other from w; w keeps one of the two."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x, e, f = rng.standard_normal((3, 500))
+        values = np.column_stack([x, np.tanh(x) + 0.01 * e, x + 1.5 * f])
+        cpdag = dcd.RobustDCD().fit(values).cpdag_
+        assert len(cpdag.directed_edges) + len(cpdag.undirected_edges) == 2

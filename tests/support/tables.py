@@ -1,0 +1,46 @@
+"""Small tables, and the checks of scikit-learn that do not apply to estimators here."""
+
+import numpy as np
+import pandas as pd
+
+from dcd.evaluation import simulate
+from dcd.graph.adjacency import topological_order
+
+
+def collider_with_bystanders(n, seed):
+    """a -> c <- b, c -> d, and e apart; enough noise that the rows can be told apart by weights."""
+    rng = np.random.default_rng(seed)
+    a, b, e = rng.standard_normal((3, n))
+    c = a + b + rng.standard_normal(n)
+    d = c + 2.5 * rng.standard_normal(n)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": e})
+
+
+NOT_APPLICABLE = {
+    "check_dtype_object": "a cell that is no number is an InputError that names the column, not a TypeError",
+    "check_sample_weight_equivalence_on_dense_data": "rows have survey weights, not counts: two rows of "
+    "weight 1 tell more than one of weight 2",
+    "check_sample_weights_shape": "its y is a copy of a column of X, which is refused",
+    "check_sample_weights_not_overwritten": "its y is a copy of a column of X, which is refused",
+}
+
+
+def linear(dag, seed, n=2000, weight=1.0):
+    rng = np.random.default_rng(seed)
+    values = np.zeros((n, len(dag)))
+    for node in topological_order(dag):
+        values[:, node] = weight * values @ dag[:, node] + rng.standard_normal(n)
+    return values
+
+
+def simulated(seed, d=6, n=300):
+    dag = simulate.random_dag(d, random_state=seed)
+    values = simulate.sample(dag, n, mechanism="mlp", noise_std=1.0, random_state=seed)
+    return pd.DataFrame(values, columns=[f"v{index}" for index in range(d)])
+
+
+def table(n_rows=200, seed=0):
+    """a -> c <- b, c -> d, and a variable of its own."""
+    a, b, c, d, e = np.random.default_rng(seed).standard_normal((5, n_rows))
+    c += a + b
+    return np.column_stack([a, b, c, c + d, e])
