@@ -1,4 +1,4 @@
-"""The order of the house: a stage imports only from stages to its left, `graph` and `validation`."""
+"""The floor plan: twelve folders in order, each importing only from folders above it, and no cycle at all."""
 
 import ast
 from pathlib import Path
@@ -8,116 +8,111 @@ import pytest
 import dcd
 
 SOURCE = Path(dcd.__file__).parent
-STAGES = [
-    "columns",
-    "cells",
-    "sources",
-    "contents",
-    "correlations",
-    "preflight",
-    "data",
-    "reading",
-    "kernels",
-    "blocks",
-    "scores",
-    "feature_blocks",
-    "objective",
-    "descent",
-    "decoupling",
-    "balancing",
-    "dependence",
-    "steps",
-    "adjustment",
-    "statistic",
-    "partial",
-    "lines",
-    "interactions",
-    "association",
-    "staging",
-    "gaps",
-    "boundary",
-    "pieces",
-    "binding",
-    "knowledge",
-    "search",
-    "pruning",
-    "growth",
-    "orders",
-    "orientation",
-    "pattern",
-    "conflicts",
-    "construction",
-    "description",
-    "discovery",
-    "robust",
-]
-SHARED = [
-    "arrays",
-    "validation",
+FOLDERS = [
+    "runtime",
+    "table",
+    "features",
+    "weights",
+    "independence",
     "graph",
-    "files",
-    "checkpoint",
-    "progress",
-    "runs",
-    "display",
-    "storage",
-    "tables",
-    "threads",
-    "engine",
+    "search",
+    "estimators",
+    "results",
+    "interop",
+    "evaluation",
+    "cli",
 ]
+MODULES = {
+    ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in SOURCE.rglob("*.py")
+}
 
 
-def imported_by(module):
-    tree = ast.parse((SOURCE / f"{module}.py").read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("dcd"):
-            yield from [node.module.partition(".")[2]] if "." in node.module else [a.name for a in node.names]
-        elif isinstance(node, ast.Import):
-            yield from [a.name.partition(".")[2] for a in node.names if a.name.startswith("dcd.")]
+def imports_of(module):
+    """The modules that a module imports, at the top, in a function or for types only."""
+    package = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import, in {package}"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in MODULES else node.module or "" for name in inner)
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_stages_import_from_the_left(stage):
-    allowed = {*SHARED, *STAGES[: STAGES.index(stage)]}
-    assert set(imported_by(stage)) <= allowed
+def folder_of(module):
+    parts = module.split(".")
+    return parts[1] if parts[0] == "dcd" and len(parts) > 1 else None
 
 
-def test_shared_modules_stand_alone():
-    assert set(imported_by("validation")) == set()
-    assert set(imported_by("runs")) <= {"checkpoint", "progress"}
-    assert set(imported_by("checkpoint")) <= {"files", "validation"}
-    assert set(imported_by("threads")) == set()
-    assert set(imported_by("engine")) == {"threads"}
-    assert set(imported_by("storage")) == {"validation"}
-    assert set(imported_by("graph")) <= {"arrays", "validation", "display"}
+KNOWN = {"graph": "graph.display looks up drawing below it"}
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param(f, marks=pytest.mark.xfail(strict=True)) if f in KNOWN else f for f in FOLDERS],
+)
+def test_a_folder_imports_from_folders_above_it(folder):
+    allowed = FOLDERS[: FOLDERS.index(folder) + 1]
+    wrong = [
+        f"{module} imports {imported}"
+        for module in MODULES
+        if folder_of(module) == folder
+        for imported in imports_of(module)
+        if folder_of(imported) is not None and folder_of(imported) not in allowed
+    ]
+    assert not wrong
+
+
+@pytest.mark.xfail(strict=True)
+def test_the_folders_are_the_floor_plan():
+    assert sorted(path.name for path in SOURCE.iterdir() if path.name != "__pycache__") == sorted(
+        [*FOLDERS, "__init__.py", "__main__.py", "py.typed"]
+    )
+
+
+@pytest.mark.xfail(strict=True)
+def test_no_import_cycles():
+    """Between modules, whether imported at the top, in a function or for types only."""
+    graph = {module: {name for name in imports_of(module) if name in MODULES} for module in MODULES}
+    for module in graph:
+        graph[module].discard(module)
+    while leaves := [module for module, needed in graph.items() if not needed]:
+        for leaf in leaves:
+            del graph[leaf]
+        for needed in graph.values():
+            needed.difference_update(leaves)
+    assert not graph, f"on cycles or above one: {sorted(graph)}"
 
 
 def test_one_module_knows_joblib_and_what_runs_it():
     """Where work runs is decided in one place."""
-    for path in SOURCE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = [
-            name.partition(".")[0]
-            for node in ast.walk(tree)
-            for name in (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or ""]
-                if isinstance(node, ast.ImportFrom)
-                else []
-            )
-        ]
-        assert path.name == "engine.py" or not {"joblib", "dask", "distributed", "ray"} & set(names), path
-        assert path.name == "threads.py" or "threadpoolctl" not in names, path
-
-
-def test_the_door_to_pictures_loads_nothing_until_it_is_used():
-    """Graphs and stages inherit `plot` and the like from `display`, which must not draw them into drawing."""
-    tree = ast.parse((SOURCE / "display.py").read_text(encoding="utf-8"))
-    at_import = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    assert {node.module for node in at_import} == {"__future__", "typing"}
+    for module in MODULES:
+        roots = {name.partition(".")[0] for name in imports_of(module)}
+        assert module == "dcd.runtime.parallel" or not {"joblib", "dask", "distributed", "ray"} & roots, (
+            module
+        )
+        assert module == "dcd.runtime.threads" or "threadpoolctl" not in roots, module
 
 
 def test_public_names_are_there_once():
     assert len(set(dcd.__all__)) == len(dcd.__all__)
     assert all(hasattr(dcd, name) for name in dcd.__all__)
+
+
+# --- size ------------------------------------------------------------------------------------------------
+
+
+def functions():
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+                yield f"{module}.{node.name}", node.end_lineno - first.lineno + 1
+
+
+def test_modules_and_functions_stay_small():
+    assert {name: n for name in MODULES if (n := len(MODULES[name].read_text().splitlines())) > 400} == {}
+    lengths = sorted(functions(), key=lambda item: item[1])
+    assert [item for item in lengths if item[1] > 60] == []
+    assert lengths[int(0.9 * len(lengths))][1] < 20

@@ -57,7 +57,7 @@ def test_the_example_of_a_new_method_runs(monkeypatch):
     """experiments/README.md: a file and a name, and a config."""
     method, entry, config = python_blocks(EXPERIMENTS)
     assert len(method.strip().splitlines()) <= 10
-    module = types.ModuleType("dcd.baselines.mine")
+    module = types.ModuleType("dcd.evaluation.baselines.mine")
     exec(compile(method, "mine.py", "exec"), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     name, entry = eval(f"[*{{{entry}}}.items()][0]", {"Method": dcd.baselines.Method})

@@ -186,7 +186,7 @@ def assert_workers_end():
         orphans = [
             pid
             for pid in Path("/proc").glob("[0-9]*")
-            if b"dcd.baselines.worker" in read_bytes(pid / "cmdline")
+            if b"dcd.evaluation.baselines.worker" in read_bytes(pid / "cmdline")
             and b"PPid:\t1\n" in read_bytes(pid / "status")
         ]
         if not orphans:

@@ -252,7 +252,7 @@ def test_what_is_no_graph_is_a_failure(monkeypatch, returned):
 def test_weights_that_diverge_are_a_failure_not_an_empty_graph():
     script = (
         "import numpy as np\n"
-        "from dcd.baselines.gcastle import _above\n"
+        "from dcd.evaluation.baselines.gcastle import _above\n"
         "try:\n    _above(np.full((3, 3), np.nan), 0.3)\n"
         "except ArithmeticError as error:\n    print(error)\n"
     )

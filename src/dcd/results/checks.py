@@ -25,7 +25,7 @@ _REMEDY = "Save the result again, with Result.save."
 @cache
 def schema(version: int) -> dict[str, Any]:
     """The JSON Schema of a version."""
-    text = resources.files("dcd.results").joinpath(f"schema-{version}.json").read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath(f"schema-{version}.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 

@@ -61,16 +61,18 @@ class Method:
 
 def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool = False) -> Method:
     combinations = discrete or cost == "kernel"  # the others invert covariances
-    module = "dcd.baselines.causal_learn"
+    module = "dcd.evaluation.baselines.causal_learn"
     return Method(label, module, function, "causal-learn", cost, discrete, combinations)
 
 
 def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool = False) -> Method:
-    return Method(label, "dcd.baselines.gcastle", function, "gcastle", cost, combinations=combinations)
+    return Method(
+        label, "dcd.evaluation.baselines.gcastle", function, "gcastle", cost, combinations=combinations
+    )
 
 
 def _own(label: str, function: str) -> Method:
-    return Method(label, "dcd.baselines.own", function, takes_kinds=True)
+    return Method(label, "dcd.evaluation.baselines.own", function, takes_kinds=True)
 
 
 METHODS: dict[str, Method] = {
@@ -90,8 +92,8 @@ METHODS: dict[str, Method] = {
     "robust-dcd-always": _own("Robust DCD, always weights", "robust_always_weights"),
     "robust-dcd-unadjusted": _own("Robust DCD, weights alone", "robust_weights_only"),
     "pc-dcd": _causal_learn("PC (decoupling test)", "pc_dcd"),
-    "rsl-dcd": Method("RSL (decoupling)", "dcd.baselines.removable", "rsl", "rcd"),
-    "marvel-dcd": Method("MARVEL (decoupling)", "dcd.baselines.removable", "marvel", "rcd"),
+    "rsl-dcd": Method("RSL (decoupling)", "dcd.evaluation.baselines.removable", "rsl", "rcd"),
+    "marvel-dcd": Method("MARVEL (decoupling)", "dcd.evaluation.baselines.removable", "marvel", "rcd"),
     "pc-gsq": _causal_learn("PC (G²)", "pc_gsq", discrete=True),
     "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
 }

@@ -43,7 +43,7 @@ def load_sachs(*, log: bool = True) -> ExampleData:
     ----------
     log : take natural logarithms of the intensities, as is usual for these strongly skewed values.
     """
-    folder = files("dcd.datasets")
+    folder = files(__package__)
     with (folder / "sachs.csv").open(encoding="utf-8") as file:
         frame = pd.read_csv(file).astype(float)
     with (folder / "sachs_edges.csv").open(encoding="utf-8") as file:

@@ -28,7 +28,7 @@ _PARTS = {
 
 @cache
 def _packaged(name: str) -> str:
-    return resources.files("dcd.report").joinpath(name).read_text(encoding="utf-8")
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def page(result: Result) -> str:
