@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from support.known_graphs import all_dags, random_dag
-from support.searches import Oracle, erring_identifier, likelihood_of
+from support.searches import Oracle, erring_identifier, likelihood_of, searches_with
 from support.tables import collider_with_bystanders, linear
 
 import dcd
@@ -16,9 +16,9 @@ from dcd import CPDAG, InputError, Knowledge, graph
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import directed_part, skeleton_of, topological_order, unshielded_colliders
 from dcd.graph.equivalence import apply_meek_rules, consistent_extension, dag_to_cpdag
-from dcd.search.algorithm1 import assemble, orient_skeleton
+from dcd.search.assemble import assemble, orient_skeleton
 from dcd.search.colliders import BlockLikelihood, ColliderEvidence, log_prior
-from dcd.search.grow_shrink import GrowShrink, search_boundaries
+from dcd.search.grow_shrink import GrowShrink
 
 NAMES = tuple("abcdefgh")
 
@@ -374,8 +374,8 @@ def test_the_robust_stages_are_exact_too(seed):
         dag = random_dag(n, rng)
         names, knowledge = NAMES[:n], true_knowledge(dag, rng)
         bound = knowledge.bind(names)
-        strategy = GrowShrink(max_size=n, max_given=n)
-        searches = search_boundaries(strategy, Oracle(dag), names, 0.01, knowledge=bound)
+        strategy = GrowShrink(max_size=n, max_conditioning=n)
+        searches = searches_with(strategy, Oracle(dag), names, 0.01, bound)
         assert all(search.overruled == () for search in searches)
         colliders = dict.fromkeys(unshielded_colliders(dag), 1.0)
         result = assemble(names, searches, lambda skeleton, forbidden: colliders, knowledge=bound)  # noqa: B023

@@ -10,7 +10,7 @@ from dcd import InputError, SearchCutWarning
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import draw_skeleton, fit_pattern
 from dcd.graph.separation import oracle
-from dcd.search.neighbours import exclusions
+from dcd.search.algorithm1 import exclusions
 
 
 def fit(n_variables, edges, colliders):
@@ -34,9 +34,9 @@ def assert_recovers(dag):
     names = [f"v{index}" for index in range(len(dag))]
     identify = remembering(oracle(dag, names))
     truth = dag_to_cpdag(dag)
-    for search in ("full", "pruned"):
-        result = dcd.construct_cpdag(names, identify, search=search)
-        assert np.array_equal(result.cpdag.adjacency, truth), (search, dag)
+    for subsets in ("all", "pruned"):
+        result = dcd.construct_cpdag(names, identify, subsets=subsets)
+        assert np.array_equal(result.cpdag.adjacency, truth), (subsets, dag)
         assert result.conflicts == ()
         assert result.cuts == ()
 

@@ -23,8 +23,8 @@ from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
-from dcd.search.algorithm1 import Construction, check_search, construct, warn_of_cuts
-from dcd.search.conflicts import Conflict
+from dcd.search.algorithm1 import Subsets, check_subsets, construct, warn_of_cuts
+from dcd.search.base import Conflict, Construction, Cut, TargetSearch
 from dcd.search.decoupled_boundaries import (
     BoundaryIdentifier,
     DecoupledSet,
@@ -32,7 +32,6 @@ from dcd.search.decoupled_boundaries import (
     table_options,
     weight_options,
 )
-from dcd.search.neighbours import Cut, Search, TargetSearch, check_max_subsets
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
@@ -265,9 +264,10 @@ class DCD(Discovery):
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
-    search : "full" or "pruned", default="full"
-        Exclude all subsets of every boundary, as published, or only those that perfect boundaries could tell
-        something new by. With perfect boundaries the answer is the same; with estimated ones it can differ.
+    subsets : "all" or "pruned", default="all"
+        Exclude all subsets of every boundary, as published, or only those that tell something new if all
+        boundaries are perfect. With perfect boundaries the answer is the same; with estimated ones it can
+        differ.
     knowledge : Knowledge or None, default=None
         Arrows that must be or may not be, tiers, roots and leaves. They go before what the data tell; where
         the two differ, that is in `conflicts_`. The answer then has every arrow that follows from both.
@@ -327,7 +327,7 @@ class DCD(Discovery):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
-        search: Search = "full",
+        subsets: Subsets = "all",
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
@@ -344,7 +344,7 @@ class DCD(Discovery):
         self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
-        self.search = search
+        self.subsets = subsets
         self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
@@ -381,7 +381,7 @@ class DCD(Discovery):
             identifier.pvalue,
             self.max_subsets,
             self.knowledge,
-            search=self.search,
+            subsets=self.subsets,
             prepare=prepare,
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
@@ -390,6 +390,5 @@ class DCD(Discovery):
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         weight_options(self)
-        check_max_subsets(self.max_subsets)
-        check_search(self.search)
+        check_subsets(self.subsets, self.max_subsets)
         check_n_jobs(self.n_jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,18 @@ import pandas as pd
 
 from dcd.estimators.codecs import robust_codecs
 from dcd.estimators.dcd import Discovery, check_n_jobs
-from dcd.features.rank_scores import Scores, scores_of
+from dcd.features.rank_scores import scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
 from dcd.independence.testwise import GappyScores, bind
-from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.algorithm1 import Construction, assemble
+from dcd.search.assemble import assemble
+from dcd.search.base import BoundarySearch, Construction, SearchTask, TargetSearch, check_search
 from dcd.search.colliders import ColliderEvidence
-from dcd.search.grow_shrink import GrowShrink, search_boundaries
-from dcd.search.linear import Lines, lines_of
-from dcd.search.neighbours import TargetSearch
-from dcd.search.order_search import search_orders
+from dcd.search.grow_shrink import GrowShrink
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
 from dcd.weights.convex import BalanceSummary
@@ -63,7 +61,7 @@ class RobustDiagnostics:
     level : level of every single test.
     cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
         members may be missing.
-    straight : lines were all there is in the table, and neighbours were found by a search over orders.
+    all_linear : all relations are linear, and neighbours were found by a search over orders.
     """
 
     names: tuple[str, ...]
@@ -74,7 +72,7 @@ class RobustDiagnostics:
     n_samples: int
     level: float
     cut_boundaries: tuple[str, ...] = ()
-    straight: bool = False
+    all_linear: bool = False
 
     @property
     def explained_away(self) -> int:
@@ -102,8 +100,8 @@ class RobustDiagnostics:
             f"{len(self.interactions)} associations tested again under decoupling weights, "
             f"{self.explained_away} of them gone."
         ]
-        if self.straight:
-            lines = ["Lines are all there is in this table: neighbours by a search over orders."]
+        if self.all_linear:
+            lines = ["All relations are linear: neighbours by a search over orders."]
         if self.balances:
             frame = self.to_frame()
             left, before = frame["dependence"].median(), frame["dependence_before"].median()
@@ -136,8 +134,8 @@ class RobustDCD(Discovery):
         level.
     test : PartialAssociation, WeightedAssociation or None
         When two variables are associated given others. None is `PartialAssociation()`.
-    search : GrowShrink or None
-        How boundaries are searched. None is `GrowShrink()`.
+    search : GrowShrink, your own BoundarySearch or None
+        How boundaries and neighbours are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
         Which triples are colliders. None is `ColliderEvidence()`.
     knowledge : Knowledge or None, default=None
@@ -178,7 +176,7 @@ class RobustDCD(Discovery):
         *,
         alpha: float = 0.05,
         test: Test | None = None,
-        search: GrowShrink | None = None,
+        search: BoundarySearch | None = None,
         orientation: ColliderEvidence | None = None,
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
@@ -202,7 +200,7 @@ class RobustDCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _strategies(self) -> tuple[Test, GrowShrink, ColliderEvidence]:
+    def _strategies(self) -> tuple[Test, BoundarySearch, ColliderEvidence]:
         return (
             PartialAssociation() if self.test is None else self.test,
             GrowShrink() if self.search is None else self.search,
@@ -213,7 +211,7 @@ class RobustDCD(Discovery):
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         test, search, orientation = self._strategies()
         check_strategy("test", test, (PartialAssociation, WeightedAssociation))
-        check_strategy("search", search, (GrowShrink,))
+        check_search(search)
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
@@ -229,19 +227,21 @@ class RobustDCD(Discovery):
             bound: BoundTest = bind(test, dataset, level, scores)
             grams = GappyScores(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
-        lines, order = _lines_if_straight(test, search, scores, level), None
-        if lines is None:
-            searches = search_boundaries(
-                search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
-            )
-        else:
-            with one_blas_thread():
-                searches, order = search_orders(lines, names, rng, knowledge=known)
-
-        def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
-            return orientation.colliders(grams, skeleton, rng, forbidden=forbidden, order=order)
-
-        construction = assemble(names, searches, orient, knowledge=known)
+        # Where decoupling weights are asked for in any case, regressions must not replace the test.
+        may_regress = isinstance(test, PartialAssociation) and test.decouple != "always"
+        task = SearchTask(
+            names=names,
+            test=bound,
+            level=level,
+            knowledge=known,
+            scores=scores if may_regress else None,
+            rng=rng,
+            n_jobs=self.n_jobs,
+            run=run,
+        )
+        outcome = search.find(task)
+        orient = partial(orientation.colliders, grams, random_state=rng, order=outcome.order)
+        construction = assemble(names, outcome.searches, orient, knowledge=known)
         self.colliders_ = tuple(
             Collider(min(x, y), max(x, y), z, evidence)
             for (x, z, y), evidence in sorted(construction.colliders.items(), key=lambda item: -item[1])
@@ -249,7 +249,7 @@ class RobustDCD(Discovery):
         )
         diagnostics = RobustDiagnostics(
             names=names,
-            searches=tuple(searches),
+            searches=outcome.searches,
             colliders=self.colliders_,
             balances={
                 members: balance
@@ -259,19 +259,7 @@ class RobustDCD(Discovery):
             interactions=tuple(found for _, found in sorted(bound.record.interactions.items())),
             n_samples=len(dataset.values),
             level=level,
-            cut_boundaries=tuple(
-                s.target for s in searches if lines is None and len(s.boundary) >= search.max_size
-            ),
-            straight=lines is not None,
+            cut_boundaries=outcome.cut_boundaries,
+            all_linear=outcome.order is not None,
         )
         return construction, diagnostics
-
-
-def _lines_if_straight(test: Test, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
-    """The lines of the table, if they are all there is and the strategies leave it to them."""
-    if scores is None or search.lines_from is None or scores.n_variables < search.lines_from:
-        return None
-    if not isinstance(test, PartialAssociation) or test.decouple == "always":
-        return None  # weights were asked for
-    with one_blas_thread():
-        return lines_of(scores, level)

@@ -138,7 +138,7 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Conflict:
-    """What the data contradicted, and what was done about it; as `dcd.search.conflicts.Conflict`."""
+    """What the data contradicted, and what was done about it; as `dcd.search.base.Conflict`."""
 
     kind: str
     variables: tuple[str, ...]

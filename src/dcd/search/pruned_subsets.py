@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from dcd.search.neighbours import Ask, Boundaries, Cut, Drop, Exclusion, Findings, cut_after
+from dcd.search.base import Ask, Boundaries, Cut, Drop, Exclusion, Findings
 
 
 def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:
@@ -57,7 +57,7 @@ def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = No
             left = None if max_subsets is None or size == 1 else max(max_subsets - n_asked[target], 0)
             found = list(islice(pairs.exclusions(target, size), None if left is None else left + 1))
             if left is not None and len(found) > left:
-                cuts[target] = cut_after(target, boundaries[target], n_asked[target])
+                cuts[target] = Cut(target, len(boundaries[target]), n_asked[target])
                 continue
             n_asked[target] += len(found)
             questions += found

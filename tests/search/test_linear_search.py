@@ -1,4 +1,4 @@
-"""Neighbours of straight tables by a search over orders."""
+"""Neighbours by a search over orders where all relations are linear."""
 
 from itertools import combinations, permutations
 
@@ -9,8 +9,8 @@ from support.known_graphs import all_dags, random_dag
 import dcd
 from dcd.graph.adjacency import skeleton_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.search.linear import Lines
-from dcd.search.order_search import Orders, search_orders
+from dcd.search.linear import LinearRegressions
+from dcd.search.linear_search import LinearOrders, search_linear
 
 MANY = 10**7  # rows, so that the correlations of the model are as good as known
 
@@ -25,14 +25,14 @@ def population(dag, rng):
     return covariance / np.outer(scale, scale)
 
 
-def skeleton_found(lines, seed=0, knowledge=None):
-    names = [str(v) for v in range(lines.n_variables)]
-    known = None if knowledge is None else bind_knowledge(knowledge, names)
-    searches, _ = search_orders(lines, names, np.random.default_rng(seed), knowledge=known)
-    found = np.zeros((len(names), len(names)), dtype=bool)
-    for t, search in enumerate(searches):
-        found[t, [int(name) for name in search.neighbours]] = True
-    return found, searches
+def skeleton_found(regressions, seed=0):
+    names = [str(v) for v in range(regressions.n_variables)]
+    known = bind_knowledge(None, names)
+    outcome = search_linear(regressions, names, np.random.default_rng(seed), known)
+    skeleton = np.zeros((len(names), len(names)), dtype=bool)
+    for t, search in enumerate(outcome.searches):
+        skeleton[t, [int(name) for name in search.neighbours]] = True
+    return skeleton
 
 
 def test_with_known_correlations_all_small_graphs():
@@ -43,15 +43,14 @@ def test_with_known_correlations_all_small_graphs():
     missed = 0
     everything, nothing = ~np.eye(4, dtype=bool), np.zeros((4, 4), dtype=bool)
     for index, dag in enumerate(map(np.asarray, all_dags(4))):
-        lines = Lines(population(dag, np.random.default_rng(index)), MANY, 1e-4)
-        orders = Orders(lines, everything, nothing)
-        best = max(permutations(range(4)), key=orders.fit)
-        place = {v: index for index, v in enumerate(best)}
+        regressions = LinearRegressions(population(dag, np.random.default_rng(index)), MANY, 1e-4)
+        orders = LinearOrders(regressions, everything, nothing)
+        best = max(permutations(range(4)), key=orders.score)
         skeleton = np.zeros((4, 4), dtype=bool)
-        for v in range(4):
-            skeleton[v, list(orders.parents(v, orders.before(v, place)))] = True
+        for v, parents in enumerate(orders.parents(best)):
+            skeleton[v, list(parents)] = True
         assert np.array_equal(skeleton | skeleton.T, skeleton_of(dag).astype(bool)), dag
-        missed += not np.array_equal(skeleton_found(lines)[0], skeleton | skeleton.T)
+        missed += not np.array_equal(skeleton_found(regressions), skeleton | skeleton.T)
     assert missed <= 2
 
 
@@ -60,7 +59,7 @@ def test_with_known_correlations_random_graphs():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         dag = np.asarray(random_dag(8, rng))
-        found, _ = skeleton_found(Lines(population(dag, rng), MANY, 1e-4))
+        found = skeleton_found(LinearRegressions(population(dag, rng), MANY, 1e-4))
         missed += not np.array_equal(found, skeleton_of(dag).astype(bool))
     assert missed <= 2
 
@@ -72,10 +71,10 @@ def test_the_best_of_all_orders_is_found():
         rng = np.random.default_rng(seed)
         dag = np.asarray(random_dag(6, rng))
         values = rng.multivariate_normal(np.zeros(6), population(dag, rng), 200)
-        lines = Lines(np.corrcoef(values.T), 200, 0.01)
-        orders = Orders(lines, ~np.eye(6, dtype=bool), np.zeros((6, 6), dtype=bool))
-        best = max(orders.fit(order) for order in permutations(range(6)))
-        reached = max(orders.fit(orders.improved(rng.permutation(6).tolist(), rng)) for _ in range(8))
+        regressions = LinearRegressions(np.corrcoef(values.T), 200, 0.01)
+        orders = LinearOrders(regressions, ~np.eye(6, dtype=bool), np.zeros((6, 6), dtype=bool))
+        best = max(orders.score(order)[0] for order in permutations(range(6)))
+        reached = max(orders.score(orders.improved(rng.permutation(6).tolist(), rng))[0] for _ in range(8))
         assert reached <= best + 1e-9
         found += reached > best - 1e-6
     assert found >= 10
@@ -88,7 +87,7 @@ def test_independent_variables_have_about_one_false_edge(n_variables):
     for seed in range(5):
         values = np.random.default_rng(seed).standard_t(3, (500, n_variables))
         model = dcd.RobustDCD(progress=False).fit(values)
-        assert model.diagnostics_.straight
+        assert model.diagnostics_.all_linear
         n_edges += len(model.cpdag_.directed_edges) + len(model.cpdag_.undirected_edges)
     assert n_edges <= 13
 
@@ -100,12 +99,12 @@ def linear_table(seed, n_samples=1000, n_variables=30):
     return dag, values
 
 
-def test_a_straight_table_end_to_end():
+def test_a_linear_table_end_to_end():
     for seed in range(3):
         dag, values = linear_table(seed)
         model = dcd.RobustDCD(progress=False).fit(values)
-        assert model.diagnostics_.straight
-        assert "Lines are all there is" in str(model.diagnostics_)
+        assert model.diagnostics_.all_linear
+        assert "All relations are linear" in str(model.diagnostics_)
         assert dcd.metrics.compare(dcd.dag_to_cpdag(dag), model.cpdag_.adjacency).skeleton_f1 > 0.9
 
 
@@ -129,7 +128,7 @@ def test_knowledge_is_kept_and_told():
     names = list(model.adjacency_matrix_.columns)
     found = model.adjacency_matrix_.to_numpy()
     place = {name: names.index(name) for name in names}
-    assert model.diagnostics_.straight
+    assert model.diagnostics_.all_linear
     assert found[place[cause], place[effect]] == found[place[effect], place[cause]] == 0
     assert found[far] == 1
     assert found[far[::-1]] == 0
