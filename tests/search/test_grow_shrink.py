@@ -24,9 +24,9 @@ def assert_found_right(dag):
         assert {int(name) for name in search.neighbours} == set(np.flatnonzero(skeleton_of(dag)[target]))
 
 
-@pytest.mark.slow
-def test_with_a_perfect_test_all_small_graphs_come_out_right():
-    for dag in all_dags(4):
+@pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_with_a_perfect_test_all_small_graphs_come_out_right(n):
+    for dag in all_dags(n):
         assert_found_right(dag)
 
 

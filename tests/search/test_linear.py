@@ -88,13 +88,16 @@ def test_one_curve_among_linear_relations_is_seen(bend):
 
 
 def test_tables_that_are_searched_by_tests():
-    values = chain(400, 25, 0)
+    values = chain(400, 8, 0)
+    linear = dcd.GrowShrink(linear_from=8)
     weights = np.random.default_rng(0).uniform(0.2, 1.0, 400)
     graded = values.copy()
     graded[:, 3] = graded[:, 3] > 0
     for table, options in ((values, {"sample_weight": weights}), (graded, {}), (values[:399], {})):
-        model = dcd.RobustDCD(progress=False).fit(table, **options)
+        model = dcd.RobustDCD(progress=False, search=linear).fit(table, **options)
         assert not model.diagnostics_.all_linear
-    for search in (dcd.GrowShrink(linear_from=26), dcd.GrowShrink(linear_from=None)):
+    for search in (dcd.GrowShrink(linear_from=9), dcd.GrowShrink(linear_from=None)):
         assert not dcd.RobustDCD(progress=False, search=search).fit(values).diagnostics_.all_linear
-    assert dcd.RobustDCD(progress=False).fit(values).diagnostics_.all_linear
+    assert dcd.RobustDCD(progress=False, search=linear).fit(values).diagnostics_.all_linear
+    assert dcd.GrowShrink().linear_from == 21
+    assert dcd.RobustDCD(progress=False).fit(chain(400, 21, 0)).diagnostics_.all_linear
