@@ -102,7 +102,7 @@ def test_there_and_back(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("forbiden = []", r"'forbiden': is no kind of statement. Did you mean 'forbidden'"),
+        ("forbiden = []", r"'forbiden': is not a kind of statement. Did you mean 'forbidden'"),
         ("forbidden = 'a'", r"'forbidden': must be a list, got 'a'. Try forbidden = \[\['a', 'b'\]\]"),
         ("required = [['a', 'b', 'c']]", r"'required': must hold pairs of names, got \['a', 'b', 'c'\]"),
         ("required = ['ab']", r"'required': must be a list, got 'ab'"),
@@ -134,11 +134,11 @@ def test_no_file_and_no_mapping(tmp_path):
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ({"roots": ["agee"]}, "'roots': 'agee' is no column. Did you mean 'age'"),
+        ({"roots": ["agee"]}, "'roots': 'agee' is not a column. Did you mean 'age'"),
         ({"leaves": ["LAB_*"]}, r"'leaves': 'LAB_\*' matches no column"),
         ({"tiers": [["age"], ["x*"]]}, r"'tiers': 'x\*' matches no column"),
-        ({"forbidden": [("age", "Sex")]}, "'forbidden': 'Sex' is no column. Did you mean 'sex'"),
-        ({"required": [("lab", "age")]}, "'required': 'lab' is no column"),
+        ({"forbidden": [("age", "Sex")]}, "'forbidden': 'Sex' is not a column. Did you mean 'sex'"),
+        ({"required": [("lab", "age")]}, "'required': 'lab' is not a column"),
         ({"no_edge": [("age", "z?")]}, "'no_edge': 'z\\?' matches no column"),
     ],
 )
