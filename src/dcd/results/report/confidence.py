@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in
-from dcd.results.report.words import percent, power_of_ten
+from dcd.results.report.phrases import percent, power_of_ten
 
 Grade = Literal["firm", "fair", "weak"]
 GRADES: tuple[Grade, ...] = get_args(Grade)

@@ -8,7 +8,7 @@ from dcd.graph.drawing import svg
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
-from dcd.results.report.words import arrow, percent, pvalue
+from dcd.results.report.phrases import arrow, percent, pvalue
 from dcd.runtime.text import shortened
 
 CONTRADICTION = "the data contradict themselves"

@@ -1,98 +1,16 @@
-"""Numbers and findings in words."""
+"""The findings of a result in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from dcd.results.model import Edge, Result
-from dcd.results.origin import Given, given_in, is_with_knowledge
-from dcd.runtime.text import isolated, shortened
-
-NONE = "\u2013"  # an en dash where there is nothing
-ROLES = {
-    "parent": "cause",
-    "child": "effect",
-    "neighbour": "cause or effect",
-    "spouse": "cause of a common effect",
-}
-STATUS = {
-    "balanced": "down to the level of chance",
-    "converged": "as far as it goes",
-    "ess_floor": "as far as the floor under the sample size allows",
-    "path_end": "as far as it goes",
-    "max_steps": "up to the largest number of steps",
-    "nothing_to_decouple": "nothing to decouple",
-}
-_DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+from dcd.results.origin import Given, is_with_knowledge
+from dcd.results.report.phrases import arrow, brief, count, listed, number, pvalue, sentence
 
 
-def pvalue(value: float | None) -> str:
-    """A p-value for people."""
-    if value is None:
-        return NONE
-    if value < 1e-300:
-        return "< 10⁻³⁰⁰"
-    if value >= 0.0001:
-        return f"{value:.2g}" if value >= 0.001 else f"{value:.1g}"
-    digit, _, power = f"{value:.0e}".partition("e")
-    return f"{digit} \u00d7 {power_of_ten(int(power))}"
-
-
-def power_of_ten(exponent: int) -> str:
-    """10 with an exponent."""
-    return f"10{str(exponent).translate(_DIGITS)}"
-
-
-def number(value: float) -> str:
-    """A number of rows or the like, with thin spaces between thousands."""
-    return f"{value:,.0f}".replace(",", "\u202f")
-
-
-def times(value: float) -> str:
-    """A multiple, short."""
-    return f"{value:.1f}" if value < 10 else number(value)
-
-
-def percent(share: float) -> str:
-    """A share; never 0 % or 100 % unless it is."""
-    rounded = round(100 * share)
-    if rounded == 100 and share < 1:
-        return "> 99 %"
-    return "< 1 %" if rounded == 0 and share > 0 else f"{rounded} %"
-
-
-def count(amount: int, noun: str, plural: str | None = None) -> str:
-    """`three edges`."""
-    word = _NUMBERS[amount] if amount < len(_NUMBERS) else number(amount)
-    return f"{word} {noun if amount == 1 else plural or noun + 's'}"
-
-
-def listed(items: Sequence[str], most: int = 8) -> str:
-    """Items in a sentence, the first of many."""
-    if len(items) > most:
-        return f"{', '.join(items[:most])} and {number(len(items) - most)} more"
-    return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
-
-
-def sentence(text: str) -> str:
-    """With a capital at its beginning."""
-    return text[:1].upper() + text[1:]
-
-
-def brief(name: str) -> str:
-    """A name for a sentence or a label."""
-    return isolated(shortened(name, 40)) if name.strip() else "(no name)"
-
-
-def arrow(edge: Edge) -> str:
-    """`a → b` or `a — b`."""
-    return f"{brief(edge.first)} {'→' if edge.type == '->' else '—'} {brief(edge.second)}"
-
-
-def findings(result: Result) -> list[str]:
-    """The findings, a sentence or two each, the most important first."""
-    given = given_in(result)
+def findings(result: Result, given: Given) -> list[str]:
+    """The findings, a sentence or two each, the most important first; `given` is what knowledge gave."""
     seen = [edge for edge in result.edges if not given.drew(edge)]
     return [
         *_relations(result, seen),
@@ -133,13 +51,13 @@ def _directions(seen: Sequence[Edge], given: Given) -> list[str]:
             "fit equally well."
         )
     else:
-        told = listed([arrow(edge) for edge in arrows], 6)
-        text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {told}."
+        shown = listed([arrow(edge) for edge in arrows], 6)
+        text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {shown}."
         if lines:
             text += f" For {count(lines, 'other')} it cannot be told from such data."
     if known:
-        told = listed([arrow(edge) for edge in known], 6)
-        text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {told}."
+        shown = listed([arrow(edge) for edge in known], 6)
+        text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {shown}."
     return [text]
 
 
@@ -150,8 +68,8 @@ def groups(result: Result) -> list[list[str]]:
         joined = part[edge.first] | part[edge.second]
         for name in joined:
             part[name] = joined
-    found = {frozenset(members) for members in part.values()}
-    ordered = [[name for name in result.names if name in members] for members in found]
+    distinct = {frozenset(members) for members in part.values()}
+    ordered = [[name for name in result.names if name in members] for members in distinct]
     return sorted(ordered, key=lambda members: (-len(members), result.names.index(members[0])))
 
 
@@ -180,8 +98,8 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
             f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
             f"{len(seen)} edges came back at least four times in five."
         ]
-    weakest = max((edge for edge in seen if edge.pvalue is not None), key=_pvalue_of, default=None)
-    if weakest is None:
+    weakest = max(seen, key=lambda edge: edge.pvalue or 0.0)
+    if weakest.pvalue is None:
         return []
     return [
         f"The weakest edge is {arrow(weakest)}. If the two were not directly related, an association like "
@@ -189,22 +107,18 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     ]
 
 
-def _pvalue_of(edge: Edge) -> float:
-    return edge.pvalue or 0.0
-
-
 def _doubts(result: Result) -> list[str]:
     n_cautions, n_conflicts = len(result.cautions), len(result.conflicts)
     n_known = sum(is_with_knowledge(conflict) for conflict in result.conflicts)
     if not n_cautions and not n_conflicts:
         return ["Nothing in the data contradicted itself, and nothing unusual was noticed on the way."]
-    found = []
+    doubts = []
     if n_cautions:
-        found.append(count(n_cautions, "reason") + " for care")
+        doubts.append(count(n_cautions, "reason") + " for care")
     if n_conflicts > n_known:
-        found.append(count(n_conflicts - n_known, "contradiction") + " in the data")
+        doubts.append(count(n_conflicts - n_known, "contradiction") + " in the data")
     if n_known:
-        found.append(count(n_known, "contradiction") + " between data and knowledge")
+        doubts.append(count(n_known, "contradiction") + " between data and knowledge")
     verb = "was" if n_cautions + n_conflicts == 1 else "were"
     where = "it is" if verb == "was" else "they are"
-    return [f"{sentence(listed(found))} {verb} noted; {where} below."]
+    return [f"{sentence(listed(doubts))} {verb} noted; {where} below."]
