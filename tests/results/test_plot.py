@@ -171,7 +171,7 @@ def test_boundaries_with_categories_and_gaps_are_drawn(tmp_path):
     table = pd.DataFrame({"group": np.array(["low", "mid", "$"])[group], "x": rng.standard_normal(200)})
     table["y"] = 2.0 * group + table["x"] + rng.standard_normal(200)
     table.loc[:4, "x"] = np.nan
-    model = MarkovBoundary(target="y", search=dcd.GrowShrink(), missing="each-set").fit(table)
+    model = MarkovBoundary(target="y", search=dcd.GrowShrink(), missing="testwise").fit(table)
     assert set(model.boundary_) == {"group", "x"}
     figure = plot_boundary(model, table)
     drawn = {ax.get_xlabel(): ax for ax in figure.axes[::2]}
