@@ -41,7 +41,6 @@ ESCAPES = re.compile(r"\x1b|\x07|\x9b")
 needs_results = pytest.mark.skipif(not hasattr(dcd, "summarise"), reason="results are not there yet")
 needs_audit = pytest.mark.skipif(not hasattr(dcd, "audit"), reason="the audit is not there yet")
 needs_knowledge = pytest.mark.skipif(not hasattr(dcd, "Knowledge"), reason="knowledge is not there yet")
-needs_bootstrap = pytest.mark.skipif(not hasattr(dcd, "bootstrap"), reason="bootstrap is not there yet")
 needs_kinds = pytest.mark.skipif(
     "kinds" not in dcd.RobustDCD().get_params(), reason="kinds are not there yet"
 )
@@ -230,10 +229,10 @@ def test_json_on_standard_output_and_nothing_else(method, call, data, tmp_path):
     short = data(chain(n=60), "short.csv")  # with a warning, too
     answer = call("discover", short, "--method", method, "--json", "-", "--title", "My title")
     document = json.loads(answer.out)
-    assert dcd.Result.from_dict(document).title == "My title"
+    assert dcd.results.Result.from_dict(document).title == "My title"
     assert answer.err.startswith("warning: ")
     call("discover", short, "--method", method, "--json", tmp_path / "r.json", "--title", "My title")
-    assert dcd.load_result(tmp_path / "r.json").cpdag == dcd.Result.from_dict(document).cpdag
+    assert dcd.load_result(tmp_path / "r.json").cpdag == dcd.results.Result.from_dict(document).cpdag
 
 
 @needs_results
@@ -279,7 +278,7 @@ def test_knowledge_from_a_file(call, data, tmp_path):
 
 def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data, tmp_path):
     checkpoint = tmp_path / "run.dcd"
-    asked = ("--bootstrap", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
+    asked = ("--stability", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
     refused = call("discover", data.path, *asked)
     assert refused.code == 2
     assert re.search(
@@ -288,25 +287,24 @@ def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data
     assert not checkpoint.exists()
 
 
-@needs_bootstrap
-def test_bootstrap_and_its_checkpoint(call, data, tmp_path):
+def test_stability_and_its_checkpoint(call, data, tmp_path):
     checkpoint = tmp_path / "resamples"
-    first = call("discover", data.path, "--bootstrap", 10, "--checkpoint", checkpoint, "--seed", 3)
+    first = call("discover", data.path, "--stability", 10, "--checkpoint", checkpoint, "--seed", 3)
     assert first.code == 0
-    stability = dcd.bootstrap(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
+    stability = dcd.stability(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
     share = stability.frequencies("a", "b")["-"]
     assert re.search(rf"^  a  -  b +{share:.0%} ", first.out, flags=re.MULTILINE)
     assert "10 resamples" in first.out
     assert checkpoint.exists()
     assert (
-        call("discover", data.path, "--bootstrap", 10, "--checkpoint", checkpoint, "--seed", 3).out
+        call("discover", data.path, "--stability", 10, "--checkpoint", checkpoint, "--seed", 3).out
         == first.out
     )
 
 
 def test_a_checkpoint_keeps_the_fit_and_the_resamples(call, data, tmp_path, monkeypatch):
     checkpoint = tmp_path / "run.dcd"
-    arguments = ("discover", data.path, "--bootstrap", 4)
+    arguments = ("discover", data.path, "--stability", 4)
     plain_answer = call(*arguments)
     first = call(*arguments, "--checkpoint", checkpoint)
     assert (first.code, first.out) == (0, plain_answer.out)
@@ -758,7 +756,7 @@ def test_the_audit_of_a_real_table(call, data):
         (["discover", "x.csv", "--checkpoint", "no/c"], 2, "there is no folder"),
         (["discover", "x.csv", "--max-time", "soon"], 2, "'soon' is no time such as 90s, 30m, 8h or 2d."),
         (["discover", "x.csv", "--max-time", "0m"], 2, "'0m' is no time"),
-        (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
+        (["discover", "x.csv", "--stability", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
         (["simulate", "--degree", "3"], 2, "error: option --degree: "),
@@ -809,7 +807,7 @@ def test_warnings_are_one_line_and_told_once(call, data, monkeypatch):
 
     def warn_and_fit(model, *table, **options):
         for _ in range(2):
-            warnings.warn("The search\nwas cut.", dcd.SearchCutWarning, stacklevel=1)
+            warnings.warn("The search\nwas cut.", dcd.errors.SearchCutWarning, stacklevel=1)
             warnings.warn("Deprecated somewhere.", DeprecationWarning, stacklevel=1)
         return fit(model, *table, **options)
 

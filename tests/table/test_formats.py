@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.table.formats import TableWarning, binary, choose_columns, read_file
+from dcd.runtime.errors import TableWarning
+from dcd.table.formats import binary, choose_columns, read_file
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ _OPTIONS = {
     "methods": "--methods",
     "missing": "--missing",
     "n_jobs": "--jobs",
-    "n_resamples": "--bootstrap",
+    "n_resamples": "--stability",
     "n_samples": "--rows",
     "n_variables": "--variables",
     "noise_std": "--noise-std",

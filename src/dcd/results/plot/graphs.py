@@ -107,7 +107,7 @@ def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
     if not isinstance(stability, Stability):
         found = type(stability).__name__
         raise InputError(
-            "parameter 'stability'", f"must be a Stability, got {found}", "Pass what dcd.bootstrap returns."
+            "parameter 'stability'", f"must be a Stability, got {found}", "Pass what dcd.stability returns."
         )
     missing = [name for name in cpdag.names if name not in stability.names]
     if missing:
