@@ -13,8 +13,8 @@ import pytest
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
 import dcd
-from dcd import CPDAG, InputError, Result
-from dcd.results import report
+from dcd import CPDAG, InputError
+from dcd.results import Result, report
 from dcd.results.model import Column
 from dcd.results.origin import given_in
 from dcd.results.report.confidence import scale_of

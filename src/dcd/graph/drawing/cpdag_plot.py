@@ -67,7 +67,7 @@ def plot_cpdag(
     ----------
     cpdag : the graph. Arrows that it has by knowledge alone are dash-dotted.
     truth : draw the edges in comparison with this graph: same, other direction or type, extra, missing.
-    stability : what `dcd.bootstrap` returns; the more resamples have an edge, the wider and darker it is.
+    stability : what `dcd.stability` returns; the more resamples have an edge, the wider and darker it is.
     target : mark this variable and its Markov boundary; the others are grey.
     ax : axes to draw on; a new figure without it.
 
@@ -133,7 +133,7 @@ def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
     """How often resamples have an edge between two variables, in the order of the graph."""
     if not isinstance(stability, EdgeFrequencies):
         problem = f"must be a Stability, got {type(stability).__name__}"
-        raise InputError("parameter 'stability'", problem, "Pass what dcd.bootstrap returns.")
+        raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
     missing = [name for name in cpdag.names if name not in stability.names]
     if missing:
         raise InputError(

@@ -35,7 +35,7 @@ def plot_weights(weights: MarkovBoundary | DecouplingResult | Balance, X: Any = 
 
     Parameters
     ----------
-    weights : what `dcd.decoupling_weights` or `dcd.convex_weights` returns, or a fitted `MarkovBoundary`.
+    weights : the result of `convex_weights` or `decoupling_weights`, or a fitted `MarkovBoundary`.
     X : the table that was decoupled (for a model, the one it was fitted to). It names the variables, and the
         matrices of convex weights cannot be drawn without it.
 
@@ -111,7 +111,7 @@ def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance,
             raise InputError(
                 "parameter 'weights'",
                 f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
-                "Pass what dcd.convex_weights or dcd.decoupling_weights returns.",
+                "Pass what dcd.weights.convex_weights or dcd.weights.decoupling_weights returns.",
             )
         table = None if X is None else read_columns(X)
         _check_rows(weights.weights, table)
