@@ -216,7 +216,7 @@ def test_confidence_is_by_resamples_where_there_are_any(result):
         assert by_pvalue.strength(edge) == pytest.approx(-np.log10(edge.pvalue))
     resampled = make_result(random_cpdag(["a", "b", "c"], 2), n_sample=2, resampled=True)
     assert {scale_of(resampled).strength(edge) for edge in resampled.edges} == {0.875}
-    steps = scale_of(resampled).steps(resampled)
+    steps = scale_of(resampled).slider_stops(resampled)
     assert steps[0] == (0.0, "all edges")
     assert steps[-1][0] == pytest.approx(0.85)
 

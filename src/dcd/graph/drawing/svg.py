@@ -40,7 +40,7 @@ _NOTEBOOK_ATTRIBUTES = {
 
 
 @dataclass(frozen=True)
-class Node:
+class DrawnNode:
     """A node to draw: its label, full name, and attributes of its element, a link if it has `href`."""
 
     label: str
@@ -58,7 +58,7 @@ class Badge:
 
 
 @dataclass(frozen=True)
-class Edge:
+class DrawnEdge:
     """An edge to draw between the nodes at two positions; a title is shown where the pointer rests."""
 
     first: int
@@ -72,8 +72,8 @@ class Edge:
 
 def draw_graph(
     adjacency: npt.ArrayLike,
-    nodes: Sequence[Node],
-    edges: Sequence[Edge],
+    nodes: Sequence[DrawnNode],
+    edges: Sequence[DrawnEdge],
     *,
     attributes: Mapping[str, Any],
     scale: float = 1.0,
@@ -103,7 +103,7 @@ def draw_graph(
     return _render(
         "graph.svg.j2",
         nodes=list(zip(nodes, boxes, strict=True)),
-        edges=[(edge, _drawn(edge, path)) for edge, path in zip(edges, paths, strict=True)],
+        edges=[(edge, _shapes(edge, path)) for edge, path in zip(edges, paths, strict=True)],
         attributes=attributes,
         size=to_page.size.round(),
         scale=scale,
@@ -129,7 +129,7 @@ class _Page:
 
 
 def _paths(
-    edges: Sequence[Edge], layout: Layout, widths: Sequence[float], to_page: _Page
+    edges: Sequence[DrawnEdge], layout: Layout, widths: Sequence[float], to_page: _Page
 ) -> list[FloatArray]:
     """For each edge the points it passes, from the lower side of one box to the upper side of another."""
     ends = [
@@ -153,7 +153,7 @@ def _slant(path: FloatArray, side: int) -> float:
     return float(across / max(abs(down), 1.0))
 
 
-def _drawn(edge: Edge, path: FloatArray) -> dict[str, Any]:
+def _shapes(edge: DrawnEdge, path: FloatArray) -> dict[str, Any]:
     """The curve of an edge, its head, and where its badges go, one above the other."""
     x, y = path[-1]
     middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
@@ -192,13 +192,13 @@ def graph_svg(names: Sequence[str], adjacency: IntArray, background: Sequence[tu
     """The picture of a CPDAG: causes above effects, arrows by background knowledge dashed."""
     arrows = np.argwhere(directed_part(adjacency)).tolist()
     lines = np.argwhere(np.triu(undirected_part(adjacency))).tolist()
-    edges = [Edge(i, j, True, dashed=(names[i], names[j]) in background) for i, j in arrows]
-    edges += [Edge(i, j, False) for i, j in lines]
+    edges = [DrawnEdge(i, j, True, dashed=(names[i], names[j]) in background) for i, j in arrows]
+    edges += [DrawnEdge(i, j, False) for i, j in lines]
     directed = "; ".join(f"{names[i]} to {names[j]}" for i, j in arrows) or "none"
     undirected = "; ".join(f"{names[i]} and {names[j]}" for i, j in lines) or "none"
     return draw_graph(
         adjacency,
-        [Node(shortened(name, _NOTEBOOK_CELLS), name, {"class": "node"}) for name in names],
+        [DrawnNode(shortened(name, _NOTEBOOK_CELLS), name, {"class": "node"}) for name in names],
         edges,
         attributes=_NOTEBOOK_ATTRIBUTES,
         scale=_NOTEBOOK_SCALE,

@@ -14,7 +14,9 @@ _BAR_WIDTH = 120
 
 def edge_table(result: Result, scale: Scale) -> dict[str, Any]:
     """Values for the table: its columns and its rows, the surest edge first."""
-    has_evidence = any(edge.evidence is not None and not scale.given.directed(edge) for edge in result.edges)
+    has_evidence = any(
+        edge.evidence is not None and not scale.knowledge.directed(edge) for edge in result.edges
+    )
     columns = [("Edge", None), ("Direction", None), ("p-value", "number")]
     if has_evidence:
         columns.append(("Evidence of direction", "number"))
@@ -32,8 +34,8 @@ def edge_table(result: Result, scale: Scale) -> dict[str, Any]:
 
 
 def _row(index: int, edge: Edge, scale: Scale, position: dict[str, int]) -> dict[str, Any]:
-    by_knowledge = scale.given.directed(edge)
-    frequencies = None if scale.given.drew(edge) else edge.frequencies
+    by_knowledge = scale.knowledge.directed(edge)
+    frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
     return {
         "index": index,
         "strength": scale.strength(edge),
@@ -51,9 +53,9 @@ def _row(index: int, edge: Edge, scale: Scale, position: dict[str, int]) -> dict
 
 
 def _direction(edge: Edge, scale: Scale) -> str:
-    if scale.given.drew(edge):
+    if scale.knowledge.drew(edge):
         return "required as knowledge; the data show no edge"
-    if scale.given.directed(edge):
+    if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
     return "known" if edge.type == "->" else "unknown"
 

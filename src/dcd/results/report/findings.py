@@ -9,12 +9,15 @@ from dcd.results.origin import Given, is_with_knowledge
 from dcd.results.report.phrases import arrow, brief, count, listed, number, pvalue, sentence
 
 
-def findings(result: Result, given: Given) -> list[str]:
-    """The findings, a sentence or two each, the most important first; `given` is what knowledge gave."""
-    seen = [edge for edge in result.edges if not given.drew(edge)]
+def findings(result: Result, knowledge: Given) -> list[str]:
+    """The findings, a sentence or two each, the most important first.
+
+    `knowledge` is the part of the graph that the data do not show.
+    """
+    seen = [edge for edge in result.edges if not knowledge.drew(edge)]
     return [
         *_relations(result, seen),
-        *_directions(seen, given),
+        *_directions(seen, knowledge),
         *_groups(result),
         *_sureness(result, seen),
         *_doubts(result),
@@ -39,11 +42,11 @@ def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
     return [text]
 
 
-def _directions(seen: Sequence[Edge], given: Given) -> list[str]:
+def _directions(seen: Sequence[Edge], knowledge: Given) -> list[str]:
     if not seen:
         return []
-    known = [edge for edge in seen if given.directed(edge)]
-    arrows = [edge for edge in seen if edge.type == "->" and not given.directed(edge)]
+    known = [edge for edge in seen if knowledge.directed(edge)]
+    arrows = [edge for edge in seen if edge.type == "->" and not knowledge.directed(edge)]
     lines = len(seen) - len(arrows) - len(known)
     if not arrows:
         text = (

@@ -28,12 +28,12 @@ def page(result: Result) -> str:
     return render_template(
         "page.html.j2",
         result=result,
-        findings=findings(result, scale.given),
+        findings=findings(result, scale.knowledge),
         **_graph(result, scale),
-        **variable_details(result, scale.given),
+        **variable_details(result, scale.knowledge),
         **edge_table(result, scale),
         **_conflicts(result),
-        has_knowledge_arrows=bool(scale.given.arrows),
+        has_knowledge_arrows=bool(scale.knowledge.arrows),
         **_data(result),
     )
 
@@ -49,7 +49,7 @@ def _graph(result: Result, scale: Scale) -> dict[str, Any]:
     legend += [(f"line {grade}", False, scale.words(grade)) for grade in GRADES if grade in grades]
     return {
         "picture": draw_graph(result, scale),
-        "steps": scale.steps(result),
+        "stops": scale.slider_stops(result),
         "legend": legend,
         "has_colliders": bool(supported_colliders(result, scale)),
         "has_contradictions": bool(contradicted(result)),

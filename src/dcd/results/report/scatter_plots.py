@@ -28,7 +28,7 @@ _TREND_AT = 25
 
 @dataclass(frozen=True)
 class Axis:
-    """One column of the sample, on its way to the page."""
+    """One column of the sample as an axis of a scatter plot."""
 
     column: Column
     values: FloatArray
@@ -48,12 +48,12 @@ class Axis:
         return low - spare, high + spare
 
     def at(self, values: FloatArray) -> FloatArray:
-        """Share of the way along the axis."""
+        """Positions of values as shares of the length of the axis."""
         low, high = self.ends
         return (values - low) / (high - low)
 
     def spread(self, step: float) -> FloatArray:
-        """Values, those of levels moved a little so that dots do not cover each other.
+        """Values, those of levels jittered so that dots do not cover each other.
 
         The steps of two axes must differ: with the same, the dots of two categories would lie on a diagonal.
         """
@@ -75,7 +75,7 @@ class Axis:
 
 
 def _short(value: float) -> str:
-    """A number in five characters, where that can be."""
+    """A number in five characters where possible."""
     text = f"{value:.3g}"
     return text if len(text) <= 5 else f"{value:.2g}"
 

@@ -32,9 +32,9 @@ _MUCH_DEPENDENCE = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small
 
 
-def variable_details(result: Result, given: Given) -> dict[str, Any]:
-    """Values for the sections of all variables; `given` is what knowledge gave."""
-    details = _Details(result, given)
+def variable_details(result: Result, knowledge: Given) -> dict[str, Any]:
+    """Values for the sections of all variables; `knowledge` is the part that the data do not show."""
+    details = _Details(result, knowledge)
     return {
         "has_rows": details.has_rows,
         "variables": [
@@ -44,9 +44,9 @@ def variable_details(result: Result, given: Given) -> dict[str, Any]:
 
 
 class _Details:
-    """What the sections share, made once: effects, frequencies and the sample as arrays."""
+    """What the sections share: effects in the graph, frequencies of edges, and the sample as arrays."""
 
-    def __init__(self, result: Result, given: Given) -> None:
+    def __init__(self, result: Result, knowledge: Given) -> None:
         self.result = result
         self.position = {name: index for index, name in enumerate(result.names)}
         self.effects = defaultdict(set)
@@ -56,7 +56,7 @@ class _Details:
         self.frequencies = {
             frozenset((edge.first, edge.second)): edge.frequencies
             for edge in result.edges
-            if not given.drew(edge)
+            if not knowledge.drew(edge)
         }
         sample = result.sample
         self.has_rows = sample is not None and bool(sample.rows)
@@ -69,7 +69,7 @@ class _Details:
             self.weights = {name: _floats(weights)[::step] for name, weights in sample.weights.items()}
 
     def _thinning(self, n_rows: int) -> int:
-        """Every how manieth row is drawn, fewer if there are very many scatter plots."""
+        """The step between drawn rows, larger if there are very many scatter plots."""
         n_plots = 2 * sum(len(boundary.members) for boundary in self.result.boundaries)
         return -(-n_rows // min(n_rows, max(60, _MOST_DOTS // max(n_plots, 1))))
 
