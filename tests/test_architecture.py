@@ -64,7 +64,6 @@ def test_the_folders_are_the_floor_plan():
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the public names, and two modules that ask dcd for its version")
 def test_no_import_cycles():
     """Between modules, whether imported at the top, in a function or for types only."""
     graph = {module: {name for name in imports_of(module) if name in MODULES} for module in MODULES}
