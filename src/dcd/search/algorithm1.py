@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.array_types import BoolArray
-from dcd.runtime.errors import InputError, check_choice, check_number
+from dcd.runtime.errors import InputError, SearchCutWarning, check_choice, check_number
 from dcd.search.assemble import assemble
 from dcd.search.base import (
     Ask,
@@ -36,10 +36,6 @@ from dcd.search.pruned_subsets import search_pruned
 
 Subsets = Literal["all", "pruned"]
 Prepare = Callable[[Sequence[Collection[str]], str], None]
-
-
-class SearchCutWarning(UserWarning):
-    """Some boundaries were too large to search in full."""
 
 
 def construct_cpdag(
@@ -77,7 +73,7 @@ def construct_cpdag(
     >>> import dcd
     >>> collider = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
     >>> identify = dcd.graph.oracle(collider, names=["smoking", "cancer", "asbestos"])
-    >>> print(dcd.construct_cpdag(["smoking", "cancer", "asbestos"], identify).cpdag)
+    >>> print(dcd.search.construct_cpdag(["smoking", "cancer", "asbestos"], identify).cpdag)
     smoking -> cancer
     asbestos -> cancer
     """
