@@ -101,7 +101,7 @@ def construct(
     names = tuple(names)
     if len(set(names)) != len(names):
         raise InputError("parameter 'names'", "has a name twice", "Give every variable a name of its own.")
-    prepare = prepare or _prepare_nothing
+    prepare = prepare or (lambda *_: None)  # for identifiers that answer each question when it is asked
     known = bind_knowledge(knowledge, names)
     others = {target: [name for name in names if name != target] for target in names}
     prepare(list(others.values()), "Markov boundaries")
@@ -155,10 +155,6 @@ def _by_name(names: Sequence[str], pairs: BoolArray) -> dict[str, list[str]]:
         name: [other for other, paired in zip(names, row, strict=True) if paired]
         for name, row in zip(names, pairs, strict=True)
     }
-
-
-def _prepare_nothing(sets: Sequence[Collection[str]], label: str) -> None:
-    """For identifiers that answer each question when it is asked."""
 
 
 def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
@@ -223,7 +219,7 @@ def conclude(
     `boundary` is what was searched: the members that were `identified`, and the `required` ones, which are
     neighbours whatever drops. Those to be kept `apart` never are.
     """
-    pvalue = pvalue or _no_pvalue
+    pvalue = pvalue or (lambda *_: 0.0)
     colliders: dict[tuple[str, str], float] = {}
     for drop in findings.drops[target]:
         strength = pvalue(target, drop.member, drop.exclusion.kept)
@@ -238,7 +234,3 @@ def conclude(
     }
     overruled = tuple(name for name in boundary if (name in neighbours) != (name in undropped))
     return TargetSearch(target, tuple(boundary), neighbours, colliders, findings.cuts.get(target), overruled)
-
-
-def _no_pvalue(target: str, member: str, others: Collection[str]) -> float:  # noqa: ARG001
-    return 0.0

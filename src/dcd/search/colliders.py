@@ -122,16 +122,12 @@ class BlockLikelihood:
         gram, self._rows = scores.gram(block)
         self._gram = gram + _RIDGE * np.eye(len(gram))
         self._log_determinants: dict[Parents, float] = {(): 0.0}
-        self._values: dict[tuple[int, Parents], float] = {}
 
     def __call__(self, variable: int, parents: Parents) -> float:
-        """The value, computed once for each pair of arguments."""
-        key = (variable, parents)
-        if key not in self._values:
-            family = tuple(sorted((variable, *parents)))
-            ratio = self._log_determinant(family) - self._log_determinant(parents)
-            self._values[key] = -0.5 * self._n_samples * ratio
-        return self._values[key]
+        """Log density of the variable given its parents, summed over samples."""
+        family = tuple(sorted((variable, *parents)))
+        ratio = self._log_determinant(family) - self._log_determinant(parents)
+        return -0.5 * self._n_samples * ratio
 
     def _log_determinant(self, variables: Parents) -> float:
         if variables not in self._log_determinants:

@@ -79,10 +79,23 @@ class GrowShrink:
         def strongest(members: Sequence[int], refused: Collection[int]) -> int | None:
             excluded = {target, *members, *refused}
             candidates = [v for v in range(n_variables) if v not in excluded]
-            return _strongest(test, target, candidates, members, log_level)
+            for screened in test.looks(target, members):
+                for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
+                    if screened[candidate] >= log_level:
+                        break
+                    if test.log_pvalue(candidate, target, members) < log_level:
+                        return candidate
+            return None
 
         def weakest(members: Sequence[int]) -> int | None:
-            return _weakest(test, target, members, log_level, required)
+            log_pvalues = {
+                member: test.log_pvalue(member, target, [other for other in members if other != member])
+                for member in members
+                if member not in required
+            }
+            # A member whose independence cannot be tested (NaN) stays.
+            independent = [(p, member) for member, p in log_pvalues.items() if p >= log_level]
+            return max(independent)[1] if independent else None
 
         return grow_shrink(required, strongest, weakest, self.max_size)
 
@@ -118,33 +131,6 @@ class GrowShrink:
                 fresh = [subset for subset in combinations(pool, size) if subset not in seen]
                 seen.update(fresh)
                 yield from fresh
-
-
-def _strongest(
-    test: BoundTest, target: int, candidates: Sequence[int], members: Sequence[int], log_level: float
-) -> int | None:
-    """The candidate with the strongest association given the members, if any is below the level."""
-    for screened in test.looks(target, members):
-        for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
-            if screened[candidate] >= log_level:
-                break
-            if test.log_pvalue(candidate, target, members) < log_level:
-                return candidate
-    return None
-
-
-def _weakest(
-    test: BoundTest, target: int, members: Sequence[int], log_level: float, required: Collection[int]
-) -> int | None:
-    """The member, of those not required, that is most clearly independent given the others, if any is."""
-    log_pvalues = {
-        member: test.log_pvalue(member, target, [other for other in members if other != member])
-        for member in members
-        if member not in required
-    }
-    # A member whose independence cannot be tested stays.
-    independent = [(p, member) for member, p in log_pvalues.items() if p >= log_level]
-    return max(independent)[1] if independent else None
 
 
 # --- all targets -----------------------------------------------------------------------------------------

@@ -17,10 +17,13 @@ at random.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 
 from dcd.graph.bound_knowledge import BoundKnowledge
+from dcd.graph.pattern import VariablePair
 from dcd.runtime.array_types import BoolArray
 from dcd.search.base import SearchOutcome, target_searches
 from dcd.search.linear import LinearRegressions
@@ -37,18 +40,21 @@ def search_linear(
     boundaries = [regressions.select(t, [v for v in variables if v != t])[0] for t in variables]
     joined, apart = knowledge.joined, knowledge.apart
     order, parents = _best(regressions, boundaries, joined, apart, rng)
-    overruled = np.zeros_like(joined)
+    edges = {}
+    for (i, j), (child, parent) in _pairs(parents).items():
+        others = [v for v in parents[child] if v != parent]
+        edges[i, j] = float(np.exp(regressions.log_pvalue(parent, child, others)))
+    overruled = set()
     if joined.any() or apart.any():
         nothing = np.zeros_like(joined)
-        alone = _skeleton(_best(regressions, boundaries, nothing, nothing, rng)[1])
-        overruled = np.where(alone, apart, joined)
-    edges = {}
-    for child, own in enumerate(parents):
-        for parent in own:
-            log_pvalue = regressions.log_pvalue(parent, child, [v for v in own if v != parent])
-            edges[min(parent, child), max(parent, child)] = float(np.exp(log_pvalue))
-    pairs = {(i, j) for i, j in np.argwhere(np.triu(overruled)).tolist()}
-    return SearchOutcome(target_searches(names, boundaries, edges, pairs), order)
+        alone = _pairs(_best(regressions, boundaries, nothing, nothing, rng)[1])
+        overruled = {p for p in combinations(variables, 2) if (apart if p in alone else joined)[p]}
+    return SearchOutcome(target_searches(names, boundaries, edges, overruled), order)
+
+
+def _pairs(parents: Sequence[Sequence[int]]) -> dict[VariablePair, tuple[int, int]]:
+    """The adjacent pairs of a DAG, with `(child, parent)` of each."""
+    return {(min(v, p), max(v, p)): (v, p) for v, own in enumerate(parents) for p in own}
 
 
 def _best(
@@ -57,7 +63,7 @@ def _best(
     joined: BoolArray,
     apart: BoolArray,
     rng: np.random.Generator,
-) -> tuple[list[int], list[tuple[int, ...]]]:
+) -> tuple[list[int], list[list[int]]]:
     """The best order, and the parents of every variable in its DAG."""
     adjacent = joined.copy()
     for target, members in enumerate(boundaries):
@@ -77,34 +83,23 @@ class LinearOrders(OrderSearch):
     """
 
     def __init__(self, regressions: LinearRegressions, adjacent: BoolArray, joined: BoolArray) -> None:
-        rows = [frozenset(np.flatnonzero(row).tolist()) for row in adjacent]
-        super().__init__(rows, self._local_fit, idle_sweeps=3, tolerance=1e-5)
-        self._regressions = regressions
-        self._joined = [frozenset(np.flatnonzero(row).tolist()) for row in joined]
-        self._known: dict[tuple[int, Predecessors], tuple[tuple[float, int], tuple[int, ...]]] = {}
+        rows, required = (
+            [frozenset(np.flatnonzero(row).tolist()) for row in matrix] for matrix in (adjacent, joined)
+        )
 
-    def parents(self, order: Sequence[int]) -> list[tuple[int, ...]]:
+        @cache
+        def regression(variable: int, predecessors: Predecessors) -> tuple[tuple[float, int], list[int]]:
+            members, variance = regressions.select(variable, predecessors, predecessors & required[variable])
+            paid = regressions.n_samples * np.log(variance) + regressions.price * len(members)
+            return (float(-0.5 * paid), 0), members  # nothing is counted
+
+        super().__init__(rows, lambda *family: regression(*family)[0], idle_sweeps=3, tolerance=1e-5)
+        self._regression = regression
+
+    def parents(self, order: Sequence[int]) -> list[list[int]]:
         """The parents of each variable in the DAG of an order."""
         position = positions(order)
-        return [
-            self._regression(v, self.predecessors(v, position))[1]
-            for v in range(self._regressions.n_variables)
-        ]
-
-    def _local_fit(self, variable: int, predecessors: Predecessors) -> tuple[float, int]:
-        return self._regression(variable, predecessors)[0]
-
-    def _regression(
-        self, variable: int, predecessors: Predecessors
-    ) -> tuple[tuple[float, int], tuple[int, ...]]:
-        """Its fit (nothing is counted) and its regressors."""
-        key = (variable, predecessors)
-        if key not in self._known:
-            required = predecessors & self._joined[variable]
-            members, variance = self._regressions.select(variable, predecessors, required)
-            paid = self._regressions.n_samples * np.log(variance) + self._regressions.price * len(members)
-            self._known[key] = ((float(-0.5 * paid), 0), tuple(members))
-        return self._known[key]
+        return [self._regression(v, self.predecessors(v, position))[1] for v in sorted(order)]
 
 
 def _spread_from_a_root(
@@ -126,10 +121,3 @@ def _spread_from_a_root(
             order.append(following)
             reached = np.maximum(reached, strength[following])
     return order
-
-
-def _skeleton(parents: Sequence[Sequence[int]]) -> BoolArray:
-    skeleton = np.zeros((len(parents), len(parents)), dtype=bool)
-    for child, own in enumerate(parents):
-        skeleton[list(own), child] = skeleton[child, list(own)] = True
-    return skeleton
