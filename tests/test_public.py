@@ -12,13 +12,38 @@ import pytest
 
 import dcd
 
-NAMES = """
-    CPDAG ColliderEvidence ConvexWeights DCD GrowShrink IndependenceTest InputError Knowledge MarkovBoundary
-    PartialAssociation RobustDCD WeightedAssociation audit load_result stability summarise
-""".split()
-NAMESPACES = """
-    baselines datasets errors graph interop metrics plot report results search simulate weights
-""".split()
+NAMES = [
+    "CPDAG",
+    "ColliderEvidence",
+    "ConvexWeights",
+    "DCD",
+    "GrowShrink",
+    "IndependenceTest",
+    "InputError",
+    "Knowledge",
+    "MarkovBoundary",
+    "PartialAssociation",
+    "RobustDCD",
+    "WeightedAssociation",
+    "audit",
+    "load_result",
+    "stability",
+    "summarise",
+]
+NAMESPACES = [
+    "baselines",
+    "datasets",
+    "errors",
+    "graph",
+    "interop",
+    "metrics",
+    "plot",
+    "report",
+    "results",
+    "search",
+    "simulate",
+    "weights",
+]
 
 
 def test_dir_shows_the_public_names_and_nothing_else():
