@@ -45,13 +45,7 @@ def folder_of(module):
     return parts[1] if parts[0] == "dcd" and len(parts) > 1 else None
 
 
-KNOWN = {"graph": "graph.display looks up drawing below it"}
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [pytest.param(f, marks=pytest.mark.xfail(strict=True)) if f in KNOWN else f for f in FOLDERS],
-)
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_imports_from_folders_above_it(folder):
     allowed = FOLDERS[: FOLDERS.index(folder) + 1]
     wrong = [
@@ -70,7 +64,6 @@ def test_the_folders_are_the_floor_plan():
     )
 
 
-@pytest.mark.xfail(strict=True)
 def test_no_import_cycles():
     """Between modules, whether imported at the top, in a function or for types only."""
     graph = {module: {name for name in imports_of(module) if name in MODULES} for module in MODULES}

@@ -350,14 +350,14 @@ def test_real_columns(call, data):
     path = data(frame)
     assert call("discover", path).code == 2
     answer = call(
-        *("discover", path, "--missing", "complete-rows", "--drop-useless"),
+        *("discover", path, "--missing", "complete-rows", "--drop-degenerate"),
         *("--kinds", "region=nominal", "--sample-weight", "weight"),
     )
     assert answer.code == 0, answer.err
     assert "290" in answer.out
     assert "Left out: constant" in answer.out
     assert "weight" not in answer.out
-    target = call("boundary", path, "--target", "c", "--missing", "complete-rows", "--drop-useless")
+    target = call("boundary", path, "--target", "c", "--missing", "complete-rows", "--drop-degenerate")
     assert target.code == 0, target.err
 
 
@@ -400,9 +400,9 @@ def test_boundary_tells_which_rows_and_columns_it_used(call, data):
     frame = chain().assign(same=1.0)
     frame.loc[:9, "a"] = np.nan
     arguments = ["boundary", data(frame, "real.csv"), "--target", "b"]
-    answer = call(*arguments, "--missing", "complete-rows", "--drop-useless")
+    answer = call(*arguments, "--missing", "complete-rows", "--drop-degenerate")
     assert "\n190 of the rows were used.\nLeft out: same (it has the same value" in answer.out
-    found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-useless", "--json", "-").out)
+    found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-degenerate", "--json", "-").out)
     assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (200, 190, ["same"])
 
 
@@ -471,14 +471,14 @@ def test_compare_takes_real_columns_and_refuses_them_once(call, data):
     assert refused.err.endswith("or set --missing complete-rows.\n")
     refused = call(*arguments, "--missing", "complete-rows")
     assert refused.code == 2
-    assert "Drop it (--drop-useless does)" in refused.err
-    real = ["--missing", "complete-rows", "--drop-useless", "--json", "-"]
+    assert "Drop it (--drop-degenerate does)" in refused.err
+    real = ["--missing", "complete-rows", "--drop-degenerate", "--json", "-"]
     answer = call(*arguments, *real, "--kinds", "group=nominal")
     assert "10 of 400 rows have missing values and were left out" in answer.err
     found = json.loads(answer.out)
     assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (400, 390, ["same"])
     assert "'group'" in found["methods"]["pc-fisherz"]["failed"]
-    expected = dcd.RobustDCD(kinds={"group": "nominal"}, missing="complete-rows", drop_useless=True)
+    expected = dcd.RobustDCD(kinds={"group": "nominal"}, missing="complete-rows", drop_degenerate=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         edges = expected.fit(frame).cpdag_.directed_edges
@@ -490,13 +490,13 @@ def test_compare_takes_real_columns_and_refuses_them_once(call, data):
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        (["discover", "DATA"], "or set --missing complete-rows or each-set."),
-        (["discover", "DATA", "--missing", "each-set"], "Drop it (--drop-useless does)"),
+        (["discover", "DATA"], "or set --missing complete-rows or testwise."),
+        (["discover", "DATA", "--missing", "testwise"], "Drop it (--drop-degenerate does)"),
         (["discover", "DATA", "--jobs", "0"], "error: option --jobs: must not be 0."),
-        (["boundary", "DATA", "--target", "b"], "--missing complete-rows or each-set"),
-        (["audit", "DATA"], "Set --missing complete-rows or each-set"),
-        (["audit", "DATA", "--json", "-"], "Drop it (--drop-useless does)"),
-        (["audit", "DATA", "--report", "-"], "Drop it (--drop-useless does)"),
+        (["boundary", "DATA", "--target", "b"], "--missing complete-rows or testwise"),
+        (["audit", "DATA"], "Set --missing complete-rows or testwise"),
+        (["audit", "DATA", "--json", "-"], "Drop it (--drop-degenerate does)"),
+        (["audit", "DATA", "--report", "-"], "Drop it (--drop-degenerate does)"),
         (["simulate", "--noise-std", "-1"], "Try --noise-std 2.0."),
     ],
 )
@@ -506,7 +506,7 @@ def test_remedies_name_options(arguments, shown, call, data):
     path = data(frame, "real.csv")
     answer = call(*(path if word == "DATA" else word for word in arguments))
     assert shown in answer.out + answer.err
-    assert not re.search(r"missing=|drop_useless|n_jobs", answer.out + answer.err)
+    assert not re.search(r"missing=|drop_degenerate|n_jobs", answer.out + answer.err)
 
 
 def test_compare_side_by_side(call, data):

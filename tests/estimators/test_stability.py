@@ -38,13 +38,13 @@ class Correlated(Discovery):
         bound=0.3,
         kinds=None,
         missing="refuse",
-        drop_useless=False,
+        drop_degenerate=False,
         n_jobs=None,
         progress=True,
         random_state=None,
     ):
         self.bound = bound
-        self.kinds, self.missing, self.drop_useless = kinds, missing, drop_useless
+        self.kinds, self.missing, self.drop_degenerate = kinds, missing, drop_degenerate
         self.n_jobs, self.progress, self.random_state = n_jobs, progress, random_state
 
     def _check_parameters(self):
@@ -177,7 +177,9 @@ def test_failed_resamples_are_counted_with_their_reason():
 
 def test_a_column_left_out_of_a_resample_is_no_vote_against_its_edges():
     with pytest.warns(FailedResamplesWarning, match="column 'event': it has the same value in every row"):
-        result = dcd.stability(RobustDCD(drop_useless=True), rare_event_table().assign(one=1), n_resamples=40)
+        result = dcd.stability(
+            RobustDCD(drop_degenerate=True), rare_event_table().assign(one=1), n_resamples=40
+        )
     assert result.names == ("a", "b", "c", "d", "event")
     assert 3 <= result.n_failed <= 20
 

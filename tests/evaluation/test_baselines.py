@@ -310,7 +310,7 @@ def test_missing_values_can_cost_rows_but_nothing_else():
         dcd.baselines.run("ges", frame)
     assert dcd.baselines.run("ges", frame, missing="complete-rows").names == ("size", "passed")
     with pytest.raises(dcd.InputError, match="parameter 'missing'"):
-        dcd.baselines.run("ges", frame, missing="each-set")
+        dcd.baselines.run("ges", frame, missing="testwise")
 
 
 def mixed_table():

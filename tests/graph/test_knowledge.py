@@ -159,9 +159,9 @@ def test_a_statement_about_a_column_that_was_left_out(model):
     with pytest.raises(
         InputError, match=r"'roots': names 'same', which was left out of the table \(it has the same"
     ):
-        model(knowledge=Knowledge(roots=["same"]), drop_useless=True).fit(frame)
+        model(knowledge=Knowledge(roots=["same"]), drop_degenerate=True).fit(frame)
     known = Knowledge(tiers=[["a"], ["*"]])
-    assert model(knowledge=known, drop_useless=True).fit(frame).cpdag_.names == ("a", "b", "c")
+    assert model(knowledge=known, drop_degenerate=True).fit(frame).cpdag_.names == ("a", "b", "c")
 
 
 @pytest.mark.parametrize("model", [dcd.DCD, dcd.RobustDCD])

@@ -181,18 +181,18 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
 
 @pytest.fixture(scope="module")
 def mixed(table):
-    """Columns of every kind, a useless one, and missing values."""
+    """Columns of every kind, a degenerate one, and missing values."""
     rng = np.random.default_rng(2)
     labels = np.where(table["third"] + rng.standard_normal(400) > 0, "high", "low").astype(object)
     labels[3] = None
     grade = pd.Categorical.from_codes(
         np.digitize(table["second"], [-0.5, 0.5]), ["small", "middle", "big"], ordered=True
     )
-    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, useless=1.0)
+    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, idle=1.0)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "each-set"), (DCD, "complete-rows")]
+    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "testwise"), (DCD, "complete-rows")]
 )
 def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing):
     with warnings.catch_warnings():
@@ -204,7 +204,7 @@ def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing
     assert (columns["grade"].kind, columns["grade"].levels) == ("ordinal", ("small", "middle", "big"))
     assert columns["flag"].kind == "nominal"
     assert columns["label"].n_missing == 1
-    assert result.data.dropped == model.table_.dropped == {"useless": result.data.dropped["useless"]}
+    assert result.data.dropped == model.table_.dropped == {"idle": result.data.dropped["idle"]}
     codes = dict(zip(result.sample.rows, result.sample.values["label"], strict=True))
     labels = mixed["label"]
     assert all(codes[row] == (None if row == 3 else ("high", "low").index(labels[row])) for row in codes)

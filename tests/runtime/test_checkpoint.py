@@ -49,7 +49,7 @@ MODELS = {
     "robust": RobustDCD(),
     "always": RobustDCD(test=PartialAssociation(decouple="always")),
     "weights": RobustDCD(test=dcd.WeightedAssociation()),
-    "gaps": RobustDCD(test=PartialAssociation(decouple="always"), missing="each-set"),
+    "gaps": RobustDCD(test=PartialAssociation(decouple="always"), missing="testwise"),
 }
 
 

@@ -108,7 +108,7 @@ def limit(request, monkeypatch):
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", ["refuse", "complete-rows", "each-set"])
+@pytest.mark.parametrize("missing", ["refuse", "complete-rows", "testwise"])
 @pytest.mark.parametrize(
     ("form", "limit"),
     [(form, "in small blocks") for form in FORMS] + [("Parquet", "in memory"), ("Arrow", "in scratch files")],
@@ -117,7 +117,7 @@ def limit(request, monkeypatch):
 def test_a_table_is_the_same_from_disk_and_from_memory(form, missing, limit, tmp_path):
     frame = table(gaps=missing != "refuse").assign(same=1.0, double=lambda f: 2 * f["sum"])
     weights = np.random.default_rng(1).integers(0, 3, len(frame))
-    how = {"kinds": {"grade": "nominal"}, "missing": missing, "drop_useless": True}
+    how = {"kinds": {"grade": "nominal"}, "missing": missing, "drop_degenerate": True}
     expected = read_columns(frame, options=TableOptions(**how), sample_weight=weights)
     options = TableOptions(**how, memory=Memory.of(limit))
     found = read_columns(FORMS[form](frame, tmp_path), options=options, sample_weight=weights)
@@ -131,7 +131,7 @@ def test_a_table_is_the_same_from_disk_and_from_memory(form, missing, limit, tmp
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.weights, expected.weights)
     np.testing.assert_array_equal(found.rows, expected.rows)
-    assert found.has_gaps == expected.has_gaps == (missing == "each-set")
+    assert found.has_gaps == expected.has_gaps == (missing == "testwise")
     ours, theirs = found.in_canonical_order(), expected.in_canonical_order()
     assert ours.names == theirs.names
     np.testing.assert_array_equal(ours.values, theirs.values)
@@ -330,7 +330,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
     total = values[:, :3].sum(axis=1) + error * rng.standard_normal(30_000)
     if gaps:
         values[rng.random(values.shape) < 0.05] = np.nan
-    options = TableOptions(missing="each-set" if gaps else "refuse", memory=Memory.of(limit))
+    options = TableOptions(missing="testwise" if gaps else "refuse", memory=Memory.of(limit))
     for extra, words in ((copy, "one is a copy of the other"), (total, "linear combination")):
         given = np.column_stack([values, extra])
         if refused:
@@ -344,7 +344,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
 
 
 @pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
-@pytest.mark.parametrize("missing", ["refuse", "each-set"])
+@pytest.mark.parametrize("missing", ["refuse", "testwise"])
 def test_graphs_do_not_depend_on_the_limit(estimator, missing, limit, tmp_path):
     frame = table(200, gaps=missing != "refuse").drop(columns=["c", "flag"])
     weights = np.random.default_rng(2).random(len(frame)) + 0.5

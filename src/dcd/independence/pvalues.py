@@ -31,7 +31,7 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not looked at again under decoupling weights, which can only raise it. With
         the level that the p-values will be held against, the answer is the same and sooner there.
-    kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="each-set" the p-value is
+    kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="testwise" the p-value is
         NaN where the rows that are complete in all columns concerned cannot tell.
 
     Examples
