@@ -137,13 +137,11 @@ def test_any_text_is_a_name(package):
 def test_random_names_come_back(package, seed):
     rng = np.random.default_rng(seed)
     signs = [*'\\"\n\r\t&;#<>_x0041F\x01\x00', "&amp;", "_x005F_", "é", "🧪", *string.printable]
-    names = list({"".join(rng.choice(signs, size=rng.integers(0, 12))) for _ in range(150)})
-    for start in range(0, len(names), 20):
-        some = names[start : start + 20]
-        graph = CPDAG.from_dag(some, np.eye(len(some), k=1, dtype=int))
-        found = ROUND_TRIPS[package](graph)
-        assert found.names == tuple(some)
-        assert found == graph
+    names = list({"".join(rng.choice(signs, size=rng.integers(0, 12))) for _ in range(300)})
+    chain = np.eye(len(names), k=1, dtype=int)
+    graph = CPDAG.from_dag(names, chain)
+    assert ROUND_TRIPS[package](graph).names == tuple(names)
+    assert ROUND_TRIPS[package](graph) == graph
 
 
 # --- each encoding by hand, and by the package's own functions -------------------------------------------
@@ -316,8 +314,6 @@ def test_dot_of_many_forms():
     assert interop.from_dot(text) == CPDAG(("1", "b", "3"), COLLIDER.adjacency)
     assert interop.from_dot(text, names="label").names == ("1", "b", "the third")
     assert interop.from_dot("graph { a -- b -- c }") == CHAIN
-    igraph = 'digraph { 0 [name="a"]; 0 -> 1 [src=x penwidth=1e5]; -2 -> 1 }'
-    assert interop.from_dot(igraph) == CPDAG(("0", "1", "-2"), COLLIDER.adjacency)
     assert (
         interop.from_dot("digraph { { rank=same; a; c } subgraph cluster_1 { a -> b } c -> b }") == COLLIDER
     )
@@ -423,9 +419,9 @@ def test_a_ring_of_any_size_is_refused_by_its_edges(size):
 
 
 def test_a_text_cannot_ask_for_all_memory():
-    nodes = "".join(f'<node id="n{i}"/>' for i in range(6000))
+    text = "digraph {" + ";".join(f"n{i}" for i in range(6000)) + "}"
     with pytest.raises(InputError, match="has 6000 nodes"):
-        interop.from_graphml(f'<graph edgedefault="directed">{nodes}</graph>')
+        interop.from_dot(text)
 
 
 @pytest.mark.parametrize(
@@ -495,25 +491,25 @@ def test_matrices_are_named_as_tables_are():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("digraph { a -> {b c} }", "the DOT text: has an edge to a group"),
-        ("digraph {\n { a } -> b }", "the DOT text: has an edge to a group"),
+        ("digraph { a -> {b c} }", "line 1 of the DOT text: has '{' where a name should be"),
+        ("digraph {\n { a } -> b }", "line 2 of the DOT text: has '->' where a name should be"),
         ("digraph " + 5000 * "{ ", "line 1 of the DOT text: has a group within a group"),
         ("digraph { a -> subgraph }", "has 'subgraph' where a name should be"),
         ("digraph { a -> b [arrowhead=odot] }", "edge 'a', 'b': is marked by arrowhead='odot'"),
         ("digraph { a:n -> b }", "cannot read ':n"),
         ("digraph { <b>x</b> }", "cannot read '<b>"),
         ('digraph { "a" + "b" }', "cannot read '+"),
-        ("digraph { a -- b }", "line 1 of the DOT text: has '--' in a digraph"),
-        ("graph { a -> b }", "line 1 of the DOT text: has '->' in a graph"),
-        ("digraph {\n a <-> b }", "line 2 of the DOT text: has a bidirected edge"),
+        ("digraph { a -- b }", "has '--' after 'a' in a digraph"),
+        ("graph { a -> b }", "has '->' after 'a' in a graph"),
+        ("digraph { a <-> b }", "edge 'a' <-> 'b': is bidirected"),
         ("digraph { a -> b [dir=both] }", "edge 'a' <-> 'b': is bidirected"),
         ("digraph { a -> b [dir=sideways] }", "has dir='sideways'"),
-        ("dag { a -> b }", "line 1 of the DOT text: Expected {'DIGRAPH' | 'GRAPH'}, found"),
-        ("digraph {\n a -> b", "line 2 of the DOT text: Expected"),
+        ("dag { a -> b }", "must begin with 'digraph' or 'graph', not 'dag'"),
+        ("digraph { a -> b", "ends too early"),
         ('digraph { "a -> b }', "cannot read"),
-        ("digraph { a } digraph { b }", "has more than one graph"),
-        ("digraph { a [x=] }", "line 1 of the DOT text: Expected"),
-        ("", "line 1 of the DOT text: Expected"),
+        ("digraph { a } digraph { b }", "after the graph"),
+        ("digraph { a [x=] }", "has ']' where a name should be"),
+        ("", "where 'a word' should be"),
         (b"digraph {}", "must be text, got bytes"),
     ],
 )
@@ -575,8 +571,6 @@ def test_labels_have_to_tell_nodes_apart():
     ("module", "extra", "call"),
     [
         ("networkx", "networkx", lambda: interop.to_networkx(CHAIN)),
-        ("pydot", "dot", lambda: interop.to_dot(CHAIN)),
-        ("pydot.dot_parser", "dot", lambda: interop.from_dot("digraph {}")),
         ("networkx", "networkx", lambda: interop.to_dowhy(COLLIDER, treatment="a", outcome="b")),
         ("causallearn.graph.GeneralGraph", "causal-learn", lambda: interop.to_causal_learn(CHAIN)),
         ("pgmpy.base", "pgmpy", lambda: interop.to_pgmpy(CHAIN)),
@@ -585,9 +579,8 @@ def test_labels_have_to_tell_nodes_apart():
 )
 def test_a_missing_package_says_what_to_install(monkeypatch, module, extra, call):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=rf"pip install 'dcd\[{extra}\]'") as caught:
+    with pytest.raises(ImportError, match=rf"pip install 'dcd\[{extra}\]'"):
         call()
-    assert isinstance(caught.value, ImportError)
 
 
 # --- DoWhy -----------------------------------------------------------------------------------------------

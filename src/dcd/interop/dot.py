@@ -1,37 +1,30 @@
-r"""DOT, the language of graphviz, written and parsed by pydot.
+r"""DOT, the language of graphviz: written in full, read in the part that tools write.
 
 Names are quoted. Within quotes `"`, `\` and line breaks are escaped by a backslash, and `&` is `&amp;` where
 graphviz would take it for an HTML entity. Read are `graph` and `digraph` with nodes, edges, chains of edges,
 groups, attributes and comments. Edges to groups, groups within groups, ports, HTML names and joined strings
-are refused.
+are refused. Nothing is executed.
 """
 
 from __future__ import annotations
 
 import html
 import re
-import warnings
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import (
-    Edge,
-    Graph,
-    check_text,
-    class_of_labelled_edges,
-    foreign_mark,
-    load,
-    names_and_edges,
-)
+from dcd.interop.edge_lists import Graph, check_text, class_of_labelled_edges, foreign_mark, names_and_edges
 from dcd.interop.escapes import hide_impossible, show_impossible
 from dcd.runtime.errors import InputError, check_choice
 
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
-_UNESCAPED = {written: read for read, written in _ESCAPES.items()} | {"\\\n": ""}
+_BACKSLASHED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
+_PLAIN = {written: read for read, written in _BACKSLASHED.items()} | {"\\\n": ""}
 _ARROWHEADS = ("normal", "vee")
-_KEYWORDS = ("strict", "graph", "digraph", "subgraph", "node", "edge")
-_LEXEME = re.compile(
+_KEYWORDS = ("node", "edge", "graph")
+
+_TOKEN = re.compile(
     r"""(?P<skipped>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
       | (?P<word>[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))
@@ -40,26 +33,48 @@ _LEXEME = re.compile(
 )
 
 
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    line: int
+
+
+class _Edge(NamedTuple):
+    start: str
+    end: str
+    attributes: dict[str, str]
+
+
+# --- out -------------------------------------------------------------------------------------------------
+
+
 def to_dot(graph: Graph) -> str:
     """A `digraph` in DOT; an undirected edge is drawn without arrowheads (`dir=none`)."""
     names, arrows, lines = names_and_edges(graph)
-    pydot = _load("pydot")
-    drawing = pydot.Dot("", graph_type="digraph")
-    for name in names:
-        drawing.add_node(pydot.Node(_quoted(name)))
-    for cause, effect in arrows:
-        drawing.add_edge(pydot.Edge(_quoted(cause), _quoted(effect)))
-    for a, b in lines:
-        drawing.add_edge(pydot.Edge(_quoted(a), _quoted(b), dir="none"))
-    return str(drawing.to_string(indent=2))
+    statements = [_quoted(name) for name in names]
+    statements += [f"{_quoted(cause)} -> {_quoted(effect)}" for cause, effect in arrows]
+    statements += [f"{_quoted(a)} -> {_quoted(b)} [dir=none]" for a, b in lines]
+    return "\n".join(["digraph {", *(f"  {statement};" for statement in statements), "}"]) + "\n"
+
+
+def _quoted(name: str) -> str:
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", hide_impossible(name))
+    return '"' + re.sub(r'[\\"\n\r]', lambda found: _BACKSLASHED[found[0]], text) + '"'
+
+
+def _unquoted(text: str) -> str:
+    plain = re.sub(r"\\.", lambda found: _PLAIN.get(found[0], found[0]), text[1:-1], flags=re.DOTALL)
+    return show_impossible(re.sub(r"&#?\w+;", lambda found: html.unescape(found[0]), plain))
+
+
+# --- in --------------------------------------------------------------------------------------------------
 
 
 def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     """The CPDAG of a graph in DOT.
 
     `a -> b` is an arrow. `a -> b [dir=none]`, `a -> b` together with `b -> a`, and `a -- b` in a `graph` are
-    undirected edges. Attributes other than `dir`, `arrowhead` and `arrowtail` only affect the drawing and are
-    ignored.
+    undirected edges. Other attributes than `dir`, `arrowhead`, `arrowtail` are drawing and are passed over.
 
     Parameters
     ----------
@@ -68,83 +83,49 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     """
     check_choice("names", names, ("id", "label"))
     check_text(text)
-    drawing = _parsed(text)
-    graph = _Contents(directed=drawing.get_type() == "digraph")
-    graph.add(drawing, {})
-    labels = {node: graph.labels.get(node, node) if names == "label" else node for node in graph.nodes}
-    return class_of_labelled_edges(labels, graph.arrows, graph.lines, attribute=names)
+    reader = _Reader(text)
+    reader.read()
+    arrows, lines = [], []
+    for edge in reader.edges:
+        head, tail = _marks(edge, reader.directed)
+        if head and tail:
+            raise foreign_mark(f"{edge.start!r} <-> {edge.end!r}", "bidirected")
+        if head:
+            arrows.append((edge.start, edge.end))
+        elif tail:
+            arrows.append((edge.end, edge.start))
+        else:
+            lines.append((edge.start, edge.end))
+    labels = {node: node if names == "id" else reader.labels.get(node, node) for node in reader.nodes}
+    return class_of_labelled_edges(labels, arrows, lines, attribute=names)
 
 
-def _load(module: str) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pydot calls pyparsing by deprecated names
-        return load(module, "dot")
+def _marks(edge: _Edge, directed: bool) -> tuple[bool, bool]:
+    """Whether there is an arrowhead at the end and at the start of an edge."""
+    direction = edge.attributes.get("dir", "forward" if directed else "none")
+    shown = {"forward": (True, False), "back": (False, True), "both": (True, True), "none": (False, False)}
+    if direction not in shown:
+        raise InputError(f"edge {edge.start!r}, {edge.end!r}", f"has dir={direction!r}", "Use dir=none.")
+    marks = []
+    for drawn, attribute in zip(shown[direction], ("arrowhead", "arrowtail"), strict=True):
+        mark = edge.attributes.get(attribute, "normal")
+        if drawn and mark not in (*_ARROWHEADS, "none"):
+            raise foreign_mark(f"{edge.start!r}, {edge.end!r}", f"marked by {attribute}={mark!r}")
+        marks.append(drawn and mark != "none")
+    return marks[0], marks[1]
 
 
-def _quoted(name: str) -> str:
-    text = re.sub(r"&(?=#?\w+;)", "&amp;", hide_impossible(name))
-    return '"' + re.sub(r'[\\"\n\r]', lambda match: _ESCAPES[match[0]], text) + '"'
-
-
-def _unquoted(text: str) -> str:
-    plain = re.sub(r"\\.", lambda match: _UNESCAPED.get(match[0], match[0]), text[1:-1], flags=re.DOTALL)
-    return show_impossible(re.sub(r"&#?\w+;", lambda match: html.unescape(match[0]), plain))
-
-
-# --- text to pydot ---------------------------------------------------------------------------------------
-
-
-def _parsed(text: str) -> Any:
-    """The one graph of a text as a `pydot.Dot`."""
-    plain = _with_quoted_names(text)
-    parser = _load("pydot.dot_parser").GraphParser.parser  # graph_from_dot_data prints its errors
-    try:
-        graphs = parser.parse_string(plain, parse_all=True)
-    except load("pyparsing", "dot").ParseBaseException as error:
-        raise _unreadable(error.lineno, str(error).partition("  (at char")[0]) from error
-    if len(graphs) > 1:
-        raise InputError("the DOT text", "has more than one graph", "Give one graph.")
-    return graphs[0]
-
-
-def _with_quoted_names(text: str) -> str:
-    """The same graph with every name in quotes, without comments, on the same lines.
-
-    pydot alone would read `penwidth=1e5` as two attributes and fail at an attribute `name`. It also accepts
-    either edge operator in either kind of graph, and takes a time that doubles with each nested group.
-    """
-    parts, position, depth, operator, in_attributes = [], 0, 0, "", False
-    while position < len(text):
-        lexeme = _LEXEME.match(text, position)
-        if lexeme is None:
-            raise _unreadable(_line(text, position), f"cannot read {text[position : position + 20]!r}")
-        token, kind, position = lexeme[0], lexeme.lastgroup, lexeme.end()
-        if kind == "skipped":
-            token = "\n" * token.count("\n") or " "
-        elif kind == "word" and (in_attributes or token.lower() not in _KEYWORDS):
-            token = f'"{token}"'
-        elif kind == "word":
-            operator = operator or {"digraph": "->", "graph": "--"}.get(token.lower(), "")
-        elif kind == "sign":
-            depth += (token == "{") - (token == "}")
-            in_attributes = token == "[" or (in_attributes and token != "]")
-            if problem := _misplaced(token, operator, depth):
-                raise _unreadable(_line(text, lexeme.start()), problem)
-            token = "," if in_attributes and token == ";" else token
-        parts.append(token)
-    return "".join(parts)
-
-
-def _misplaced(sign: str, operator: str, depth: int) -> str | None:
-    if sign == "<->":
-        return "has a bidirected edge (<->), and a CPDAG has arrows and undirected edges only"
-    if sign in ("->", "--") and operator not in (sign, ""):
-        return f"has {sign!r} in a {'digraph' if operator == '->' else 'graph'}"
-    return "has a group within a group" if depth > 2 else None
-
-
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+def _tokens(text: str) -> Iterator[_Token]:
+    place, line = 0, 1
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise _unreadable(line, f"cannot read {text[place : place + 20]!r}")
+        if found.lastgroup != "skipped":
+            yield _Token(str(found.lastgroup), found[0], line)
+        line += found[0].count("\n")
+        place = found.end()
+    yield _Token("end", "", line)
 
 
 def _unreadable(line: int, problem: str) -> InputError:
@@ -155,63 +136,108 @@ def _unreadable(line: int, problem: str) -> InputError:
     )
 
 
-# --- pydot to nodes and edges ----------------------------------------------------------------------------
+class _Reader:
+    """A graph in DOT, statement by statement."""
 
+    def __init__(self, text: str) -> None:
+        self.pending = _tokens(text)
+        self.token = next(self.pending)
+        self.directed = True
+        self.nodes: dict[str, None] = {}  # a set in the order of appearance
+        self.labels: dict[str, str] = {}
+        self.edges: list[_Edge] = []
+        self.of_all_edges: dict[str, str] = {}
+        self.within_group = False
 
-@dataclass
-class _Contents:
-    """Nodes in the order of their appearance, with their labels, and edges."""
+    def read(self) -> None:
+        """The whole text."""
+        self.skip("strict")
+        kind = self.take("word").lower()
+        if kind not in ("graph", "digraph"):
+            raise _unreadable(self.token.line, f"must begin with 'digraph' or 'graph', not {kind!r}")
+        self.directed = kind == "digraph"
+        if self.token.kind in ("word", "quoted"):
+            self.name()
+        self.take("sign", "{")
+        while not self.skip("}"):
+            self.statement()
+            self.skip(";")
+        if self.token.kind != "end":
+            raise _unreadable(self.token.line, f"has {self.token.text!r} after the graph")
 
-    directed: bool
-    nodes: dict[str, None] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    arrows: list[Edge] = field(default_factory=list)
-    lines: list[Edge] = field(default_factory=list)
+    def statement(self) -> None:
+        """A group, attributes of all nodes or edges, one of the graph, a node, or a chain of edges."""
+        if self.skip("subgraph") or self.token.text == "{":
+            self.group()
+            return
+        if self.token.kind == "word" and self.token.text.lower() in _KEYWORDS:
+            keyword = self.take("word").lower()
+            found = self.attributes()
+            if keyword == "edge":
+                self.of_all_edges = self.of_all_edges | found  # a group leaves those outside as they are
+            return
+        chain = [self.name()]
+        if self.skip("="):
+            self.name()
+            return
+        while self.token.text in ("->", "--", "<->") and self.token.kind == "sign":
+            self.edge_sign(chain[-1])
+            chain.append(self.name())
+        self.nodes |= dict.fromkeys(chain)
+        found = self.attributes()
+        if len(chain) == 1 and "label" in found:
+            self.labels[chain[0]] = found["label"]
+        for start, end in pairwise(chain):
+            self.edges.append(_Edge(start, end, self.of_all_edges | found))
 
-    def add(self, drawing: Any, defaults: dict[str, str]) -> None:
-        """Everything in a graph or group; `defaults` are the attributes of edges that hold around it."""
-        statements = [*drawing.get_nodes(), *drawing.get_edges(), *drawing.get_subgraphs()]
-        for statement in sorted(statements, key=lambda statement: statement.get_sequence()):
-            attributes = {
-                _unquoted(key): _unquoted(value or '"true"')
-                for key, value in statement.get_attributes().items()
-            }
-            kind = statement.obj_dict["type"]
-            if kind == "subgraph":
-                self.add(statement, defaults)
-            elif kind == "edge":
-                ends = [self._node(end) for end in statement.obj_dict["points"]]
-                self._add_edge(ends[0], ends[1], defaults | attributes)
-            elif statement.get_name() == "edge":  # attributes of the edges that follow
-                defaults = defaults | attributes
-            elif statement.get_name() not in ("node", "graph"):
-                name = self._node(statement.get_name())
-                self.labels |= {name: attributes["label"]} if "label" in attributes else {}
+    def group(self) -> None:
+        """Statements in braces, which tools write to place nodes; the nodes are those of the graph."""
+        if self.within_group:
+            raise _unreadable(self.token.line, "has a group within a group")
+        if self.token.text != "{":
+            self.name()
+        self.take("sign", "{")
+        self.within_group, outside = True, self.of_all_edges
+        while not self.skip("}"):
+            self.statement()
+            self.skip(";")
+        self.within_group, self.of_all_edges = False, outside
 
-    def _node(self, name: Any) -> str:
-        if not isinstance(name, str):
-            raise InputError("the DOT text", "has an edge to a group", "Write one edge for each node of it.")
-        if not name.startswith('"'):
-            raise InputError("the DOT text", f"has {name!r} where a name should be", "Put it in quotes.")
-        self.nodes[_unquoted(name)] = None
-        return _unquoted(name)
+    def edge_sign(self, start: str) -> None:
+        line, sign = self.token.line, self.take("sign")
+        if sign == "<->":
+            raise foreign_mark(f"{start!r} <-> {self.name()!r}", "bidirected")
+        if (sign == "->") != self.directed:
+            kind = "digraph" if self.directed else "graph"
+            raise _unreadable(line, f"has {sign!r} after {start!r} in a {kind}")
 
-    def _add_edge(self, start: str, end: str, attributes: dict[str, str]) -> None:
-        direction = attributes.get("dir", "forward" if self.directed else "none")
-        if direction not in ("forward", "back", "both", "none"):
-            raise InputError(f"edge {start!r}, {end!r}", f"has dir={direction!r}", "Use dir=none.")
-        head = direction in ("forward", "both") and _is_arrow(start, end, "arrowhead", attributes)
-        tail = direction in ("back", "both") and _is_arrow(start, end, "arrowtail", attributes)
-        if head and tail:
-            raise foreign_mark(f"{start!r} <-> {end!r}", "bidirected")
-        if head or tail:
-            self.arrows.append((start, end) if head else (end, start))
-        else:
-            self.lines.append((start, end))
+    def attributes(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        while self.skip("["):
+            while not self.skip("]"):
+                key = self.name()
+                found[key] = self.name() if self.skip("=") else "true"
+                self.skip(",") or self.skip(";")
+        return found
 
+    def name(self) -> str:
+        """A name or a value; keywords have to be quoted to be one."""
+        kind, text, line = self.token
+        if kind not in ("word", "quoted") or (kind == "word" and text.lower() in (*_KEYWORDS, "subgraph")):
+            raise _unreadable(line, f"has {text!r} where a name should be" if text else "ends too early")
+        self.token = next(self.pending)
+        return text if kind == "word" else _unquoted(text)
 
-def _is_arrow(start: str, end: str, which: str, attributes: dict[str, str]) -> bool:
-    mark = attributes.get(which, "normal")
-    if mark not in (*_ARROWHEADS, "none"):
-        raise foreign_mark(f"{start!r}, {end!r}", f"marked by {which}={mark!r}")
-    return mark != "none"
+    def take(self, kind: str, text: str | None = None) -> str:
+        found = self.token
+        if found.kind != kind or text not in (None, found.text):
+            raise _unreadable(found.line, f"has {found.text!r} where {text or 'a word'!r} should be")
+        self.token = next(self.pending)
+        return found.text
+
+    def skip(self, text: str) -> bool:
+        """Pass over a sign or keyword if it is next."""
+        if self.token.kind == "quoted" or self.token.text.lower() != text:
+            return False
+        self.token = next(self.pending)
+        return True
