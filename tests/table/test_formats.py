@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.table.formats import TableWarning, binary, choose_columns, read_file
+from dcd.table.formats import content
+from dcd.table.formats.base import TableWarning
+from dcd.table.from_file import choose_columns, read_file
 
 
 @pytest.fixture
@@ -244,9 +246,9 @@ def test_sheets_of_excel(tmp_path):
         ("a,,c\n1,2,3\n", "t.csv", "column 2: has no name"),
         (b"PAR1\x00\x00", "t.csv", "holds parquet"),
         (b"PK\x03\x04\x00\x00", "t.parquet", "holds excel"),
-        (b"PK\x03\x04\x00\x00", "t.xlsx", "is no Excel file"),
-        (b"nothing", "t.parquet", "is no parquet file"),
-        (b"nothing", "t.arrow", "is no arrow file"),
+        (b"PK\x03\x04\x00\x00", "t.xlsx", "is not an Excel file"),
+        (b"nothing", "t.parquet", "is not a file in Parquet format"),
+        (b"nothing", "t.arrow", "is not a file in Arrow format"),
         (b"a,b\n1,2\n", "t.csv.gz", "cannot be unpacked"),
         (gzip.compress(b"a,b\n" + b"1,2\n" * 1000, mtime=0)[:-20], "t.csv.gz", "cannot be unpacked"),
     ],
@@ -275,7 +277,7 @@ def test_no_file_is_fetched_from_elsewhere():
     ("name", "extra"), [("t.parquet", "parquet"), ("t.feather", "parquet"), ("t.xlsx", "excel")]
 )
 def test_a_missing_reader_names_the_extra(name, extra, write, monkeypatch):
-    monkeypatch.setattr(binary, "find_spec", lambda module: None)
+    monkeypatch.setattr(content, "find_spec", lambda module: None)
     with pytest.raises(dcd.InputError, match=rf"pip install 'dcd\[{extra}\]'"):
         read_file(write(b"something", name))
 
@@ -285,7 +287,7 @@ def test_a_missing_reader_names_the_extra(name, extra, write, monkeypatch):
 
 def test_decimal_commas_are_pointed_out_and_can_be_read(write):
     path = write("a;b\n1,5;x\n-2;y\n3,25e1;z\n")
-    with pytest.raises(dcd.InputError, match=r"column 'a'.*'1,5' on line 2.*--decimal ,"):
+    with pytest.raises(dcd.InputError, match=r"column 'a'.*'1,5' on line 2.*decimal=','"):
         read_file(path, delimiter=";")
     assert read_file(path, delimiter=";", decimal=",")["a"].tolist() == [1.5, -2.0, 32.5]
     assert read_file(path, delimiter=";", decimal=".")["a"].tolist() == ["1,5", "-2", "3,25e1"]
@@ -295,9 +297,9 @@ def test_decimal_commas_are_pointed_out_and_can_be_read(write):
 
 def test_words_among_numbers_are_pointed_out(write):
     path = write("a,b\n" + "1,2\n" * 9 + "?,3\n")
-    with pytest.warns(TableWarning, match=r"column 'a': 1 of 10 .*'\?' on line 11.*--na"):
+    with pytest.warns(TableWarning, match=r"column 'a': 1 of 10 .*'\?' on line 11.*na_values=\['\?'\]"):
         assert read_file(path)["a"].iloc[0] == "1"
-    assert np.isnan(read_file(path, missing=["?"])["a"].iloc[-1])
+    assert np.isnan(read_file(path, na_values=["?"])["a"].iloc[-1])
 
 
 def test_cells_are_never_evaluated(write):

@@ -19,7 +19,9 @@ from dcd.runtime.memory import Memory
 from dcd.table.column_order import Contents, Partition
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
-from dcd.table.formats import ColumnFile, binary, read_file
+from dcd.table.formats import arrow
+from dcd.table.formats.columnar import ColumnFile
+from dcd.table.from_file import read_file
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, columns_of
 
@@ -195,7 +197,7 @@ def test_arrow_files_are_known_to_be_compressed_or_not(compression, tmp_path):
     pl.from_arrow(given).write_ipc(tmp_path / "polars.arrow", compression=compression)
     for path in tmp_path.iterdir():
         with pa.memory_map(str(path)) as file:
-            assert binary._is_compressed(file) == (compression != "uncompressed")
+            assert arrow.is_compressed(file) == (compression != "uncompressed")
         pd.testing.assert_frame_equal(
             read_file(path)[["sum", "town"]], table()[["sum", "town"]], check_dtype=False
         )
@@ -329,7 +331,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
     if gaps:
         values[rng.random(values.shape) < 0.05] = np.nan
     options = TableOptions(missing="testwise" if gaps else "refuse", memory=Memory.of(limit))
-    for extra, words in ((copy, "one is a copy of the other"), (total, "linear combination")):
+    for extra, words in ((copy, "is a copy of"), (total, "linear combination")):
         given = np.column_stack([values, extra])
         if refused:
             with pytest.raises(dcd.InputError, match=words):

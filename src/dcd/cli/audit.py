@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from dcd.cli import options
-from dcd.cli.options import Source
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.options import TableFile
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
 from dcd.cli.terminal import count, say, show_table
 from dcd.cli.wording import with_options
@@ -34,7 +34,7 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 @with_debug
 def audit(
     *,
-    source: Source,
+    source: TableFile,
     kinds: dict[str, Any],
     memory_limit: str | None,
     report: str | None,

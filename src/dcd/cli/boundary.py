@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.graphs import show_losses
-from dcd.cli.options import Handling, Source
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.graph_text import show_losses
+from dcd.cli.options import Handling, TableFile
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 from dcd.cli.terminal import count, say, show_table
 
@@ -38,7 +38,7 @@ the target: its causes, its effects, and the other causes of its effects."""
 @options.reads_table
 @with_debug
 def boundary(
-    *, source: Source, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
+    *, source: TableFile, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
 ) -> int:
     """Find what matters for one column of the table DATA, with p-values."""
     check_outputs({"--json": json_path}, [source.path])

@@ -12,9 +12,9 @@ import click
 
 from dcd.cli import options
 from dcd.cli.agreement import Answers, marks, pair_counts, shd_matrix
-from dcd.cli.graphs import show_losses
-from dcd.cli.options import Source
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.graph_text import show_losses
+from dcd.cli.options import TableFile
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, METHOD_FAILED, with_debug
 from dcd.cli.terminal import remark, remarks, say, show_table
 from dcd.cli.wording import input_error_words
@@ -49,7 +49,7 @@ takes too long says so; the others still run, and the exit code is 3."""
 @with_debug
 def compare(
     *,
-    source: Source,
+    source: TableFile,
     kinds: dict[str, Any],
     missing: Any,
     drop_degenerate: bool,
@@ -65,7 +65,8 @@ def compare(
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.table.dataset import TableOptions
 
-    reading = TableOptions(kinds or None, missing, drop_degenerate)
+    # Not every method here can do without complete rows.
+    reading = TableOptions(kinds or None, missing, drop_degenerate, testwise_possible=False)
     frame = source.read()
     table = _checked(frame, reading)
     answers = _run_all(chosen, frame, table.names, reading, seed, time_limit)
@@ -101,14 +102,9 @@ def _known_methods(given: Sequence[str]) -> list[str]:
 
 def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
     """What becomes of the table; an `InputError` if that suits no method."""
-    from dcd.runtime.errors import InputError
     from dcd.table.reading import read_columns, warn_of_lost_rows
 
-    try:
-        table = read_columns(frame, options=reading, combinations=True).summary
-    except InputError as error:  # not every method here can do without complete rows
-        remedy = error.remedy.replace(" or 'testwise'", "").replace(", or use missing='testwise'", "")
-        raise InputError(error.subject, error.problem, remedy) from error
+    table = read_columns(frame, options=reading, combinations=True).summary
     warn_of_lost_rows(table, stacklevel=3)
     return table
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.graphs import show_model
-from dcd.cli.interrupts import silent_children
-from dcd.cli.options import Handling, Source
-from dcd.cli.outputs import check_outputs, write_text, wrote
-from dcd.cli.running import FINE, State, with_debug
+from dcd.cli.graph_text import show_model
+from dcd.cli.options import Handling, TableFile
+from dcd.cli.output_files import check_outputs, write_text, wrote
+from dcd.cli.running import FINE, State, silent_children, with_debug
 from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ direction cannot be told from such data."""
 def discover(
     state: State,
     *,
-    source: Source,
+    source: TableFile,
     method: str,
     alpha: float,
     handling: Handling,

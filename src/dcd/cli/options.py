@@ -6,49 +6,55 @@ import csv
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcd.table.formats.supported import FORMATS
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dcd.table.formats import ArrayFile, ColumnFile
+    from dcd.table.formats.base import StoredTable
 
 Command = Callable[..., Any]
 KINDS = ("continuous", "ordinal", "nominal")
 
 
 @dataclass(frozen=True)
-class Source:
-    """A table that is still a file: its path, and how to read it (the parameters of `tables.read_file`)."""
+class TableFile:
+    """The file of a table, and how to read it.
+
+    Attributes
+    ----------
+    format, columns, exclude : as of `dcd.table.from_file.read_file`.
+    cells : the other parameters of `read_file`.
+    """
 
     path: str
     format: str | None
     columns: tuple[str, ...]
     exclude: tuple[str, ...]
-    delimiter: str | None
-    decimal: str | None
-    encoding: str | None
-    missing: tuple[str, ...]
-    sheet: str | None
+    cells: dict[str, Any]
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
-        from dcd.table.formats import read_file
+        from dcd.table.from_file import read_file
 
-        return read_file(self.path, **self._options())
+        chosen = {"columns": self.columns, "exclude": self.exclude}
+        return read_file(self.path, format=self.format, **chosen, **self.cells)
 
-    def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | ColumnFile | ArrayFile:
+    def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | StoredTable:
         """The table, left in its file if it can be read in parts; with the columns `also` in any case."""
-        from dcd.table.formats import open_file
+        from dcd.table.formats.base import ReadOptions
+        from dcd.table.from_file import open_file
 
-        return open_file(self.path, **self._options(also))
-
-    def _options(self, also: Sequence[str] = ()) -> dict[str, Any]:
-        source = replace(self, columns=(*self.columns, *also)) if self.columns else self
-        return {name: getattr(source, name) for name in self.__dataclass_fields__ if name != "path"}
+        columns = (*self.columns, *also) if self.columns else ()
+        options = ReadOptions(**self.cells)
+        return open_file(
+            self.path, format=self.format, columns=columns, exclude=self.exclude, options=options
+        )
 
     @property
     def title(self) -> str:
@@ -80,21 +86,19 @@ _TABLE_OPTIONS = (
     several("--exclude", text="Columns to leave out, names or patterns."),
     click.option(
         "--format",
-        type=click.Choice(["csv", "tsv", "parquet", "arrow", "npy", "excel"]),
+        type=click.Choice(list(FORMATS)),
         help="Format of the table, whatever its extension.",
     ),
     click.option("--delimiter", metavar="CHAR", help="What stands between two cells of a CSV line."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a CSV file."),
     click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1."),
-    several(
-        "--na", "missing_words", text="Cells that stand for missing values, such as '?'.", metavar="WORD"
-    ),
+    several("--na", "na_values", text="Cells that stand for missing values, such as '?'.", metavar="WORD"),
     click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
 )
 
 
 def reads_table(command: Command) -> Command:
-    """Give a command the argument DATA and the options that say how to read it, as one `Source`."""
+    """Give a command the argument DATA and the options that say how to read it, as one `TableFile`."""
 
     @functools.wraps(command)
     def with_source(
@@ -106,11 +110,13 @@ def reads_table(command: Command) -> Command:
         delimiter: str | None,
         decimal: str | None,
         encoding: str | None,
-        missing_words: tuple[str, ...],
+        na_values: tuple[str, ...],
         sheet: str | None,
         **others: Any,
     ) -> Any:
-        source = Source(data, format, columns, exclude, delimiter, decimal, encoding, missing_words, sheet)
+        cells = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+        cells |= {"na_values": na_values, "sheet": sheet}
+        source = TableFile(data, format, columns, exclude, cells)
         return command(*positional, source=source, **others)
 
     return _all(with_source, _TABLE_OPTIONS)
@@ -220,7 +226,7 @@ class Handling:
         given["missing"] = "" if self.missing == "refuse" else self.missing
         return {name: value for name, value in given.items() if value}
 
-    def read(self, source: Source, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
+    def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
         """The table without its column of weights, and the weights as a parameter of `fit`."""
         if self.sample_weight is None:
             return source.open(also=also), {}

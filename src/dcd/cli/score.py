@@ -10,7 +10,7 @@ import click
 
 from dcd.cli import options
 from dcd.cli.graph_files import read_graph
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
 from dcd.cli.terminal import remark, say, show_table
 

@@ -39,12 +39,14 @@ class TableOptions:
         the rows that are complete in its variables.
     drop_degenerate : leave out columns that are constant or copies of others, instead of refusing them.
     memory : what the table and work on it may take.
+    testwise_possible : whether the method can delete rows testwise, so that messages may propose it.
     """
 
     kinds: Mapping[str, Kind] | None = None
     missing: Missing = "refuse"
     drop_degenerate: bool = False
     memory: Memory = field(default_factory=Memory)
+    testwise_possible: bool = True
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""

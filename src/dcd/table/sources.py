@@ -23,7 +23,9 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
 from dcd.table.cells import array_column, holds_numbers, number_column, series_column
 from dcd.table.columns import Column, check_names
-from dcd.table.formats import ArrayFile, ColumnFile, open_file
+from dcd.table.formats.base import StoredTable
+from dcd.table.formats.numpy_files import ArrayFile
+from dcd.table.from_file import open_file
 
 Rows = npt.NDArray[np.intp]
 
@@ -99,8 +101,8 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
     if isinstance(table, SomeRows):
         return source_of(table.table, memory).take(table.rows)
     if isinstance(table, ArrayFile):
-        return ArraySource(table.array, table.names, table.places)
-    if isinstance(table, ColumnFile):
+        return ArraySource(table.array, table.names, table.positions)
+    if isinstance(table, StoredTable):
         return _Reader(table.names, table.n_rows, lambda name: _series(table.read(name)))
     if isinstance(table, pd.DataFrame):
         return _pandas_source(table)
@@ -113,7 +115,7 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
 
 def is_on_disk(table: Any) -> bool:
     """Whether a table is read from a file when its columns are asked for, and can be read so elsewhere."""
-    if isinstance(table, (str, os.PathLike, ArrayFile, ColumnFile, SomeRows)):
+    if isinstance(table, (str, os.PathLike, StoredTable, SomeRows)):
         return True
     return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
 
@@ -226,8 +228,9 @@ class _Reader:
         return replace(self, n_rows=len(rows), read=lambda name: read(name)[rows])
 
 
-def _series(native: Any) -> nw.Series[Any]:
-    return nw.from_native(native, series_only=True)
+def _series(native: Any) -> Any:
+    """A narwhals series; an array stays one."""
+    return nw.from_native(native, series_only=True, pass_through=True)
 
 
 def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _Reader:
