@@ -6,14 +6,16 @@ import io
 import sys
 import warnings
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dcd
-from dcd.table.formats import content
-from dcd.table.formats.base import TableWarning
+from dcd.table.formats import content, delimited
+from dcd.table.formats.base import Format, ParsedTable, TableWarning
+from dcd.table.formats.supported import FORMATS
 from dcd.table.from_file import choose_columns, read_file
 
 
@@ -348,3 +350,58 @@ def test_good_tables_bring_no_warning(write):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read_file(write("a,b,c\n1,2.5,x\n,3,y\n")).shape == (2, 3)
+
+
+def test_a_clean_file_is_parsed_once(write, monkeypatch):
+    """Line by line, the header and the first row only; with a quote or a gap in the lines, all of it."""
+    monkeypatch.setattr(delimited, "csv", SimpleNamespace(**{**vars(csv), "reader": CountingReader}))
+    CountingReader.n_rows = 0
+    read_file(write("a,b\n" + "1,\n" * 100))
+    assert CountingReader.n_rows == 2
+    with pytest.raises(dcd.InputError, match="line 3: has 1 cells where the header has 2"):
+        read_file(write("a,b\n1,2\n3\n4,5,6\n"))
+    read_file(write('a,b\n"1",2\n' + "3,4\n" * 100))
+    assert CountingReader.n_rows > 100
+
+
+class CountingReader:
+    """`csv.reader` that counts the rows it has read."""
+
+    n_rows = 0
+
+    def __init__(self, lines, **options):
+        self._reader = csv.reader(lines, **options)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        row = next(self._reader)
+        type(self).n_rows += 1
+        return row
+
+    @property
+    def line_num(self):
+        return self._reader.line_num
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2,3\n4,5,6\n", "a,b\n1,2,\n4,5,\n", "a,b\n1\n4,5,6\n"])
+def test_the_first_row_is_as_long_as_the_header(text, write):
+    with pytest.raises(dcd.InputError, match=r"line 2: has . cells where the header has 2"):
+        read_file(write(text))
+
+
+def test_blank_lines_are_skipped(write):
+    assert read_file(write("\na,b\n\n1,2\n  \n3,4\n\n")).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_a_format_is_one_function_and_one_line(write, monkeypatch):
+    """A format of somebody's own, in a module of its own."""
+
+    def read_pairs(content, label, options):
+        rows = [line.split("=") for line in content.decode().split()]
+        return ParsedTable(["key", "value"], pd.DataFrame(rows).astype(int))
+
+    monkeypatch.setattr(delimited, "read_pairs", read_pairs, raising=False)
+    monkeypatch.setitem(FORMATS, "pairs", Format("delimited:read_pairs", (".pairs",)))
+    assert read_file(write("1=2\n3=4\n"), format="pairs")["value"].tolist() == [2, 4]

@@ -28,8 +28,8 @@ class TableFile:
 
     Attributes
     ----------
-    format, columns, exclude : as of `dcd.table.from_file.read_file`.
-    cells : the other parameters of `read_file`.
+    format, columns, exclude : as of `dcd.table.from_file.open_file`.
+    cells : the fields of its `ReadOptions`.
     """
 
     path: str
@@ -40,10 +40,10 @@ class TableFile:
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
-        from dcd.table.from_file import read_file
+        from dcd.table.formats.base import StoredTable
 
-        chosen = {"columns": self.columns, "exclude": self.exclude}
-        return read_file(self.path, format=self.format, **chosen, **self.cells)
+        table = self.open()
+        return table.to_pandas() if isinstance(table, StoredTable) else table
 
     def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | StoredTable:
         """The table, left in its file if it can be read in parts; with the columns `also` in any case."""
@@ -51,10 +51,8 @@ class TableFile:
         from dcd.table.from_file import open_file
 
         columns = (*self.columns, *also) if self.columns else ()
-        options = ReadOptions(**self.cells)
-        return open_file(
-            self.path, format=self.format, columns=columns, exclude=self.exclude, options=options
-        )
+        how: dict[str, Any] = {"columns": columns, "exclude": self.exclude}
+        return open_file(self.path, format=self.format, options=ReadOptions(**self.cells), **how)
 
     @property
     def title(self) -> str:
@@ -114,7 +112,7 @@ def reads_table(command: Command) -> Command:
         sheet: str | None,
         **others: Any,
     ) -> Any:
-        cells = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+        cells: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
         cells |= {"na_values": na_values, "sheet": sheet}
         source = TableFile(data, format, columns, exclude, cells)
         return command(*positional, source=source, **others)

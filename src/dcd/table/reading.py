@@ -150,7 +150,7 @@ def _usable_part(
     columns: Sequence[Column], weights: FloatArray | None, options: TableOptions, asked: str | None
 ) -> tuple[list[Column], BoolArray, dict[str, str]]:
     """Columns with the rows to use, which rows these are, and the columns left out."""
-    dropped = {}
+    dropped: dict[str, str] = {}
     if options.drop_degenerate:
         columns, dropped = _without_degenerate(columns, options, asked)
     n_rows = len(weights) if weights is not None else len(columns[0].values) if columns else 0
