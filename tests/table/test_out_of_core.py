@@ -182,10 +182,10 @@ def test_ordered_categories_of_pyarrow_are_ordered():
 BAD_FILES = {
     "missing.parquet": (None, "does not exist"),
     "empty.parquet": (b"", "is empty"),
-    "cut.parquet": (b"PAR1 and no more", "is no parquet file"),
-    "text.arrow": (b"a,b\n1,2\n", "is no arrow file"),
+    "cut.parquet": (b"PAR1 and no more", "is not a file in Parquet format"),
+    "text.arrow": (b"a,b\n1,2\n", "is not a file in Arrow format"),
     "other.npy": (b"PAR1\0\0\0\0", "is read as npy but holds parquet"),
-    "short.npy": (b"\x93NUMPY\x01\x00", "is no NumPy array that can be read"),
+    "short.npy": (b"\x93NUMPY\x01\x00", "is not a readable NumPy array"),
     "unknown.xyz": (b"something", "has an extension that names no format"),
 }
 
@@ -209,7 +209,7 @@ def test_files_without_a_table_in_them(tmp_path):
     pd.DataFrame({"a": range(20), "b": [{"k": 1}] * 20}).to_parquet(tmp_path / "nested.parquet")
     for name, message in {
         "flat.npy": r"has 1 dimension\(s\), expected 2",
-        "objects.npy": "is no NumPy array that can be read .*hold objects",
+        "objects.npy": "is not a readable NumPy array .*hold objects",
         "none.npy": "has no cells",
         "none.parquet": "no rows|no columns",
         "header.parquet": "has a header but no rows",
