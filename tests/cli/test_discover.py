@@ -94,10 +94,10 @@ def test_json_on_standard_output_and_nothing_else(method, call, data, tmp_path):
     short = data(chain(n=60), "short.csv")  # with a warning, too
     answer = call("discover", short, "--method", method, "--json", "-", "--title", "My title")
     document = json.loads(answer.out)
-    assert dcd.Result.from_dict(document).title == "My title"
+    assert dcd.results.Result.from_dict(document).title == "My title"
     assert answer.err.startswith("warning: ")
     call("discover", short, "--method", method, "--json", tmp_path / "r.json", "--title", "My title")
-    assert dcd.load_result(tmp_path / "r.json").cpdag == dcd.Result.from_dict(document).cpdag
+    assert dcd.load_result(tmp_path / "r.json").cpdag == dcd.results.Result.from_dict(document).cpdag
 
 
 def test_a_report_now_and_again(call, data, tmp_path):
@@ -139,7 +139,7 @@ def test_knowledge_from_a_file(call, data, tmp_path):
 
 def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data, tmp_path):
     checkpoint = tmp_path / "run.dcd"
-    asked = ("--bootstrap", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
+    asked = ("--stability", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
     refused = call("discover", data.path, *asked)
     assert refused.code == 2
     assert re.search(
@@ -148,24 +148,24 @@ def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data
     assert not checkpoint.exists()
 
 
-def test_bootstrap_and_its_checkpoint(call, data, tmp_path):
+def test_stability_and_its_checkpoint(call, data, tmp_path):
     checkpoint = tmp_path / "resamples"
-    first = call("discover", data.path, "--bootstrap", 10, "--checkpoint", checkpoint, "--seed", 3)
+    first = call("discover", data.path, "--stability", 10, "--checkpoint", checkpoint, "--seed", 3)
     assert first.code == 0
-    stability = dcd.bootstrap(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
+    stability = dcd.stability(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
     share = stability.frequencies("a", "b")["-"]
     assert re.search(rf"^  a  -  b +{share:.0%} ", first.out, flags=re.MULTILINE)
     assert "10 resamples" in first.out
     assert checkpoint.exists()
     assert (
-        call("discover", data.path, "--bootstrap", 10, "--checkpoint", checkpoint, "--seed", 3).out
+        call("discover", data.path, "--stability", 10, "--checkpoint", checkpoint, "--seed", 3).out
         == first.out
     )
 
 
 def test_a_checkpoint_keeps_the_fit_and_the_resamples(call, data, tmp_path, monkeypatch):
     checkpoint = tmp_path / "run.dcd"
-    arguments = ("discover", data.path, "--bootstrap", 4)
+    arguments = ("discover", data.path, "--stability", 4)
     plain_answer = call(*arguments)
     first = call(*arguments, "--checkpoint", checkpoint)
     assert (first.code, first.out) == (0, plain_answer.out)

@@ -44,7 +44,7 @@ def test_remedies_name_options(arguments, shown, call, data):
         (["discover", "x.csv", "--checkpoint", "no/c"], 2, "there is no folder"),
         (["discover", "x.csv", "--max-time", "soon"], 2, "'soon' is no time such as 90s, 30m, 8h or 2d."),
         (["discover", "x.csv", "--max-time", "0m"], 2, "'0m' is no time"),
-        (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
+        (["discover", "x.csv", "--stability", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
         (["simulate", "--degree", "3"], 2, "error: option --degree: "),
@@ -83,7 +83,7 @@ def test_warnings_are_one_line_and_told_once(call, data, monkeypatch):
 
     def warn_and_fit(model, *table, **options):
         for _ in range(2):
-            warnings.warn("The search\nwas cut.", dcd.SearchCutWarning, stacklevel=1)
+            warnings.warn("The search\nwas cut.", dcd.errors.SearchCutWarning, stacklevel=1)
             warnings.warn("Deprecated somewhere.", DeprecationWarning, stacklevel=1)
         return fit(model, *table, **options)
 

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.evaluation.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
+from dcd.evaluation.baselines import METHODS, Worker, installed, registry
 from dcd.evaluation.baselines.worker import solve
+from dcd.runtime.errors import BaselineError, MissingLibraryError
 
 NAMES = ["a", "b", "c", "e"]
 # a -> c <- b, c -> e: every edge has a direction that data can tell.

@@ -11,7 +11,7 @@ from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 from dcd.table.sources import columns_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 
 N = 40
 NUMBERS = np.random.default_rng(0).standard_normal(N)
@@ -208,7 +208,7 @@ def test_copies_are_seen_across_kinds():
     assert list(read_table(frame, options=TableOptions(drop_degenerate=True)).names) == ["a", "grade"]
 
 
-@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.RowsLostWarning")
 def test_columns_that_become_degenerate_with_the_rows_are_left_out_too():
     late = np.where(np.arange(N) < 20, np.nan, 3.0)
     late[:10] = 5.0

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import dcd
+from dcd.runtime.errors import TableWarning
 from dcd.table.formats import content, delimited
-from dcd.table.formats.base import Format, ParsedTable, TableWarning
+from dcd.table.formats.base import Format, ParsedTable
 from dcd.table.formats.supported import FORMATS
 from dcd.table.from_file import choose_columns, read_file
 

@@ -22,7 +22,9 @@ from dcd.table.from_file import read_file
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, columns_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning", "ignore::dcd.RowsLostWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dcd.runtime.errors.SmallSampleWarning", "ignore::dcd.runtime.errors.RowsLostWarning"
+)
 
 
 def lazy_parquet(frame, folder):
@@ -295,9 +297,9 @@ def test_resamples_and_accounts_of_a_table_on_disk(form, tmp_path):
     model = dcd.RobustDCD(progress=False).fit(frame)
     bounded = dcd.RobustDCD(progress=False, memory_limit="1GiB").fit(given)
     how = {"n_resamples": 3, "progress": False, "n_jobs": 2}
-    expected = dcd.bootstrap(model, frame, **how, checkpoint=tmp_path / "run.jsonl")
-    again = dcd.bootstrap(bounded, given, **how, checkpoint=tmp_path / "run.jsonl")  # is of the same data
-    found = dcd.bootstrap(bounded, given, **how)
+    expected = dcd.stability(model, frame, **how, checkpoint=tmp_path / "run.jsonl")
+    again = dcd.stability(bounded, given, **how, checkpoint=tmp_path / "run.jsonl")  # is of the same data
+    found = dcd.stability(bounded, given, **how)
     for stability in (again, found):
         np.testing.assert_array_equal(stability.directed, expected.directed)
         np.testing.assert_array_equal(stability.undirected, expected.undirected)
@@ -309,19 +311,19 @@ def test_resamples_of_an_array_on_disk(tmp_path):
     values = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=1)
     np.save(tmp_path / "t.npy", values)
     how = {"n_resamples": 4, "progress": False, "checkpoint": tmp_path / "run.jsonl"}
-    expected = dcd.bootstrap(dcd.RobustDCD(), values, **how)
+    expected = dcd.stability(dcd.RobustDCD(), values, **how)
     for given in (tmp_path / "t.npy", np.load(tmp_path / "t.npy", mmap_mode="r")):
-        found = dcd.bootstrap(dcd.RobustDCD(), given, **{**how, "checkpoint": None})
+        found = dcd.stability(dcd.RobustDCD(), given, **{**how, "checkpoint": None})
         np.testing.assert_array_equal(found.undirected, expected.undirected)
         np.testing.assert_array_equal(
-            dcd.bootstrap(dcd.RobustDCD(), given, **how).directed, expected.directed
+            dcd.stability(dcd.RobustDCD(), given, **how).directed, expected.directed
         )
     two = {"n_resamples": 2, "n_jobs": 2, "progress": False}
     with pytest.raises(
         dcd.InputError, match=r"104857600 bytes, .* 2 processes\. Try .*='129MiB', .*n_jobs=1"
     ):
-        dcd.bootstrap(dcd.RobustDCD(memory_limit="100MiB"), values, **two)
-    dcd.bootstrap(dcd.RobustDCD(memory_limit="129MiB"), values, **two)  # what was said to do
+        dcd.stability(dcd.RobustDCD(memory_limit="100MiB"), values, **two)
+    dcd.stability(dcd.RobustDCD(memory_limit="129MiB"), values, **two)  # what was said to do
 
 
 # --- the limit holds -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dcd.independence.weighted_correlation import canonical_correlation
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 
 
 def scores(frame, **options):
@@ -141,7 +141,9 @@ def chain(n, seed, effect=1.0):
 
 def test_complete_rows_are_what_dropping_rows_by_hand_gives():
     frame = with_gaps(chain(600, 0), 0.1, 0)
-    with pytest.warns(dcd.RowsLostWarning, match=r"of 600 rows have missing values and were left out \('"):
+    with pytest.warns(
+        dcd.errors.RowsLostWarning, match=r"of 600 rows have missing values and were left out \('"
+    ):
         model = dcd.RobustDCD(missing="complete-rows").fit(frame)
     by_hand = dcd.RobustDCD().fit(frame.dropna())
     assert model.cpdag_ == by_hand.cpdag_
@@ -160,8 +162,8 @@ def test_without_gaps_testwise_is_the_same(estimator):
     assert model.cpdag_ == expected.cpdag_
 
 
-@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
-def test_testwise_uses_more_of_the_table_than_complete_rows():
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.RowsLostWarning")
+def test_each_set_uses_more_of_the_table_than_complete_rows():
     """A fifth of all cells is missing: of 250 rows some 100 are complete, but 160 have any given pair."""
     found = {"complete-rows": 0, "testwise": 0}
     for seed in range(10):
@@ -279,8 +281,8 @@ def test_weights_of_a_table_start_from_those_given():
     frame = chain(300, 0)[["a", "b"]]
     given = np.random.default_rng(0).gamma(2.0, size=300)
     for learned in (
-        dcd.convex_weights(frame, sample_weight=given),
-        dcd.decoupling_weights(frame, sample_weight=given),
+        dcd.weights.convex_weights(frame, sample_weight=given),
+        dcd.weights.decoupling_weights(frame, sample_weight=given),
     ):
         assert learned.weights.sum() == pytest.approx(300)
         assert learned.dependence < learned.dependence_before
@@ -408,10 +410,10 @@ def test_tables_without_a_complete_row():
     model = dcd.MarkovBoundary(target="c", search=dcd.GrowShrink(), missing="testwise").fit(frame)
     assert "d" in model.boundary_
     assert dcd.RobustDCD(missing="testwise").fit(frame).cpdag_.role("c", "d") is not None
-    assert np.isnan(dcd.ci_test("a", "b", [], frame, missing="testwise"))
+    assert np.isnan(dcd.IndependenceTest(frame, missing="testwise")("a", "b"))
 
 
-@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.RowsLostWarning")
 def test_a_selector_in_a_pipeline_may_see_gaps():
     frame = with_gaps(chain(300, 0), 0.05, 0)
     chosen = dcd.MarkovBoundary(target="b", missing="complete-rows").fit_transform(frame)
@@ -425,7 +427,7 @@ def test_masked_cells_stay_missing_in_resamples():
     hidden[:60, :2] = True
     masked = np.ma.masked_array(np.where(hidden, 50.0, values), hidden)
     model = dcd.RobustDCD(missing="testwise", progress=False)
-    assert dcd.bootstrap(model, masked, n_resamples=5, progress=False).edge[0, 1] < 0.5
+    assert dcd.stability(model, masked, n_resamples=5, progress=False).edge[0, 1] < 0.5
 
 
 def test_grades_have_a_sign_and_several_categories_have_none():
@@ -442,6 +444,6 @@ def test_grades_have_a_sign_and_several_categories_have_none():
 def test_gaps_in_other_columns_are_no_matter_to_one_test():
     frame = chain(200, 0)
     frame.loc[:50, "d"] = np.nan
-    assert dcd.ci_test("a", "b", [], frame) < 0.001
+    assert dcd.IndependenceTest(frame[["a", "b"]])("a", "b") < 0.001
     with pytest.raises(dcd.InputError, match="column 'd': missing values"):
-        dcd.ci_test("a", "d", [], frame)
+        dcd.IndependenceTest(frame[["a", "d"]])

@@ -117,8 +117,8 @@ def _run_all(
     seed: int,
     time_limit: float | None,
 ) -> Answers:
-    from dcd.evaluation.baselines import MissingLibraryError, Worker
-    from dcd.runtime.errors import InputError
+    from dcd.evaluation.baselines import Worker
+    from dcd.runtime.errors import InputError, MissingLibraryError
 
     graphs, reasons, seconds = {}, {}, {}
     with Worker() as worker:

@@ -110,8 +110,7 @@ def _invoke(command: click.Command, arguments: Sequence[str] | None, state: Stat
 
 def _told(error: Exception) -> int:
     """One line for an error, and the exit code that it leads to."""
-    from dcd.runtime.errors import InputError
-    from dcd.runtime.runs import TimeLimitError
+    from dcd.runtime.errors import InputError, TimeLimitError
 
     if isinstance(error, click.UsageError):
         help_of = f" See '{error.ctx.command_path} --help'." if error.ctx is not None else ""
@@ -141,7 +140,7 @@ def _warnings_in_one_line(state: State) -> Iterator[None]:
     """Our own warnings as `warning: ...`, each once; those of other packages only with `--debug`."""
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        from dcd.table.formats.base import TableWarning
+        from dcd.runtime.errors import TableWarning
 
         text = table_warning_words(message) if isinstance(message, TableWarning) else str(message)
         if text not in state.shown and (state.debug or _for_users(category)):

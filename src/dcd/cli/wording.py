@@ -8,8 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dcd.runtime.errors import InputError
-    from dcd.table.formats.base import TableWarning
+    from dcd.runtime.errors import InputError, TableWarning
 
 _OPTIONS = {
     "alpha": "--alpha",
@@ -28,7 +27,7 @@ _OPTIONS = {
     "missing": "--missing",
     "n_jobs": "--jobs",
     "na_values": "--na",
-    "n_resamples": "--bootstrap",
+    "n_resamples": "--stability",
     "n_samples": "--rows",
     "n_variables": "--variables",
     "noise_std": "--noise-std",

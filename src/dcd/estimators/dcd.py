@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from dcd.estimators.codecs import published_codecs
 from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.display import Plotted
+from dcd.graph.drawing.cpdag_plot import Plotted
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description

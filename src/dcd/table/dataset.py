@@ -20,14 +20,6 @@ Missing = Literal["refuse", "complete-rows", "testwise"]
 MISSING: tuple[Missing, ...] = get_args(Missing)
 
 
-class SmallSampleWarning(UserWarning):
-    """The table has so few rows that an absent edge says little."""
-
-
-class RowsLostWarning(UserWarning):
-    """Rows with missing values were left out."""
-
-
 @dataclass(frozen=True)
 class TableOptions:
     """How to read a table.

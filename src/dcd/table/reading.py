@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.errors import InputError, RowsLostWarning, SmallSampleWarning, suggest
 from dcd.table.cells import array_column, series_column
 from dcd.table.checks import (
     MIN_ROWS,
@@ -30,8 +30,6 @@ from dcd.table.checks import (
 from dcd.table.columns import Column, Kind, infer_kind, recoded, without_doubt
 from dcd.table.dataset import (
     Dataset,
-    RowsLostWarning,
-    SmallSampleWarning,
     TableOptions,
     TableSummary,
     find_column,

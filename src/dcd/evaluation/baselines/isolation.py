@@ -20,7 +20,7 @@ from dcd.evaluation.baselines.messages import receive, send
 from dcd.evaluation.baselines.registry import find_method
 from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError, check_choice, check_number
+from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
 from dcd.table.checks import linear_combinations, raise_first
 from dcd.table.columns import Column, Kind, column_list
 from dcd.table.dataset import Dataset, TableOptions
@@ -37,14 +37,6 @@ if sys.argv[1] not in sys.path:
 from dcd.evaluation.baselines.worker import main
 main()
 """
-
-
-class BaselineError(RuntimeError):
-    """A method gave no graph; `outcome` has the status and the reason."""
-
-    def __init__(self, method: str, outcome: Outcome) -> None:
-        self.outcome = outcome
-        super().__init__(f"method {method!r} gave no graph: {outcome.reason}")
 
 
 @dataclass(frozen=True)

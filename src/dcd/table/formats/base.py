@@ -108,11 +108,3 @@ class StoredTable(ABC):
 
 Reader = Callable[[Any, str, ReadOptions], "ParsedTable | StoredTable"]
 """`reader(content, label, options)`: content is bytes, or a path for formats that are read in parts."""
-
-
-class TableWarning(UserWarning):
-    """Something in a file that was read, but perhaps not as meant; `problem` and `remedy` say what to do."""
-
-    def __init__(self, problem: str, remedy: str = "") -> None:
-        self.problem, self.remedy = problem, remedy
-        super().__init__(f"{problem} {remedy}".strip())

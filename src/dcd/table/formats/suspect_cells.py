@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from dcd.runtime.errors import InputError
-from dcd.table.formats.base import TableWarning
+from dcd.runtime.errors import InputError, TableWarning
 
 LARGEST_WHOLE = 2**53  # beyond it, floats no longer tell neighbours apart
 _WITH_COMMAS = re.compile(r"[+-]?\d*(,\d+)+([eE][+-]?\d+)?")
