@@ -86,7 +86,7 @@ def test_a_method_that_is_not_installed_or_too_slow(call, data, monkeypatch):
     monkeypatch.setattr(registry, "find_spec", lambda module: None)
     answer = call("compare", data(collider()), "--methods", "ges,robust-dcd,dcd")
     assert answer.code == 3
-    assert "ges gave no graph: method 'ges' needs the extra 'causal-learn': pip install" in answer.out
+    assert "ges gave no graph: method 'ges': needs the extra 'causal-learn'. pip install" in answer.out
     assert re.search(r"^  a +c +failed +-> +-> +2 of 2$", answer.out, flags=re.MULTILINE)
     answer = call("compare", data(collider()), "--methods", "robust-dcd,dcd", "--time-limit", 1e-4)
     assert answer.code == 3

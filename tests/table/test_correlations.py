@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dcd.runtime.memory import Memory
-from dcd.table.column_order import Contents, Partition
+from dcd.table.column_order import ColumnKey, Partition
 from dcd.table.correlations import correlations, correlations_with_gaps
 
 
@@ -32,7 +32,7 @@ def test_columns_are_sorted_as_their_bytes_are(seed):
         (kind, partition_of(c) if kind == "nominal" else c.tobytes())
         for c, kind in zip(columns, kinds, strict=True)
     ]
-    contents = [Contents(c, kind) for c, kind in zip(columns, kinds, strict=True)]
+    contents = [ColumnKey(c, kind) for c, kind in zip(columns, kinds, strict=True)]
     places = range(len(columns))
     assert sorted(places, key=contents.__getitem__) == sorted(places, key=keys.__getitem__)
 

@@ -84,15 +84,15 @@ def _installed(names: Sequence[str]) -> tuple[str, ...]:
     there = tuple(name for name in names if installed(SHORT.get(name, name)))
     absent = [name for name in names if name not in there]
     if absent:
-        remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' tells what to install)")
+        remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' says what to install)")
     return there
 
 
-def _known_methods(given: Sequence[str]) -> list[str]:
+def _known_methods(names: Sequence[str]) -> list[str]:
     from dcd.evaluation.baselines import METHODS
     from dcd.runtime.errors import check_choice
 
-    chosen = list(dict.fromkeys(SHORT.get(name, name) for name in given))
+    chosen = list(dict.fromkeys(SHORT.get(name, name) for name in names))
     for name in chosen:
         check_choice("methods", name, tuple(METHODS))
     if len(chosen) < 2:
@@ -118,7 +118,7 @@ def _run_all(
     time_limit: float | None,
 ) -> Answers:
     from dcd.evaluation.baselines import Worker
-    from dcd.runtime.errors import InputError, MissingLibraryError
+    from dcd.runtime.errors import InputError
 
     graphs, reasons, seconds = {}, {}, {}
     with Worker() as worker:
@@ -127,9 +127,6 @@ def _run_all(
                 outcome = worker.solve(method, frame, reading=reading, seed=seed, time_limit=time_limit)
             except InputError as error:
                 reasons[method] = input_error_words(error)
-                continue
-            except MissingLibraryError as error:
-                reasons[method] = str(error)
                 continue
             if outcome.cpdag is None:
                 reasons[method] = outcome.reason
@@ -170,7 +167,9 @@ def _as_dict(answers: Answers, table: TableSummary) -> dict[str, Any]:
             else {"failed": answers.reasons[method]}
             for method in answers.methods
         },
-        "edges": [{"a": a, "b": b, "marks": found, "agree": agree} for a, b, found, agree in marks(answers)],
+        "edges": [
+            {"a": a, "b": b, "marks": by_method, "agree": agree} for a, b, by_method, agree in marks(answers)
+        ],
         "pairs": pair_counts(answers),
         "shd": shd_matrix(answers),
     }
@@ -186,8 +185,8 @@ def _show(answers: Answers, table: TableSummary) -> None:
         return
     say()
     rows = [
-        [a, b, *(_cell(found.get(method)) for method in answers.methods), f"{agree} of {len(ran)}"]
-        for a, b, found, agree in marks(answers)
+        [a, b, *(_cell(by_method.get(method)) for method in answers.methods), f"{agree} of {len(ran)}"]
+        for a, b, by_method, agree in marks(answers)
     ]
     if rows:
         show_table(["a", "b", *answers.methods, "agree"], rows)

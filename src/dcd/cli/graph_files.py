@@ -93,13 +93,13 @@ def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
     from dcd.runtime.errors import InputError
 
     header = [cell.casefold() for cell in rows[0]]
-    place_of_type = next((place for place, name in enumerate(header) if name in _TYPE), None)
+    type_position = next((index for index, name in enumerate(header) if name in _TYPE), None)
     edges = []
     for line, row in enumerate(rows[1:], start=2):
         mark = (
             "->"
-            if place_of_type is None
-            else row[place_of_type].casefold()
+            if type_position is None
+            else row[type_position].casefold()
             if len(row) == len(header)
             else ""
         )

@@ -60,13 +60,13 @@ class TableFile:
         return "standard input" if self.path == "-" else self.path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def names(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
+def names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
     """Names after one another with commas between, from an option that can be repeated."""
-    return tuple(name for text in given for name in _parted(text) if name)
+    return tuple(name for text in value for name in _split(text) if name)
 
 
-def _parted(text: str) -> list[str]:
-    """What stands between the commas; one inside of "quotes" parts nothing."""
+def _split(text: str) -> list[str]:
+    """The parts between commas, except commas inside "quotes"."""
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row]
     except csv.Error as error:
@@ -161,20 +161,20 @@ def max_time(command: Command) -> Command:
         "--max-time",
         callback=_read_time,
         metavar="TIME",
-        help="Stop after 90s, 30m or 8h; early if that will not do by far and nothing is kept.",
+        help="Stop after 90s, 30m or 8h; without a checkpoint also early, if the estimate far exceeds it.",
     )(command)
 
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-def _read_time(context: click.Context, parameter: click.Parameter, given: str | None) -> float | None:  # noqa: ARG001
-    if given is None:
+def _read_time(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:  # noqa: ARG001
+    if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", given.strip())
-    seconds = float(found[1]) * _SECONDS[found[2] or "s"] if found else 0.0
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", value.strip())
+    seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
-        raise click.BadParameter(f"{given!r} is no time such as 90s, 30m, 8h or 2d.")
+        raise click.BadParameter(f"{value!r} is not a time such as 90s, 30m, 8h or 2d.")
     return seconds
 
 
@@ -196,12 +196,12 @@ def kinds(command: Command) -> Command:
     )(command)
 
 
-def _read_kinds(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
+def _read_kinds(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
     read: dict[str, str] = {}
-    for entry in (entry for text in given for entry in _parted(text)):
+    for entry in (entry for text in value for entry in _split(text)):
         column, equals, kind = entry.rpartition("=")
         if not equals or not column or kind not in KINDS:
-            raise click.BadParameter(f"{entry!r} is no COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
+            raise click.BadParameter(f"{entry!r} is not COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
         read[column] = kind
     return read
 
@@ -219,10 +219,10 @@ class Handling:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, those that differ from its defaults."""
-        given: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
-        given["memory_limit"] = self.memory_limit
-        given["missing"] = "" if self.missing == "refuse" else self.missing
-        return {name: value for name, value in given.items() if value}
+        changed: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
+        changed["memory_limit"] = self.memory_limit
+        changed["missing"] = "" if self.missing == "refuse" else self.missing
+        return {name: value for name, value in changed.items() if value}
 
     def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
         """The table without its column of weights, and the weights as a parameter of `fit`."""
@@ -280,19 +280,19 @@ def memory_limit(command: Command) -> Command:
     )(command)
 
 
-def _checked_limit(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
-    if given is not None:
+def _checked_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    if value is not None:
         from dcd.runtime.memory import Memory
 
-        Memory.of(given)
-    return given
+        Memory.of(value)
+    return value
 
 
 _HANDLING_OPTIONS = (
     kinds,
     missing(*_MISSING),
     drop_degenerate,
-    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
+    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is not a variable."),
     memory_limit,
 )
 

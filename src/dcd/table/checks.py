@@ -69,10 +69,10 @@ def all_problems(columns: Sequence[Column], options: TableOptions) -> list[Probl
     """The problems that all checks find; a column that has to go anyway is not checked further."""
     problems: list[Problem] = []
     for check in (*VALUE_CHECKS, *RELATION_CHECKS, missing_values):
-        found = check(columns, options)
-        problems += found
+        new = check(columns, options)
+        problems += new
         if check is not linear_combinations:  # of which one column has to go, but not which
-            columns = without(columns, found)
+            columns = without(columns, new)
     return problems
 
 
@@ -225,8 +225,8 @@ def _equal_pairs(columns: Sequence[Column], memory: Memory) -> list[tuple[int, i
 def _correlation(columns: Sequence[Column], memory: Memory) -> FloatArray:
     """Correlation of columns; of each two over the rows that have both, where values are missing."""
     values = [column.values for column in columns]
-    found = None if any(column.n_missing for column in columns) else correlations(values, memory)
-    return correlations_with_gaps(values, memory, MIN_ROWS) if found is None else found
+    complete = None if any(column.n_missing for column in columns) else correlations(values, memory)
+    return correlations_with_gaps(values, memory, MIN_ROWS) if complete is None else complete
 
 
 def linear_combinations(columns: Sequence[Column], options: TableOptions) -> list[Problem]:

@@ -94,12 +94,12 @@ def read_columns(
     options = options or TableOptions()
     memory = options.memory
     source = source_of(table, memory)
-    n_rows, given = source.n_rows, source.names
-    check_shape(n_rows, len(given), min_features=2 if target is None else 1)
+    n_rows, names_in = source.n_rows, source.names
+    check_shape(n_rows, len(names_in), min_features=2 if target is None else 1)
     memory.check(n_rows)
-    asked = None if about is None else find_column(about, given)
+    asked = None if about is None else find_column(about, names_in)
     weights = _row_weights(sample_weight, n_rows)
-    store: FloatArray = memory.array((n_rows, len(given) + (target is not None)))
+    store: FloatArray = memory.array((n_rows, len(names_in) + (target is not None)))
     columns = fill(store, source, memory)
     if target is not None:
         columns.append(stored(_target_column(columns, target), store[:, -1]))
@@ -113,7 +113,7 @@ def read_columns(
     summary = TableSummary(
         n_rows=n_rows,
         n_rows_used=int(kept.sum()),
-        columns=given,
+        columns=names_in,
         names=names,
         kinds={name: reasons[name][0] for name in names},
         kind_reasons={name: reasons[name][1] for name in names},
@@ -139,8 +139,8 @@ def read_columns(
 def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
     """Columns of a store moved to its left, in their order, so that nothing is between them."""
     n_rows = len(columns[0].values)
-    for place, column in enumerate(columns):
-        store[:n_rows, place] = column.values
+    for position, column in enumerate(columns):
+        store[:n_rows, position] = column.values
     return store[:n_rows, : len(columns)]
 
 
@@ -178,7 +178,7 @@ def _without_degenerate(
 def with_kinds(
     columns: Sequence[Column], kinds: Mapping[str, Kind] | None
 ) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
-    """Columns with what is nominal coded (in their place), and the kind of each with its reason."""
+    """Columns with what is nominal coded (in their position), and the kind of each with its reason."""
     wanted = {str(name): kind for name, kind in (kinds or {}).items()}
     names = [column.name for column in columns]
     for name in wanted:
@@ -201,9 +201,9 @@ def with_kinds(
 def _target_column(columns: Sequence[Column], target: Any) -> Column:
     """A separate target as a column."""
     if isinstance(target, pd.DataFrame) or is_frame(target):
-        given, _ = columns_of(target)
-        column = given[0]
-        shape: tuple[int, ...] = (len(column.values), len(given))
+        target_columns, _ = columns_of(target)
+        column = target_columns[0]
+        shape: tuple[int, ...] = (len(column.values), len(target_columns))
     else:
         brought = getattr(target, "name", None)
         name = (str(brought) if isinstance(brought, (str, int)) else "") or "y"
