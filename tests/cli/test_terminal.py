@@ -160,7 +160,7 @@ def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
 
 @needs_terminal
 def test_after_an_interrupt_a_checkpoint_goes_on(call, data, tmp_path):
-    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((1000, 12))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((600, 12))).add_prefix("x")
     path, checkpoint = data(frame, "long.csv"), tmp_path / "run.dcd"
     arguments = ("discover", path, "--method", "dcd", "--checkpoint", checkpoint)
     with Terminal(*arguments, NO_COLOR="1") as shown:

@@ -31,7 +31,12 @@ def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
     if suffix == ".json":
         return _from_result(path, with_knowledge)
     if suffix in (".graphml", ".dot", ".gv"):
-        return _from_interop(path, "graphml" if suffix == ".graphml" else "dot")
+        from dcd import interop
+
+        cpdag = (
+            interop.from_graphml(_text_of(path)) if suffix == ".graphml" else interop.from_dot(_text_of(path))
+        )
+        return cpdag.to_frame()
     if suffix in (".csv", ".tsv"):
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
     raise InputError(
@@ -44,19 +49,6 @@ def _from_result(path: str, with_knowledge: bool) -> pd.DataFrame:
 
     cpdag: Any = dcd.load_result(path).cpdag
     matrix: pd.DataFrame = (cpdag if with_knowledge else cpdag.without_background()).to_frame()
-    return matrix
-
-
-def _from_interop(path: str, kind: str) -> pd.DataFrame:
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    from dcd.runtime.errors import InputError
-
-    reader = getattr(import_module("dcd.interop"), f"from_{kind}", None) if find_spec("dcd.interop") else None
-    if reader is None:
-        raise InputError(f"file '{path}'", f"{kind} files cannot be read", "Use .json or .csv.")
-    matrix: pd.DataFrame = reader(_text_of(path)).to_frame()
     return matrix
 
 

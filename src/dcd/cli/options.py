@@ -24,19 +24,17 @@ KINDS = ("continuous", "ordinal", "nominal")
 
 @dataclass(frozen=True)
 class TableFile:
-    """The file of a table, and how to read it.
-
-    Attributes
-    ----------
-    format, columns, exclude : as of `dcd.table.from_file.open_file`.
-    cells : the fields of its `ReadOptions`.
-    """
+    """The file of a table, and how to read it: the parameters of `dcd.table.from_file.read_file`."""
 
     path: str
     format: str | None
     columns: tuple[str, ...]
     exclude: tuple[str, ...]
-    cells: dict[str, Any]
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    na_values: tuple[str, ...]
+    sheet: str | None
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
@@ -51,8 +49,10 @@ class TableFile:
         from dcd.table.from_file import open_file
 
         columns = (*self.columns, *also) if self.columns else ()
-        how: dict[str, Any] = {"columns": columns, "exclude": self.exclude}
-        return open_file(self.path, format=self.format, options=ReadOptions(**self.cells), **how)
+        options = ReadOptions(self.delimiter, self.decimal, self.encoding, self.na_values, self.sheet)
+        return open_file(
+            self.path, format=self.format, columns=columns, exclude=self.exclude, options=options
+        )
 
     @property
     def title(self) -> str:
@@ -79,7 +79,7 @@ def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Com
 
 
 _TABLE_OPTIONS = (
-    click.argument("data", metavar="DATA"),
+    click.argument("path", metavar="DATA"),
     several("--columns", text="Columns to keep, names or patterns such as 'gene_*'; all by default."),
     several("--exclude", text="Columns to leave out, names or patterns."),
     click.option(
@@ -97,72 +97,46 @@ _TABLE_OPTIONS = (
 
 def reads_table(command: Command) -> Command:
     """Give a command the argument DATA and the options that say how to read it, as one `TableFile`."""
+    return _gathered(command, "source", TableFile, _TABLE_OPTIONS)
+
+
+def _gathered(
+    command: Command, keyword: str, kind: type[Any], options: Sequence[Callable[[Command], Command]]
+) -> Command:
+    """Give a command options whose values it takes as one object."""
 
     @functools.wraps(command)
-    def with_source(
-        *positional: Any,
-        data: str,
-        columns: tuple[str, ...],
-        exclude: tuple[str, ...],
-        format: str | None,  # noqa: A002
-        delimiter: str | None,
-        decimal: str | None,
-        encoding: str | None,
-        na_values: tuple[str, ...],
-        sheet: str | None,
-        **others: Any,
-    ) -> Any:
-        cells: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-        cells |= {"na_values": na_values, "sheet": sheet}
-        source = TableFile(data, format, columns, exclude, cells)
-        return command(*positional, source=source, **others)
+    def gathering(*positional: Any, **values: Any) -> Any:
+        values[keyword] = kind(**{name: values.pop(name) for name in kind.__dataclass_fields__})
+        return command(*positional, **values)
 
-    return _all(with_source, _TABLE_OPTIONS)
-
-
-def _all(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    decorated: Command = gathering
     for option in reversed(options):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-def method(command: Command) -> Command:
-    """`--method`."""
-    return click.option(
-        "--method",
-        type=click.Choice(["robust-dcd", "robust", "dcd"]),
-        default="robust-dcd",
-        show_default=True,
-        help="The method; dcd is the published one.",
-    )(command)
+method = click.option(
+    "--method",
+    type=click.Choice(["robust-dcd", "robust", "dcd"]),
+    default="robust-dcd",
+    show_default=True,
+    help="The method; dcd is the published one.",
+)
 
 
-def alpha(command: Command) -> Command:
-    """`--alpha`."""
-    return click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="Level of the tests.",
-    )(command)
+alpha = click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of the tests.",
+)
 
 
-def seed(command: Command) -> Command:
-    """`--seed`."""
-    return click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
-    )(command)
-
-
-def max_time(command: Command) -> Command:
-    """`--max-time`, in seconds."""
-    return click.option(
-        "--max-time",
-        callback=_read_time,
-        metavar="TIME",
-        help="Stop after 90s, 30m or 8h; without a checkpoint also early, if the estimate far exceeds it.",
-    )(command)
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
+)
 
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -178,22 +152,17 @@ def _read_time(context: click.Context, parameter: click.Parameter, value: str | 
     return seconds
 
 
-def json_file(command: Command) -> Command:
-    """`--json`."""
-    return click.option(
-        "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
-    )(command)
+max_time = click.option(
+    "--max-time",
+    callback=_read_time,
+    metavar="TIME",
+    help="Stop after 90s, 30m or 8h; without a checkpoint also early, if the estimate far exceeds it.",
+)
 
 
-def kinds(command: Command) -> Command:
-    """`--kinds`."""
-    return click.option(
-        "--kinds",
-        multiple=True,
-        callback=_read_kinds,
-        metavar="COL=KIND,...",
-        help="What columns hold, where the guess is wrong: continuous, ordinal or nominal.",
-    )(command)
+json_file = click.option(
+    "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
+)
 
 
 def _read_kinds(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
@@ -204,6 +173,15 @@ def _read_kinds(context: click.Context, parameter: click.Parameter, value: Seque
             raise click.BadParameter(f"{entry!r} is not COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
         read[column] = kind
     return read
+
+
+kinds = click.option(
+    "--kinds",
+    multiple=True,
+    callback=_read_kinds,
+    metavar="COL=KIND,...",
+    help="What columns hold, where the guess is wrong: continuous, ordinal or nominal.",
+)
 
 
 @dataclass(frozen=True)
@@ -263,21 +241,9 @@ def missing(*choices: str) -> Callable[[Command], Command]:
     )
 
 
-def drop_degenerate(command: Command) -> Command:
-    """`--drop-degenerate`."""
-    return click.option("--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out.")(
-        command
-    )
-
-
-def memory_limit(command: Command) -> Command:
-    """`--memory-limit`, checked before the table is read."""
-    return click.option(
-        "--memory-limit",
-        callback=_checked_limit,
-        metavar="SIZE",
-        help="Memory for data, such as 4GiB, beside 150 MB for libraries; what does not fit goes to files.",
-    )(command)
+drop_degenerate = click.option(
+    "--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out."
+)
 
 
 def _checked_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
@@ -286,6 +252,14 @@ def _checked_limit(context: click.Context, parameter: click.Parameter, value: st
 
         Memory.of(value)
     return value
+
+
+memory_limit = click.option(
+    "--memory-limit",
+    callback=_checked_limit,
+    metavar="SIZE",
+    help="Memory for data, such as 4GiB, beside 150 MB for libraries; what does not fit goes to files.",
+)
 
 
 _HANDLING_OPTIONS = (
@@ -299,18 +273,4 @@ _HANDLING_OPTIONS = (
 
 def handles_real_columns(command: Command) -> Command:
     """Give a command `--kinds`, `--missing`, `--drop-degenerate` and the like, as one `Handling`."""
-
-    @functools.wraps(command)
-    def with_handling(
-        *positional: Any,
-        kinds: dict[str, str],
-        missing: str,
-        drop_degenerate: bool,
-        sample_weight: str | None,
-        memory_limit: str | None,
-        **others: Any,
-    ) -> Any:
-        handling = Handling(kinds, missing, drop_degenerate, sample_weight, memory_limit)
-        return command(*positional, handling=handling, **others)
-
-    return _all(with_handling, _HANDLING_OPTIONS)
+    return _gathered(command, "handling", Handling, _HANDLING_OPTIONS)
