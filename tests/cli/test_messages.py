@@ -120,3 +120,18 @@ def test_help_has_examples_with_options_that_exist(name, lines, call):
         command = group.commands[words[1]]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a,b\n" + "1,2\n2,3\n4,1\n" * 9 + "?,3\n", "warning: .*'\\?' on line 29.* set --na '\\?'\\.\n"),
+        ("a,the id\n1,9007199254740993\n", "error: .*: --exclude 'the id'\\. "),
+        ("a\tb\n1\t2\n", r"error: .* Set --delimiter \$'\\t'\."),
+        (b"a,b\n1,caf\xe9\n", r"error: .*, such as --encoding latin-1\."),
+    ],
+)
+def test_remedies_for_files_name_options(text, shown, call, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert re.search(shown, call("audit", path).err)
