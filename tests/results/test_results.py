@@ -197,7 +197,7 @@ def mixed(table):
 def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dcd.errors.RowsLostWarning)
-        model = estimator(missing=missing, drop_useless=True).fit(mixed)
+        model = estimator(missing=missing, drop_degenerate=True).fit(mixed)
     result = summarise(model, mixed)
     columns = {column.name: column for column in result.data.columns}
     assert (columns["label"].kind, columns["label"].levels) == ("nominal", ("high", "low"))
