@@ -23,7 +23,7 @@ from dcd.search.decoupled_boundaries import BoundaryIdentifier
 from dcd.search.neighbours import Search
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
-from dcd.weights.hsic_descent import WeightOptions
+from dcd.weights.hsic_descent import HSICDescent
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 20_000
@@ -66,7 +66,7 @@ def on_data(mechanism: str, graph: str, d: int, seed: int) -> dict[str, object]:
     row: dict[str, object] = {"mechanism": mechanism, "graph": graph, "d": d, "seed": seed}
     dataset = read_table(table, options=TableOptions(), sample_weight=None).in_canonical_order()
     started = time.process_time()
-    identifier = BoundaryIdentifier(dataset, alpha=0.05, options=WeightOptions())
+    identifier = BoundaryIdentifier(dataset, alpha=0.05, options=HSICDescent())
     for search in reversed(SEARCHES):
         found = construct(dataset.names, identifier, identifier.pvalue, 256, search=search)
         row[f"{search} seconds"] = time.process_time() - started

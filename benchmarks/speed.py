@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 import dcd
 from dcd.features.kernels import kernel_features
 from dcd.weights.descent import Adam, softmax
-from dcd.weights.hsic_descent import WeightOptions, minimise
+from dcd.weights.hsic_descent import HSICDescent, minimise
 from dcd.weights.objective import choose_objective
 
 RESULTS = Path(__file__).parent / "results"
@@ -72,7 +72,7 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
             ours.append(seconds(our_step, 40))
         for _ in range(85):
             direct.step()
-        options = WeightOptions(tolerance=0.0, max_steps=100, min_ess=0.0)
+        options = HSICDescent(tolerance=0.0, max_steps=100, min_ess=0.0)
         probabilities, _, _ = minimise(choose_objective(features), np.zeros(N), options)
         rows.append(
             {

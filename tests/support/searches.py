@@ -3,7 +3,7 @@
 import numpy as np
 
 from dcd.graph.separation import d_separated, oracle
-from dcd.independence.association import Record
+from dcd.independence.base import SearchTest
 
 
 def erring_identifier(dag, rate, rng):
@@ -21,20 +21,15 @@ def erring_identifier(dag, rate, rng):
     return identify
 
 
-class Oracle:
+class Oracle(SearchTest):
     """A test that knows the graph: p = 1 for independent, strong for dependent."""
 
     def __init__(self, dag):
-        self.dag, self.record = dag, Record()
+        super().__init__(len(dag))
+        self.dag = dag
 
     def log_pvalue(self, x, y, given):
         return 0.0 if d_separated(self.dag, x, y, given) else -50.0 - abs(x - y)
-
-    def looks(self, target, given):
-        others = [v for v in range(len(self.dag)) if v != target and v not in given]
-        found = np.zeros(len(self.dag))
-        found[others] = [self.log_pvalue(v, target, given) for v in others]
-        yield found
 
 
 def likelihood_of(dag, likelihood):

@@ -6,8 +6,9 @@ from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
+from dcd.runtime.rows import effective_sample_size
 from dcd.weights.descent import softmax
-from dcd.weights.hsic_descent import WeightOptions, effective_sample_size, learn_weights, minimise
+from dcd.weights.hsic_descent import HSICDescent, learn_weights, minimise
 from dcd.weights.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
@@ -77,7 +78,7 @@ def test_gradient_equals_finite_differences(objective, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_forms_learn_the_same_weights(seed):
     features = [kernel_features(column) for column in correlated_table(200, 5, seed).T]
-    options = WeightOptions(tolerance=0.0, max_steps=100)
+    options = HSICDescent(tolerance=0.0, max_steps=100)
     dense, dense_path, _ = minimise(DenseObjective(features), np.zeros(200), options)
     low_rank, low_rank_path, _ = minimise(LowRankObjective(features), np.zeros(200), options)
     np.testing.assert_allclose(200 * dense, 200 * low_rank, rtol=0, atol=1e-6)
@@ -151,7 +152,7 @@ def test_no_tolerance_never_stops_for_convergence():
 
 
 def test_one_variable_needs_no_weights():
-    result = learn_weights([kernel_features(np.arange(20.0))], WeightOptions())
+    result = learn_weights([kernel_features(np.arange(20.0))], HSICDescent())
     assert result.status == "nothing_to_decouple"
     np.testing.assert_allclose(result.weights, 1)
     assert result.ess == pytest.approx(20)

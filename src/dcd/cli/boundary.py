@@ -46,9 +46,12 @@ def boundary(
     import dcd
 
     table, weights = handling.read(source, also=[target])
-    search = None if method == "dcd" else dcd.GrowShrink()
-    model = dcd.MarkovBoundary(target=target, alpha=alpha, search=search, **handling.parameters)
-    found = model.fit(table, **weights)
+    found = dcd.MarkovBoundary(
+        target=target,
+        method="published" if method == "dcd" else "robust",
+        alpha=alpha,
+        **handling.parameters,
+    ).fit(table, **weights)
     columns = [
         {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}
         for name, member, pvalue, correlation in zip(

@@ -11,10 +11,12 @@ import pandas as pd
 
 from dcd.estimators.codecs import robust_codecs
 from dcd.estimators.dcd import Discovery, check_n_jobs
+from dcd.features.pairwise_gram import PairwiseGram
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
-from dcd.independence.testwise import GappyScores, bind
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import CITest, Interaction, check_test
+from dcd.independence.binding import bind_test
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
@@ -28,7 +30,7 @@ from dcd.search.neighbours import TargetSearch
 from dcd.search.order_search import search_orders
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
-from dcd.weights.convex import BalanceSummary
+from dcd.weights.base import SampleWeights
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class RobustDiagnostics:
     names: tuple[str, ...]
     searches: tuple[TargetSearch, ...]
     colliders: tuple[Collider, ...]
-    balances: dict[tuple[int, ...], BalanceSummary] = field(repr=False)
+    balances: dict[tuple[int, ...], SampleWeights] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
     level: float
@@ -134,7 +136,7 @@ class RobustDCD(Discovery):
         Level of the tests of one boundary together; each of the d - 1 is at alpha / (d - 1). About this
         share of boundaries has a member too many. A parent in a search over orders has to pass the same
         level.
-    test : PartialAssociation, WeightedAssociation or None
+    test : PartialAssociation, WeightedAssociation, a test of your own or None
         When two variables are associated given others. None is `PartialAssociation()`.
     search : GrowShrink or None
         How boundaries are searched. None is `GrowShrink()`.
@@ -177,7 +179,7 @@ class RobustDCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
-        test: Test | None = None,
+        test: CITest | None = None,
         search: GrowShrink | None = None,
         orientation: ColliderEvidence | None = None,
         knowledge: Knowledge | None = None,
@@ -202,7 +204,7 @@ class RobustDCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _strategies(self) -> tuple[Test, GrowShrink, ColliderEvidence]:
+    def _strategies(self) -> tuple[CITest, GrowShrink, ColliderEvidence]:
         return (
             PartialAssociation() if self.test is None else self.test,
             GrowShrink() if self.search is None else self.search,
@@ -212,7 +214,7 @@ class RobustDCD(Discovery):
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         test, search, orientation = self._strategies()
-        check_strategy("test", test, (PartialAssociation, WeightedAssociation))
+        check_test("test", test)
         check_strategy("search", search, (GrowShrink,))
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
@@ -226,8 +228,8 @@ class RobustDCD(Discovery):
         level = self.alpha / (len(names) - 1)
         with one_blas_thread():
             scores = None if dataset.has_gaps else scores_of(dataset)
-            bound: BoundTest = bind(test, dataset, level, scores)
-            grams = GappyScores(dataset) if scores is None else scores
+            bound = bind_test(test, dataset, level, scores)
+            grams = PairwiseGram(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
         lines, order = _lines_if_straight(test, search, scores, level), None
         if lines is None:
@@ -267,7 +269,7 @@ class RobustDCD(Discovery):
         return construction, diagnostics
 
 
-def _lines_if_straight(test: Test, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
+def _lines_if_straight(test: CITest, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
     """The lines of the table, if they are all there is and the strategies leave it to them."""
     if scores is None or search.lines_from is None or scores.n_variables < search.lines_from:
         return None

@@ -15,19 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dcd.features.kernels import FeatureMap, IndicatorMap
+from dcd.features.kernels import FeatureMap, IndicatorMap, feature_map, kernel_features
 from dcd.runtime.array_types import Float32Array, FloatArray
 from dcd.runtime.memory import Memory
+from dcd.runtime.rows import DENSE_ROWS
+from dcd.table.columns import Kind
 
 NEGLIGIBLE = 1e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache
 _BLOCKS_A_TASK = 8
 _PANEL = 48  # columns; fewer follow the staircase more closely, with slower products
+
+_LARGEST_VARIANCE = 0.5  # of a principal component of a kernel: two clusters far apart
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -117,6 +121,40 @@ class FeatureBlocks:
 
         products, means = total(in_order(moments, self.tasks(), self.threads))
         return products - np.outer(means, means)
+
+
+Features = Sequence[FloatArray] | FeatureBlocks  # one (n, r) array for each variable, or blocks of rows
+
+
+class Table(Protocol):
+    """The values (n, d) of variables without missing ones, and their kinds."""
+
+    @property
+    def values(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def kinds(self) -> tuple[Kind, ...]: ...  # noqa: D102
+    @property
+    def memory(self) -> Memory: ...  # noqa: D102
+
+
+def features_of(table: Table, variables: Sequence[int] | None = None, *, threads: int = 1) -> Features:
+    """Kernel features of some or all variables, in blocks of rows if there are many."""
+    everything = list(range(len(table.kinds)))
+    variables = everything if variables is None else list(variables)
+    columns = [(table.values[:, v], table.kinds[v]) for v in variables]
+    if len(table.values) <= DENSE_ROWS:
+        return [kernel_features(column, kind) for column, kind in columns]
+    least = NEGLIGIBLE / _LARGEST_VARIANCE
+    maps = in_order(lambda column: feature_map(*column, least), columns, threads)
+    values = table.values if variables == everything else table.values[:, variables]
+    return FeatureBlocks.of(values, list(maps), threads=threads, memory=table.memory)
+
+
+def features_among(features: Features, members: Sequence[int]) -> Features:
+    """The features of some variables."""
+    if isinstance(features, FeatureBlocks):
+        return features.select(members)
+    return [features[member] for member in members]
 
 
 @dataclass(frozen=True)

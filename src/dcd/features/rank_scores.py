@@ -29,7 +29,7 @@ from scipy.special import ndtri
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import BLOCK_ROWS, Memory
-from dcd.runtime.row_blocks import BlockMatrix, Part
+from dcd.runtime.rows import MANY_ROWS, BlockMatrix, Part, effective_sample_size
 from dcd.table.columns import Kind, merge_rare
 from dcd.table.dataset import Dataset
 
@@ -37,7 +37,6 @@ LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
 N_TESTED, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
-MANY_ROWS = 40_000  # beyond: single precision, blocks of rows
 _KEPT_BYTES = 2**28  # of all columns, to keep rather than make again
 
 Codes = npt.NDArray[np.intp]
@@ -84,13 +83,15 @@ class Scores:
 
     Attributes
     ----------
-    variables : of each its columns.
+    values : (n, d) the table itself.
+    variables : the columns of each variable.
     probabilities : (n,) the share of each sample in all means.
     blocks : the rows, in parts that are worked on one after another.
     dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
     """
 
+    values: FloatArray = field(repr=False)
     variables: tuple[VariableScores, ...]
     probabilities: FloatArray = field(repr=False)
     blocks: tuple[slice, ...] = field(repr=False)
@@ -110,7 +111,7 @@ class Scores:
     @property
     def ess(self) -> float:
         """Effective sample size: n, unless samples have weights of their own."""
-        return float(1.0 / (self.probabilities @ self.probabilities))
+        return effective_sample_size(self.probabilities)
 
     @property
     def surveyed(self) -> bool:
@@ -193,7 +194,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
             scores[:] = normal_scores(values[:, v])
         made = _variable(scores, kind, codes, probabilities, blocks)
         variables.append(_with_columns_kept(made) if keep else made)
-    return Scores(tuple(variables), probabilities, blocks, dtype, memory)
+    return Scores(values, tuple(variables), probabilities, blocks, dtype, memory)
 
 
 def row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:

@@ -30,7 +30,7 @@ from dcd.features.rank_scores import (
 )
 from dcd.independence.binned_adjustment import Steps
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.row_blocks import BlockMatrix, Part
+from dcd.runtime.rows import BlockMatrix, Part
 
 RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
 SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested

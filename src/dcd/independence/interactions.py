@@ -16,7 +16,7 @@ from dcd.independence.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE
 from dcd.independence.null_distribution import gamma_log_sf
 from dcd.independence.partial_pvalues import best_of_looks, group_masks, n_looks
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.row_blocks import BlockMatrix
+from dcd.runtime.rows import BlockMatrix
 
 _INTERACTING = (LINEAR, BULK_SQUARE)  # columns of which products are taken
 

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import gammaincc, gammaln
 
+from dcd.features.whitening import whiteners
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Residuals, variable_chunks
 from dcd.runtime.array_types import BoolArray, FloatArray
 
@@ -75,7 +76,7 @@ class _Group:
     def of(cls, residuals: Residuals, mask: BoolArray) -> _Group:
         used = np.flatnonzero(mask.any(axis=0))
         part = residuals.own[:, used[:, None], used] * (mask[:, used, None] & mask[:, None, used])
-        small, ranks = whiteners(part)
+        small, ranks = whiteners(part, SMALLEST_VARIANCE)
         whitener = np.zeros((len(mask), len(used), residuals.width))
         whitener[:, :, used] = small * mask[:, None, used]
         return cls(whitener, ranks)
@@ -174,18 +175,6 @@ def _products(lengths: FloatArray, shares: FloatArray, residuals: Residuals, n_g
         part = lengths[:, group * n_variables : (group + 1) * n_variables]
         found[group] = (shares * part[:, residuals.left]).T @ part[:, residuals.right]
     return found
-
-
-def whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """For each covariance (v, k, k) a matrix that makes it the identity, and its rank.
-
-    Directions with next to no variance left (ties, or all explained by the set) cannot be tested and are
-    mapped to zero.
-    """
-    variances, directions = np.linalg.eigh(covariances)
-    alive = variances > SMALLEST_VARIANCE
-    scale = np.where(alive, 1.0 / np.sqrt(np.where(alive, variances, 1.0)), 0.0)
-    return scale[:, :, None] * directions.transpose(0, 2, 1), alive.sum(axis=1).astype(np.float64)
 
 
 def shifted_gamma_log_sf(statistic: FloatArray, left: Moments, right: Moments, degrees: float) -> FloatArray:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
-from dcd.independence.adjustment import Adjustment, Residuals
-from dcd.independence.null_distribution import group_log_pvalues, whiteners
+from dcd.features.whitening import whiteners
+from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, Residuals
+from dcd.independence.null_distribution import group_log_pvalues
 from dcd.runtime.array_types import BoolArray, FloatArray
 
 LINES, BULK, TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
@@ -69,7 +70,10 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
         part = part - adjustment.design.part(rows) @ coefficients.astype(part.dtype)
         covariance += part.T @ (shares * part)
     first = len(shown[0])
-    white = [whiteners(own[None])[0][0] for own in (covariance[:first, :first], covariance[first:, first:])]
+    white = [
+        whiteners(own[None], SMALLEST_VARIANCE)[0][0]
+        for own in (covariance[:first, :first], covariance[first:, first:])
+    ]
     correlation = white[0] @ covariance[:first, first:] @ white[1].T
     if correlation.size == 1:
         return float(correlation[0, 0] * np.sign(white[0][0, 0] * white[1][0, 0]))

@@ -24,7 +24,7 @@ import numpy as np
 
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.knowledge import bind_knowledge
-from dcd.independence.association import BoundTest, Record
+from dcd.independence.base import Record, SearchTest
 from dcd.runtime.errors import check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Compute, Run
@@ -59,7 +59,7 @@ class GrowShrink:
             check_number("lines_from", self.lines_from, at_least=2, whole=True, suggestion=21)
 
     def boundary(
-        self, test: BoundTest, target: int, n_variables: int, level: float, keep: Collection[int] = ()
+        self, test: SearchTest, target: int, n_variables: int, level: float, keep: Collection[int] = ()
     ) -> list[int]:
         """The Markov boundary of one target, each test at `level`; those to `keep` are in it in any case."""
         log_level = np.log(level)
@@ -82,7 +82,7 @@ class GrowShrink:
         return sorted(members)
 
     def separation(
-        self, test: BoundTest, pair: Pair, boundaries: Mapping[int, Sequence[int]], level: float
+        self, test: SearchTest, pair: Pair, boundaries: Mapping[int, Sequence[int]], level: float
     ) -> float:
         """The largest log p-value of the independence of a pair over subsets of either boundary.
 
@@ -115,12 +115,12 @@ class GrowShrink:
 
 
 def _strongest(
-    test: BoundTest, target: int, candidates: Sequence[int], members: Sequence[int], log_level: float
+    test: SearchTest, target: int, candidates: Sequence[int], members: Sequence[int], log_level: float
 ) -> int | None:
     """The candidate with the strongest association given the members, if any is below the level."""
-    for look in test.looks(target, members):
-        for candidate in sorted(candidates, key=lambda v: (look[v], v)):
-            if look[candidate] >= log_level:
+    for screened in test.screen(target, members):
+        for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
+            if screened[candidate] >= log_level:
                 break
             if test.log_pvalue(candidate, target, members) < log_level:
                 return candidate
@@ -128,7 +128,7 @@ def _strongest(
 
 
 def _shrink(
-    test: BoundTest, target: int, members: list[int], log_level: float, keep: Collection[int]
+    test: SearchTest, target: int, members: list[int], log_level: float, keep: Collection[int]
 ) -> None:
     """Drop the weakest member, of those not to keep, while it is independent given the others."""
     while free := [member for member in members if member not in keep]:
@@ -149,7 +149,7 @@ def _shrink(
 
 def search_boundaries(
     strategy: GrowShrink,
-    test: BoundTest,
+    test: SearchTest,
     names: Sequence[str],
     level: float,
     *,
@@ -193,7 +193,7 @@ def search_boundaries(
 
 
 def _concluded(
-    test: BoundTest,
+    test: SearchTest,
     names: Sequence[str],
     level: float,
     known: BoundKnowledge,
@@ -225,7 +225,7 @@ def _concluded(
 
 
 def reconnecting(
-    test: BoundTest, separated: Sequence[Pair], edges: Sequence[Pair], n_variables: int, level: float
+    test: SearchTest, separated: Sequence[Pair], edges: Sequence[Pair], n_variables: int, level: float
 ) -> list[Pair]:
     """Separated pairs that must be edges after all, for what is associated has to be connected.
 
@@ -255,11 +255,11 @@ class _Table:
     """A search on a table: what every process has."""
 
     strategy: GrowShrink
-    test: BoundTest
+    test: SearchTest
     n_variables: int
     level: float
 
-    def begun(self) -> BoundTest:
+    def begun(self) -> SearchTest:
         """The test with a new record; what it knows already it keeps."""
         self.test.record = Record()
         return self.test

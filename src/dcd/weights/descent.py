@@ -20,7 +20,8 @@ import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase, in_order, total
 from dcd.runtime.array_types import Float32Array, FloatArray
-from dcd.weights.objective import LARGEST_DENSE, Objective
+from dcd.runtime.rows import DENSE_ROWS
+from dcd.weights.objective import Objective
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
@@ -132,7 +133,7 @@ class BlockDescent:
         self._theta = theta - theta.max()
         self._theta -= np.log(np.exp(self._theta).sum())
         # A gradient by theta is in proportion to 1 / n; epsilon would hold back the steps of long tables.
-        epsilon = _EPSILON * min(1.0, LARGEST_DENSE / features.n_samples)
+        epsilon = _EPSILON * min(1.0, DENSE_ROWS / features.n_samples)
         self._adam = Adam(learning_rate, theta.size, epsilon)
         self._unscaled, self._proposed = np.empty_like(theta), np.empty_like(theta)
         self._there = self._pass(None)

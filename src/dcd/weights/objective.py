@@ -32,18 +32,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
-from dcd.features.kernel_blocks import FeatureBlocks
+from dcd.features.kernel_blocks import FeatureBlocks, Features
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.rows import DENSE_ROWS
 
 # Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in
 # the cache and not, and for each feature in its making, shared over fifty steps; a feature of a sample.
 _LOW_RANK, _IN_CACHE, _OUT_OF_CACHE, _MAKING, _FEATURE = 0.09, 0.1, 0.3, 0.002, 0.7
 _CACHE_BYTES = 24 * 2**20
-LARGEST_DENSE = 8000  # rows; the (n, n) array then takes 0.5 GB
 _BAND = 64
 _PADDED = 8  # numbers of features are rounded up to multiples of this
-
-Features = Sequence[FloatArray] | FeatureBlocks
 
 
 def pairwise_hsic(features: Features, probabilities: FloatArray) -> FloatArray:
@@ -219,6 +217,6 @@ def choose_objective(features: Sequence[FloatArray]) -> Objective:
     low_rank_cost = _LOW_RANK * n_samples * (n_columns**2 - int(widths @ widths))
     entry = _IN_CACHE if 8 * n_samples**2 <= _CACHE_BYTES else _OUT_OF_CACHE
     dense_cost = n_samples**2 * (entry + _MAKING * n_columns) + _FEATURE * n_samples * n_columns
-    if n_samples > LARGEST_DENSE or low_rank_cost < dense_cost:
+    if n_samples > DENSE_ROWS or low_rank_cost < dense_cost:
         return LowRankObjective(features)
     return DenseObjective(features)
