@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd.features.kernels import kernel_features
-from dcd.weights.descent import Adam, softmax
-from dcd.weights.hsic_descent import HSICDescent, minimise
+from dcd.weights.descent import Adam, DirectDescent, softmax
+from dcd.weights.hsic_descent import HSICDescent, descend
 from dcd.weights.objective import choose_objective
 
 RESULTS = Path(__file__).parent / "results"
@@ -73,7 +73,7 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
         for _ in range(85):
             direct.step()
         options = HSICDescent(tolerance=0.0, max_steps=100, min_ess=0.0)
-        probabilities, _, _ = minimise(choose_objective(features), np.zeros(N), options)
+        probabilities, _, _ = descend(DirectDescent(choose_objective(features), np.zeros(N), 0.05), options)
         rows.append(
             {
                 "d": d,

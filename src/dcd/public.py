@@ -1,6 +1,6 @@
 """The public names, imported all at once. `dcd.DCD` and the like come from here; see `dcd/__init__.py`."""
 
-from dcd import graph, interop, results
+from dcd import graph, interop, results, weights
 from dcd.estimators.dcd import DCD
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.estimators.resampling import FailedResamplesWarning, bootstrap
@@ -63,4 +63,5 @@ __all__ = [
     "results",
     "simulate",
     "summarise",
+    "weights",
 ]

@@ -8,8 +8,8 @@ import pytest
 from dcd.features import kernel_blocks as feature_blocks
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase, features_among
 from dcd.features.kernels import feature_map, kernel_features
-from dcd.weights.descent import BlockDescent
-from dcd.weights.hsic_descent import HSICDescent, descend, learn_weights, minimise
+from dcd.weights.descent import BlockDescent, DirectDescent
+from dcd.weights.hsic_descent import HSICDescent, descend, learn_weights
 from dcd.weights.objective import LowRankObjective, dependence, pairwise_hsic
 
 SEEDS = range(3)
@@ -85,7 +85,9 @@ def test_blocks_learn_what_all_rows_at_once_learn(monkeypatch, rows, seed):
     options = HSICDescent(max_steps=60, tolerance=0.0)
     start = 0.2 * np.random.default_rng(seed).standard_normal(1500)
     found, path, _ = descend(BlockDescent(features, start, 0.05), options)
-    expected, exact_path, _ = minimise(LowRankObjective(as_arrays(features)), start, options)
+    expected, exact_path, _ = descend(
+        DirectDescent(LowRankObjective(as_arrays(features)), start, 0.05), options
+    )
     np.testing.assert_allclose(path, exact_path, rtol=1e-5)
     np.testing.assert_allclose(1500 * found, 1500 * expected, rtol=0, atol=1e-3)
     np.testing.assert_allclose(

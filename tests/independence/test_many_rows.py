@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from support.searches import adjusted_log_pvalues
 
 import dcd
 import dcd.features.rank_scores
@@ -15,7 +16,6 @@ from dcd.independence.adjustment import _grid_ranks
 from dcd.independence.association import PartialAssociation
 from dcd.independence.base import Record
 from dcd.independence.binding import bind_test
-from dcd.independence.partial_pvalues import adjusted_log_pvalues
 from dcd.independence.sample_first import SampleFirstTest, row_sample
 from dcd.runtime.memory import Memory
 from dcd.runtime.rows import MANY_ROWS

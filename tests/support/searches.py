@@ -3,7 +3,9 @@
 import numpy as np
 
 from dcd.graph.separation import d_separated, oracle
+from dcd.independence.adjustment import Adjustment, Residuals
 from dcd.independence.base import SearchTest
+from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 
 
 def erring_identifier(dag, rate, rng):
@@ -34,3 +36,15 @@ class Oracle(SearchTest):
 
 def likelihood_of(dag, likelihood):
     return sum(likelihood(v, tuple(np.flatnonzero(dag[:, v]).tolist())) for v in range(len(dag)))
+
+
+def adjusted_log_pvalues(scores, given):
+    """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
+    adjustment = Adjustment.to(scores, given)
+    outside = [v for v in range(scores.n_variables) if v not in given]
+    result = np.zeros((scores.n_variables, scores.n_variables))
+    degrees = degrees_of_freedom(adjustment)
+    if degrees is not None:
+        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
+    np.fill_diagonal(result, 0.0)
+    return result

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from support.searches import adjusted_log_pvalues
 
 import dcd
 from dcd.features.pairwise_gram import PairwiseGram
 from dcd.features.rank_scores import BULK_CUBE, LINEAR, SQUARE, scores_of
-from dcd.independence.partial_pvalues import adjusted_log_pvalues
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table

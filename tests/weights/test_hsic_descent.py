@@ -7,8 +7,8 @@ from threadpoolctl import threadpool_limits
 import dcd
 from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
 from dcd.runtime.rows import effective_sample_size
-from dcd.weights.descent import softmax
-from dcd.weights.hsic_descent import HSICDescent, learn_weights, minimise
+from dcd.weights.descent import DirectDescent, softmax
+from dcd.weights.hsic_descent import HSICDescent, descend, learn_weights
 from dcd.weights.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
@@ -79,8 +79,10 @@ def test_gradient_equals_finite_differences(objective, seed):
 def test_both_forms_learn_the_same_weights(seed):
     features = [kernel_features(column) for column in correlated_table(200, 5, seed).T]
     options = HSICDescent(tolerance=0.0, max_steps=100)
-    dense, dense_path, _ = minimise(DenseObjective(features), np.zeros(200), options)
-    low_rank, low_rank_path, _ = minimise(LowRankObjective(features), np.zeros(200), options)
+    dense, dense_path, _ = descend(DirectDescent(DenseObjective(features), np.zeros(200), 0.05), options)
+    low_rank, low_rank_path, _ = descend(
+        DirectDescent(LowRankObjective(features), np.zeros(200), 0.05), options
+    )
     np.testing.assert_allclose(200 * dense, 200 * low_rank, rtol=0, atol=1e-6)
     np.testing.assert_allclose(dense_path, low_rank_path, rtol=1e-9)
 

@@ -55,7 +55,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     test, search : strategies of `RobustDCD`, or None
         For the robust method: the conditional independence test, and how boundaries are searched.
     weights : ConvexWeights, HSICDescent, a strategy of your own, or None
-        How `weights_` are learned, which decouple the boundary (robust) or all other columns (published, whose
+        How `weights_` are learned, which decouple the boundary (robust), or all other columns (published; the
         test rests on them). None is `ConvexWeights()` for the robust method and `HSICDescent()` for the
         published one.
     kinds, missing, drop_useless : as of `DCD`

@@ -15,16 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dcd.features.kernels import FeatureMap, IndicatorMap, feature_map, kernel_features
+from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import Float32Array, FloatArray
 from dcd.runtime.memory import Memory
 from dcd.runtime.rows import DENSE_ROWS
-from dcd.table.columns import Kind
+from dcd.table.dataset import Dataset
 
 NEGLIGIBLE = 1e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache
@@ -126,19 +127,10 @@ class FeatureBlocks:
 Features = Sequence[FloatArray] | FeatureBlocks  # one (n, r) array for each variable, or blocks of rows
 
 
-class Table(Protocol):
-    """The values (n, d) of variables without missing ones, and their kinds."""
-
-    @property
-    def values(self) -> FloatArray: ...  # noqa: D102
-    @property
-    def kinds(self) -> tuple[Kind, ...]: ...  # noqa: D102
-    @property
-    def memory(self) -> Memory: ...  # noqa: D102
-
-
-def features_of(table: Table, variables: Sequence[int] | None = None, *, threads: int = 1) -> Features:
-    """Kernel features of some or all variables, in blocks of rows if there are many."""
+def features_of(
+    table: Dataset | Scores, variables: Sequence[int] | None = None, *, threads: int = 1
+) -> Features:
+    """Kernel features of some or all variables of a table, in blocks of rows if there are many."""
     everything = list(range(len(table.kinds)))
     variables = everything if variables is None else list(variables)
     columns = [(table.values[:, v], table.kinds[v]) for v in variables]

@@ -137,7 +137,8 @@ class BoundAssociation(SearchTest):
             return _Answer(adjusted)
         products = Products(self.scores, given)
         if self.strategy.decouple == "where-needed":
-            if interaction_log_pvalues(residuals, products).max() >= np.log(self.strategy.interaction_level):
+            both_interact = interaction_log_pvalues(residuals, products).max()
+            if both_interact >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
         learned = self._weights(given)
         design = interaction_design(adjustment, products)

@@ -112,7 +112,7 @@ class SearchTest(ABC):
         """See `BoundTest`."""
 
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
-        """Rounds of log p-values (d,) of all variables against the target, which the full test can only raise.
+        """Rounds of log p-values (d,) of all variables against the target; the full test can only raise them.
 
         The last round has all variables; those before it are cheaper, with 0 for what they do not settle.
         By default there is one, of the full test. Override it where many variables are cheaper together.

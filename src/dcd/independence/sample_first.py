@@ -1,11 +1,10 @@
 """A test on many rows: what a sample of them rejects clearly is not tested on all of them.
 
-Most questions of a search are about strong associations, and some ten thousand rows answer them. An
-association is taken as there if its p-value on a fixed sample of rows is below a thousandth of the level;
-under independence that happens once in a thousand of the cases that the level allows for anyway. All other
-questions are put to all rows. So the time for a search grows with the number of rows times the number of
-associations that are *not* obvious. Which rows are in the sample depends on how many there are, not on what
-they hold; in another order of the rows other ones are.
+Most tests of a search are of strong associations, which some ten thousand rows decide. Two variables are
+taken as dependent if the p-value on a fixed sample of rows is below a thousandth of the level; under
+independence that happens once in a thousand of the cases that the level allows for anyway. All other tests
+use all rows, so that the time for a search grows with the number of rows times the number of associations
+that are *not* obvious. The sample depends on the number and the order of the rows, not on their values.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def weighted_association(
     first, second = range(len(left)), range(len(left), len(left) + len(right))
     ess = np.full((len(table.own),) * 2, effective_sample_size(weights))
     ess = (table.surveyed_ess() if surveyed else ess)[np.ix_(first, second)]
-    starts = np.array([place.start for place in table.own])
+    starts = np.array([columns.start for columns in table.own])
     strength = np.clip(table.covariance[np.ix_(starts[first], starts[second])], -1.0, 1.0)
     pvalues = correlation_pvalues(strength, ess)
     for i, j in product(first, second):
@@ -115,11 +115,11 @@ class _Whitened:
         variances = np.diag(covariance)
         scale = np.sqrt(np.where(variances > 0, variances, np.inf))
         self._whitener, self.ranks = np.diag(1.0 / scale), (variances[edges[:-1]] > 0).astype(np.float64)
-        for v, place in enumerate(self.own):
-            if place.stop - place.start > 1:
-                smallest = _NO_VARIANCE * float(variances[place].max())
-                whitener, ranks = whiteners(covariance[None, place, place], smallest)
-                self._whitener[place, place], self.ranks[v] = whitener[0], ranks[0]
+        for v, columns in enumerate(self.own):
+            if columns.stop - columns.start > 1:
+                smallest = _NO_VARIANCE * float(variances[columns].max())
+                whitener, ranks = whiteners(covariance[None, columns, columns], smallest)
+                self._whitener[columns, columns], self.ranks[v] = whitener[0], ranks[0]
         self.covariance = self._whitener @ covariance @ self._whitener.T
 
     def surveyed_ess(self) -> FloatArray:
@@ -127,7 +127,7 @@ class _Whitened:
         products = np.zeros((len(self.own), len(self.own)))
         for rows in self._blocks():
             squares = np.square(self._part(rows) @ self._whitener.T)
-            lengths = np.add.reduceat(squares, [place.start for place in self.own], axis=1)
+            lengths = np.add.reduceat(squares, [columns.start for columns in self.own], axis=1)
             shares = self._probabilities[rows, None] * lengths
             products += shares.T @ shares
         return np.outer(self.ranks, self.ranks) / np.maximum(products, 1e-300)

@@ -27,12 +27,12 @@ _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
 
 class Descent(Protocol):
-    """Weights on their way down the loss.
+    """A descent on the loss, a step at a time.
 
     Attributes
     ----------
-    probabilities : (n,) where it stands.
-    loss : there.
+    probabilities : (n,) the current ones.
+    loss : of these.
     """
 
     @property
@@ -41,11 +41,11 @@ class Descent(Protocol):
     def loss(self) -> float: ...  # noqa: D102
 
     def propose(self) -> float:
-        """Look one step ahead; one over the effective sample size there."""
+        """Compute the next step; one over the effective sample size after it."""
         ...
 
     def accept(self) -> None:
-        """Go there."""
+        """Take the proposed step."""
         ...
 
 
@@ -66,7 +66,7 @@ class Adam:
         self._count += 1
 
     def part_of_step(self, gradient: FloatArray, rows: slice) -> FloatArray:
-        """What to subtract from some parameters, each of which is asked for once a step."""
+        """What to subtract from some parameters; to be called once a step for each of them."""
         first, second = self._mean[rows], self._square[rows]
         first += (1 - _BETA_1) * (gradient - first)
         second += (1 - _BETA_2) * (np.square(gradient) - second)
@@ -107,7 +107,7 @@ class DirectDescent:
 
 @dataclass(frozen=True)
 class _Moments:
-    """What a pass over the rows leaves for the next one.
+    """Sums of one pass over the rows that the next one needs.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class BlockDescent:
         self._unscaled, self._proposed = self._proposed, self._unscaled
 
     def _pass(self, moments: _Moments | None) -> _Moments:
-        """Do a step by the moments, none without, and take those of the weights that it leads to."""
+        """Take a step by the moments, if there are any, and return the moments of the new weights."""
 
         def part(task: range) -> tuple[FloatArray, ...]:
             return self._part_of_pass(task, moments)

@@ -27,7 +27,7 @@ from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
 from dcd.weights.base import SampleWeights, in_table
 from dcd.weights.descent import BlockDescent, Descent, DirectDescent, softmax
-from dcd.weights.objective import Objective, choose_objective, dependence
+from dcd.weights.objective import choose_objective, dependence
 
 _CONVERGENCE_WINDOW = 10
 
@@ -125,7 +125,7 @@ def learn_weights(
 ) -> SampleWeights:
     """Weights that decouple the variables behind `features`, one (n, r) array for each, or blocks.
 
-    `shares` are what the samples count for to begin with; all the same without them.
+    `shares` are the probabilities of the samples to begin with, all the same by default.
     """
     n_samples = features.n_samples if isinstance(features, FeatureBlocks) else features[0].shape[0]
     start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
@@ -168,13 +168,6 @@ def _descent(features: Features, theta: FloatArray, learning_rate: float) -> Des
     if isinstance(features, FeatureBlocks):
         return BlockDescent(features, theta, learning_rate)
     return DirectDescent(choose_objective(features), theta, learning_rate)
-
-
-def minimise(
-    objective: Objective, theta: FloatArray, strategy: HSICDescent, floor: float = 0.0
-) -> tuple[FloatArray, list[float], str]:
-    """Adam on theta; see `descend`."""
-    return descend(DirectDescent(objective, theta, strategy.learning_rate), strategy, floor)
 
 
 def descend(
