@@ -20,8 +20,8 @@ from scipy.stats import contingency, spearmanr
 from support.made_results import HOSTILE, make_document, random_cpdag
 
 import dcd
-from dcd import DCD, InputError, Result, RobustDCD, load_result, summarise
-from dcd.results import fingerprint
+from dcd import DCD, InputError, RobustDCD, load_result, summarise
+from dcd.results import Result, fingerprint
 from dcd.results.checks import problems_of, schema
 from dcd.results.strength import strength
 
@@ -84,7 +84,7 @@ def test_colliders_carry_their_evidence(robust, result):
 def test_views_are_those_of_the_method(table, robust, result):
     boundary = next(b for b in result.boundaries if b.target == "first")
     assert set(boundary.view.decoupled) == set(robust.markov_boundaries_["first"]) == {"second", "third"}
-    expected = dcd.convex_weights(table[["second", "third"]])
+    expected = dcd.weights.convex_weights(table[["second", "third"]])
     assert boundary.view.ess == pytest.approx(expected.ess, rel=1e-5)
     assert boundary.view.dependence == pytest.approx(expected.dependence, rel=1e-5)
     assert sum(boundary.view.counts) == boundary.view.n_rows == 400
@@ -128,7 +128,7 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
         orientation=dcd.ColliderEvidence(min_evidence=1.0),
     )
     table.to_csv(tmp_path / "table.csv", index=False)
-    stability = dcd.bootstrap(chosen, table, n_resamples=4, fraction=0.75, random_state=3)
+    stability = dcd.stability(chosen, table, n_resamples=4, fraction=0.75, random_state=3)
     result = summarise(chosen.fit(table), table, stability=stability, title='It\'s "quoted"', rows=False)
     assert result.reproduction.parameters["test"]["weights"] == {
         "class": "ConvexWeights",
@@ -145,7 +145,7 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
 
 def test_cautions_are_in_words(table):
     few = table.iloc[:60]
-    with pytest.warns(dcd.SmallSampleWarning):
+    with pytest.warns(dcd.errors.SmallSampleWarning):
         model = RobustDCD(search=dcd.GrowShrink(max_size=1)).fit(few)
     kinds = {caution.kind: caution.text for caution in summarise(model, few).cautions}
     assert "60 rows" in kinds["few-rows"]
@@ -158,7 +158,7 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
     i, j, alone = (names.index(name) for name in ("first", "third", "alone"))
     directed[i, j], directed[j, i] = 0.25, 0.125
     undirected[i, alone] = undirected[alone, i] = 0.75
-    stability = dcd.Stability(names, directed, undirected, 8, "bootstrap", failures={"a reason": 2})
+    stability = dcd.results.Stability(names, directed, undirected, 8, "bootstrap", failures={"a reason": 2})
     result = summarise(robust, table, stability=stability)
     edge = next(e for e in result.edges if (e.first, e.second) == ("first", "third"))
     assert (edge.frequencies.forward, edge.frequencies.backward, edge.frequencies.edge) == (
@@ -181,22 +181,22 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
 
 @pytest.fixture(scope="module")
 def mixed(table):
-    """Columns of every kind, a useless one, and missing values."""
+    """Columns of every kind, a degenerate one, and missing values."""
     rng = np.random.default_rng(2)
     labels = np.where(table["third"] + rng.standard_normal(400) > 0, "high", "low").astype(object)
     labels[3] = None
     grade = pd.Categorical.from_codes(
         np.digitize(table["second"], [-0.5, 0.5]), ["small", "middle", "big"], ordered=True
     )
-    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, useless=1.0)
+    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, idle=1.0)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "each-set"), (DCD, "complete-rows")]
+    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "testwise"), (DCD, "complete-rows")]
 )
 def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dcd.RowsLostWarning)
+        warnings.simplefilter("ignore", dcd.errors.RowsLostWarning)
         model = estimator(missing=missing, drop_useless=True).fit(mixed)
     result = summarise(model, mixed)
     columns = {column.name: column for column in result.data.columns}
@@ -204,7 +204,7 @@ def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing
     assert (columns["grade"].kind, columns["grade"].levels) == ("ordinal", ("small", "middle", "big"))
     assert columns["flag"].kind == "nominal"
     assert columns["label"].n_missing == 1
-    assert result.data.dropped == model.table_.dropped == {"useless": result.data.dropped["useless"]}
+    assert result.data.dropped == model.table_.dropped == {"idle": result.data.dropped["idle"]}
     codes = dict(zip(result.sample.rows, result.sample.values["label"], strict=True))
     labels = mixed["label"]
     assert all(codes[row] == (None if row == 3 else ("high", "low").index(labels[row])) for row in codes)

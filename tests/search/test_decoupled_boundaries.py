@@ -20,7 +20,9 @@ from dcd.weights.hsic_descent import HSICDescent
 # What scikit-learn asks of estimators and does not apply here.
 
 
-@pytest.mark.filterwarnings("ignore:No features were selected", "ignore::dcd.SmallSampleWarning")
+@pytest.mark.filterwarnings(
+    "ignore:No features were selected", "ignore::dcd.runtime.errors.SmallSampleWarning"
+)
 @pytest.mark.parametrize("target", [0, None])
 @pytest.mark.parametrize("method", ["robust", "published"])
 def test_scikit_learns_contract(target, method):

@@ -58,9 +58,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         How `weights_` are learned, which decouple the boundary (robust), or all other columns (published; the
         test rests on them). None is `ConvexWeights()` for the robust method and `HSICDescent()` for the
         published one.
-    kinds, missing, drop_useless : as of `DCD`
-        How to read the table: columns of categories, missing values, useless columns. With the published
-        method all other columns are one set, so that "each-set" uses the complete rows.
+    kinds, missing, drop_degenerate : as of `DCD`
+        How to read the table: columns of categories, missing values, degenerate columns. With the published
+        method all other columns are one set, so that "testwise" uses the complete rows.
     memory_limit : int, str or None, default=None
         Memory that the fit may take, as of `DCD`.
     n_jobs : int or None, default=None
@@ -107,7 +107,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         weights: Weighting | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
-        drop_useless: bool = False,
+        drop_degenerate: bool = False,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -119,7 +119,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.weights = weights
         self.kinds = kinds
         self.missing = missing
-        self.drop_useless = drop_useless
+        self.drop_degenerate = drop_degenerate
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
 

@@ -13,6 +13,7 @@ import scipy
 
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
+from dcd.runtime.version import __version__
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 
@@ -45,10 +46,8 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _versions() -> dict[str, str]:
-    import dcd
-
     return {
-        "dcd": dcd.__version__,
+        "dcd": __version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "python": platform.python_version(),
@@ -115,7 +114,7 @@ def _refits(resampling: Resampling, weights: str) -> str:
     seed = "...  # not kept" if resampling.seed is None else str(resampling.seed)
     fraction = "" if resampling.fraction is None else f", fraction={resampling.fraction!r}"
     return (
-        f"dcd.bootstrap(\n    model, table, n_resamples={resampling.n_resamples + resampling.n_failed}, "
+        f"dcd.stability(\n    model, table, n_resamples={resampling.n_resamples + resampling.n_failed}, "
         f"scheme={resampling.scheme!r}{fraction}{weights},\n    random_state={seed}\n)"
     )
 
@@ -144,12 +143,9 @@ def _is_strategy(value: Any) -> bool:
 
 def _name(kind: type) -> str:
     """How the code names a class: within `dcd`, or as its own module has it."""
-    import dcd
-
     if not kind.__module__.startswith("dcd."):
         return kind.__name__
-    folder = kind.__module__.split(".")[1]
-    return f"dcd.{kind.__name__}" if hasattr(dcd, kind.__name__) else f"dcd.{folder}.{kind.__name__}"
+    return f"dcd.weights.{kind.__name__}" if ".weights." in kind.__module__ else f"dcd.{kind.__name__}"
 
 
 def _imports(values: Iterable[Any]) -> list[str]:

@@ -55,7 +55,7 @@ def summarise(
     ----------
     model : a fitted `DCD` or `RobustDCD`.
     X : the table that it was fitted on.
-    stability : what `dcd.bootstrap` returned for this model, for how often each edge was found.
+    stability : what `dcd.stability` returned for this model, for how often each edge was found.
     title : a line for people; made from the table without it.
     rows : keep up to 300 rows of the table, chosen by a fixed seed, for pictures. False keeps no row at all.
     sample_weight : the weights that the model was fitted with.
@@ -243,7 +243,7 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
         return None
     if set(stability.names) != set(cpdag.names):
         raise InputError(
-            "parameter 'stability'", "is of other variables than the model", "Pass dcd.bootstrap(model, X)."
+            "parameter 'stability'", "is of other variables than the model", "Pass dcd.stability(model, X)."
         )
     place = {name: index for index, name in enumerate(stability.names)}
     pairs = []

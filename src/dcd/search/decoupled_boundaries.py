@@ -246,7 +246,7 @@ def record_features(estimator: Any, dataset: Dataset) -> None:
 def table_options(estimator: Any) -> TableOptions:
     """How an estimator reads tables, checked."""
     memory = Memory.of(estimator.memory_limit)
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless, memory)
+    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
     options.check()
     return options
 
