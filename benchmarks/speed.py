@@ -62,6 +62,7 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
         def our_step(objective=objective, adam=adam, state=state) -> None:
             p = softmax(state["theta"])
             _, gradient = objective.value_and_gradient(p)
+            adam.begin_step()
             state["theta"] = state["theta"] - adam.step(p * (gradient - p @ gradient))
 
         direct = DirectLearner(table)

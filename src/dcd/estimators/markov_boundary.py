@@ -157,7 +157,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
             )
         names = [name for name in dataset.names if name != target]
         others = dataset.select([dataset.names.index(name) for name in names])
-        strategy, variables = self.weights or HSICDescent(), range(len(names))
+        strategy, variables = self._strategies()[2], range(len(names))
         if isinstance(strategy, HSICDescent):  # needs no scores
             learned = strategy.learn(others, variables, n_jobs=self.n_jobs)
         else:
@@ -176,7 +176,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 
     def _fit_robust(self, table: Dataset, target: str) -> SampleWeights:
         """The boundary is grown and shrunk by the strategies of `RobustDCD`."""
-        test, search = self.test or PartialAssociation(), self.search or GrowShrink()
+        test, search, strategy = self._strategies()
         dataset = table.in_canonical_order()
         names = dataset.names
         own, level = names.index(target), self.alpha / (len(names) - 1)
@@ -193,7 +193,6 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
             decoupled = dataset.complete_in(members)
             if len(decoupled.values) < MIN_ROWS:  # nothing to learn from; all rows count the same
                 decoupled, members = dataset.complete_in([own]), []
-            strategy = self.weights or ConvexWeights()
             learned = strategy.learn(scores_of(decoupled), range(len(members)))
         return in_table(learned, decoupled, decoupled.names)
 
@@ -207,13 +206,19 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                     f"has no effect with method={self.method!r}",
                     f"Leave it out, or choose method={method!r}.",
                 )
-        if self.test is not None:
-            check_test("test", self.test)
-        if self.search is not None:
-            check_strategy("search", self.search, (GrowShrink,))
-        if self.weights is not None:
-            check_weighting("weights", self.weights)
+        test, search, weights = self._strategies()
+        check_test("test", test)
+        check_strategy("search", search, (GrowShrink,))
+        check_weighting("weights", weights)
         check_n_jobs(self.n_jobs)
+
+    def _strategies(self) -> tuple[CITest, GrowShrink, Weighting]:
+        default: Weighting = HSICDescent() if self.method == "published" else ConvexWeights()
+        return (
+            PartialAssociation() if self.test is None else self.test,
+            GrowShrink() if self.search is None else self.search,
+            default if self.weights is None else self.weights,
+        )
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, str]:
         """The table, with `y` as its last column if that is the target, and the target's name."""

@@ -10,7 +10,7 @@ all rows; the rest are sums over blocks of rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -250,10 +250,10 @@ class Residuals:
         makers: list[tuple[Part, int]] = []
         for v in self.variables:
             if v in residuals:
-                makers.append((_first(residuals[v]), N_TESTED))
+                makers.append((partial(residuals[v], n_columns=N_TESTED), N_TESTED))
             else:
                 chosen = range(N_TESTED) if v in smooth else scores.variables[v].adjusters
-                makers.append((_chosen(scores.variables[v], chosen), len(chosen)))
+                makers.append((partial(scores.variables[v].part, columns=chosen), len(chosen)))
         return makers
 
     def _raw(self, rows: slice) -> FloatArray:
@@ -368,11 +368,3 @@ def diagonal_blocks(matrix: FloatArray, width: int) -> FloatArray:
     blocks = matrix.reshape(n_blocks, width, n_blocks, width)
     index = np.arange(n_blocks)
     return blocks[index, :, index]
-
-
-def _first(columns: SmoothColumns) -> Part:
-    return lambda rows: columns(rows, N_TESTED)
-
-
-def _chosen(variable: VariableScores, columns: Sequence[int]) -> Part:
-    return lambda rows: variable.part(rows, columns)

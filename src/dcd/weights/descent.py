@@ -14,7 +14,6 @@ C and m for the next one while its features are in the cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -26,29 +25,6 @@ from dcd.weights.objective import Objective
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
 
-class Descent(Protocol):
-    """A descent on the loss, a step at a time.
-
-    Attributes
-    ----------
-    probabilities : (n,) the current ones.
-    loss : of these.
-    """
-
-    @property
-    def probabilities(self) -> FloatArray: ...  # noqa: D102
-    @property
-    def loss(self) -> float: ...  # noqa: D102
-
-    def propose(self) -> float:
-        """Compute the next step; one over the effective sample size after it."""
-        ...
-
-    def accept(self) -> None:
-        """Take the proposed step."""
-        ...
-
-
 class Adam:
     """Kingma and Ba (2015) with the usual decay rates."""
 
@@ -56,17 +32,12 @@ class Adam:
         self._learning_rate, self._epsilon = learning_rate, epsilon
         self._mean, self._square, self._count = np.zeros(size), np.zeros(size), 0
 
-    def step(self, gradient: FloatArray) -> FloatArray:
-        """What to subtract from the parameters."""
-        self.begin_step()
-        return self.part_of_step(gradient, slice(None))
-
     def begin_step(self) -> None:
-        """Count a step that is done in parts."""
+        """Count a step, which can be taken in parts."""
         self._count += 1
 
-    def part_of_step(self, gradient: FloatArray, rows: slice) -> FloatArray:
-        """What to subtract from some parameters; to be called once a step for each of them."""
+    def step(self, gradient: FloatArray, rows: slice = slice(None)) -> FloatArray:
+        """What to subtract from some or all parameters; each is asked for once a step."""
         first, second = self._mean[rows], self._square[rows]
         first += (1 - _BETA_1) * (gradient - first)
         second += (1 - _BETA_2) * (np.square(gradient) - second)
@@ -83,7 +54,13 @@ def softmax(theta: FloatArray) -> FloatArray:
 
 
 class DirectDescent:
-    """See `Descent`; any objective, all rows at once."""
+    """A descent on any objective, a step at a time, all rows at once.
+
+    Attributes
+    ----------
+    probabilities : (n,) the current ones.
+    loss : of these.
+    """
 
     def __init__(self, objective: Objective, theta: FloatArray, learning_rate: float) -> None:
         self._objective, self._theta = objective, theta
@@ -92,15 +69,16 @@ class DirectDescent:
         self.loss, self._gradient = objective.value_and_gradient(self.probabilities)
 
     def propose(self) -> float:
-        """See `Descent`."""
+        """Compute the next step; one over the effective sample size after it."""
         # The derivative of the softmax; it projects out the constant that the objectives leave open.
         by_theta = self.probabilities * (self._gradient - self.probabilities @ self._gradient)
+        self._adam.begin_step()
         self._theta = self._theta - self._adam.step(by_theta)
         self._proposal = softmax(self._theta)
         return float(self._proposal @ self._proposal)
 
     def accept(self) -> None:
-        """See `Descent`."""
+        """Take the proposed step."""
         self.probabilities = self._proposal
         self.loss, self._gradient = self._objective.value_and_gradient(self.probabilities)
 
@@ -126,7 +104,7 @@ class _Moments:
 
 
 class BlockDescent:
-    """See `Descent`; features in blocks, a pass over the rows for each step."""
+    """See `DirectDescent`; features in blocks, a pass over the rows for each step."""
 
     def __init__(self, features: FeatureBlocks, theta: FloatArray, learning_rate: float) -> None:
         self._features, self._staircase = features, Staircase.of(features)
@@ -142,22 +120,22 @@ class BlockDescent:
 
     @property
     def loss(self) -> float:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         return self._moments.loss
 
     @property
     def probabilities(self) -> FloatArray:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         return self._unscaled / self._moments.scale
 
     def propose(self) -> float:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         self._adam.begin_step()
         self._there = self._pass(self._moments)
         return self._there.inverse_ess
 
     def accept(self) -> None:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         self._moments = self._there
         self._unscaled, self._proposed = self._proposed, self._unscaled
 
@@ -187,7 +165,7 @@ class BlockDescent:
         products, means, sums = np.zeros((size, size)), np.zeros(size), np.zeros(2)
         for rows, features in self._features.each(task, self._staircase.columns):
             if moments is not None:
-                self._theta[rows] -= self._adam.part_of_step(self._gradient(rows, features, moments), rows)
+                self._theta[rows] -= self._adam.step(self._gradient(rows, features, moments), rows)
             weights = np.exp(self._theta[rows])
             self._proposed[rows] = weights
             root = np.sqrt(weights).astype(np.float32)

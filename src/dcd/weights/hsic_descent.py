@@ -26,7 +26,7 @@ from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
 from dcd.weights.base import SampleWeights, in_table
-from dcd.weights.descent import BlockDescent, Descent, DirectDescent, softmax
+from dcd.weights.descent import BlockDescent, DirectDescent, softmax
 from dcd.weights.objective import choose_objective, dependence
 
 _CONVERGENCE_WINDOW = 10
@@ -131,47 +131,35 @@ def learn_weights(
     start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
     ess = effective_sample_size(start)
     before, dependence_before = dependence(features, start)
-    if len(before) == 1:
-        return SampleWeights(
-            n_samples * start,
-            ess,
-            0.0,
-            0.0,
-            status="nothing_to_decouple",
-            loss_path=np.zeros(1),
-            hsic_before=before,
-            hsic_after=before,
-        )
-    theta: FloatArray = np.zeros(n_samples) if shares is None else np.log(start * n_samples)
-    noise: FloatArray = np.zeros_like(start)
-    if strategy.init_scale and rng is not None:
-        noise = strategy.init_scale * rng.standard_normal(start.shape)
-    while effective_sample_size(softmax(theta + noise)) < strategy.min_ess * ess:
-        noise = noise / 2.0
-    descent = _descent(features, theta + noise, strategy.learning_rate)
-    probabilities, loss_path, status = descend(descent, strategy, strategy.min_ess * ess)
-    weights = n_samples * probabilities
+    probabilities, loss_path, status = start, [0.0], "nothing_to_decouple"
+    if len(before) > 1:
+        theta: FloatArray = np.zeros(n_samples) if shares is None else np.log(start * n_samples)
+        noise: FloatArray = np.zeros_like(start)
+        if strategy.init_scale and rng is not None:
+            noise = strategy.init_scale * rng.standard_normal(start.shape)
+        while effective_sample_size(softmax(theta + noise)) < strategy.min_ess * ess:
+            noise = noise / 2.0
+        descent: DirectDescent | BlockDescent
+        if isinstance(features, FeatureBlocks):
+            descent = BlockDescent(features, theta + noise, strategy.learning_rate)
+        else:
+            descent = DirectDescent(choose_objective(features), theta + noise, strategy.learning_rate)
+        probabilities, loss_path, status = descend(descent, strategy, strategy.min_ess * ess)
     after, dependence_after = dependence(features, probabilities)
     return SampleWeights(
-        weights=weights,
-        ess=effective_sample_size(weights),
-        loss_path=np.array(loss_path),
-        status=status,
+        weights=n_samples * probabilities,
+        ess=effective_sample_size(probabilities),
         dependence_before=dependence_before,
         dependence=dependence_after,
+        status=status,
+        loss_path=np.array(loss_path),
         hsic_before=before,
         hsic_after=after,
     )
 
 
-def _descent(features: Features, theta: FloatArray, learning_rate: float) -> Descent:
-    if isinstance(features, FeatureBlocks):
-        return BlockDescent(features, theta, learning_rate)
-    return DirectDescent(choose_objective(features), theta, learning_rate)
-
-
 def descend(
-    descent: Descent, strategy: HSICDescent, floor: float = 0.0
+    descent: DirectDescent | BlockDescent, strategy: HSICDescent, floor: float = 0.0
 ) -> tuple[FloatArray, list[float], str]:
     """The probabilities, the loss before each step and at the end, and why it stopped.
 

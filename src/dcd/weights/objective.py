@@ -26,7 +26,7 @@ calls on large arrays: a loop in Python would cost more than the arithmetic, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ def dependence(features: Features, probabilities: FloatArray) -> tuple[FloatArra
             [probabilities @ np.square(block - probabilities @ block).sum(axis=1) for block in features]
         )
     chance = float((spreads.sum() ** 2 - spreads @ spreads) * (probabilities @ probabilities))
-    return hsic, _off_diagonal(hsic) / chance if len(hsic) > 1 else 0.0
+    return hsic, float(hsic.sum() - np.trace(hsic)) / chance if len(hsic) > 1 else 0.0
 
 
 def _hsic_of(covariance: FloatArray, features: Features) -> FloatArray:
@@ -91,19 +91,7 @@ def _starts(features: Features) -> npt.NDArray[np.intp]:
     return np.cumsum([0, *widths[:-1]])
 
 
-def _off_diagonal(matrix: FloatArray) -> float:
-    return float(matrix.sum() - np.trace(matrix))
-
-
 # --- the loss, twice -------------------------------------------------------------------------------------
-
-
-class Objective(Protocol):
-    """The decoupling loss of one set of variables as a function of the probabilities."""
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
-        ...
 
 
 class LowRankObjective:
@@ -118,7 +106,7 @@ class LowRankObjective:
         self._products = np.empty((len(rows) - self._stops[0], rows.shape[1]))
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
+        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
         means = self._rows @ probabilities
         value, gradient, linear = 0.0, np.zeros_like(probabilities), np.zeros_like(means)
         start = 0
@@ -155,7 +143,7 @@ class DenseObjective:
         ]
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
+        """See `LowRankObjective`."""
         means = self._rows @ probabilities
         embeddings = np.empty((len(self._widths), len(probabilities)))
         for group in self._groups:
@@ -208,6 +196,9 @@ def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
         pairs[start:stop, start:] = band
         pairs[stop:, start:stop] = band[:, stop - start :].T
     return pairs
+
+
+Objective = LowRankObjective | DenseObjective
 
 
 def choose_objective(features: Sequence[FloatArray]) -> Objective:
