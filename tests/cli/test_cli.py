@@ -315,7 +315,7 @@ def test_a_checkpoint_keeps_the_fit_and_the_resamples(call, data, tmp_path, monk
     assert refused.code == 2
     assert re.match(r"error: checkpoint '.*run\.dcd': belongs to another run: data was ", refused.err)
     assert "alpha" in call(*arguments, "--checkpoint", checkpoint, "--alpha", 0.1).err
-    for module in ("growth", "resampling"):
+    for module in ("search.grow_shrink", "estimators.resampling"):
         monkeypatch.setattr(f"dcd.{module}.as_done", None)
     assert call(*arguments, "--checkpoint", checkpoint, "--jobs", 2).out == first.out
 
