@@ -120,9 +120,9 @@ FITS = {
 }
 
 BOUNDARIES = {
-    "boundary, published": lambda: (dcd.MarkovBoundary(target="c"), curved(1)),
-    "boundary, robust": lambda: (dcd.MarkovBoundary(target="c", search=dcd.GrowShrink()), curved(1)),
-    "boundary, mixed": lambda: (dcd.MarkovBoundary(target="score", search=dcd.GrowShrink()), mixed(6)),
+    "boundary, published": lambda: (dcd.MarkovBoundary(target="c", method="published"), curved(1)),
+    "boundary, robust": lambda: (dcd.MarkovBoundary(target="c"), curved(1)),
+    "boundary, mixed": lambda: (dcd.MarkovBoundary(target="score"), mixed(6)),
 }
 
 COMMANDS = {

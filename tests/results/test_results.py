@@ -124,7 +124,7 @@ def test_does_not_depend_on_the_order_of_columns(table, result):
 def test_the_code_runs_and_gives_the_same(tmp_path, table):
     chosen = RobustDCD(
         alpha=0.01,
-        test=dcd.PartialAssociation(decouple="always", weights=dcd.ConvexWeights(min_ess=0.5)),
+        test=dcd.PartialAssociation(decouple="always", weights=dcd.ConvexWeights(keep=0.5)),
         orientation=dcd.ColliderEvidence(min_evidence=1.0),
     )
     table.to_csv(tmp_path / "table.csv", index=False)
@@ -132,7 +132,7 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
     result = summarise(chosen.fit(table), table, stability=stability, title='It\'s "quoted"', rows=False)
     assert result.reproduction.parameters["test"]["weights"] == {
         "class": "ConvexWeights",
-        "min_ess": 0.5,
+        "keep": 0.5,
         "dependence": 1.0,
     }
     assert "n_jobs" not in result.reproduction.parameters

@@ -20,11 +20,11 @@ from dcd import DCD, InputError, PartialAssociation, RobustDCD
 from dcd.estimators import description
 from dcd.estimators.codecs import published_codecs, robust_codecs
 from dcd.estimators.description import digest_of
-from dcd.independence.association import Interaction, Record
+from dcd.independence.base import Interaction, Record
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns
-from dcd.weights.convex import BalanceSummary
+from dcd.weights.base import SampleWeights
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
@@ -465,7 +465,7 @@ def test_every_number_comes_back_to_the_last_bit():
                 assert getattr(back, name) == value
         log_pvalue, ess, left = (float(number) for number in rng.choice(numbers[1:], size=3))
         record = Record(
-            {(1, 2): BalanceSummary(ess, left, ess, 0.0, "ess_floor")},
+            {(1, 2): SampleWeights(np.empty(0), ess, left, ess, 0.0, "ess_floor")},
             {(0, 3, (1, 2)): Interaction((0, 3), (1, 2), log_pvalue, left, ess, left)},
         )
         assert through_json(robust_codecs(5)["separations"], (0, 3), (log_pvalue, record)) == (

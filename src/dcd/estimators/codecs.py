@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from dcd.independence.association import Interaction, Record
+from dcd.independence.base import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.weights.convex import BalanceSummary
+from dcd.weights.base import SampleWeights
 
+_ACCOUNT = {one.name: str(one.type) for one in fields(SampleWeights) if one.compare}
 _MATRICES = ("hsic_before", "hsic_after", "correlations", "pvalues")
 
 
@@ -53,7 +54,7 @@ def published_codecs(names: Sequence[str]) -> dict[str, Codec]:
         _check_entries(value, [*plain, *_MATRICES])
         m, d = len(members), len(names)
         shapes = {"hsic_before": (m, m), "hsic_after": (m, m), "correlations": (m, d), "pvalues": (m, d)}
-        types = {one.name: str(one.type) for one in fields(DecoupledSet)}
+        types = _types(DecoupledSet)
         given: dict[str, Any] = {name: _entry(types[name], value[name], d) for name in plain}
         given |= {name: _matrix(value[name], shapes[name]) for name in _MATRICES}
         return DecoupledSet(tuple(names[member] for member in members), **given)
@@ -68,7 +69,10 @@ def _with_record(read_found: Any, n_variables: int) -> Codec:
         found, record = result
         return {
             "found": found,
-            "balances": [{"members": members, **vars(s)} for members, s in record.balances.items()],
+            "balances": [
+                {"members": members, **{name: getattr(learned, name) for name in _ACCOUNT}}
+                for members, learned in record.balances.items()
+            ],
             "interactions": [vars(interaction) for interaction in record.interactions.values()],
         }
 
@@ -76,11 +80,11 @@ def _with_record(read_found: Any, n_variables: int) -> Codec:
         _check_entries(value, ["found", "balances", "interactions"])
         record = Record()
         for entry in map(_mapping, value["balances"]):
-            summary = {name: given for name, given in entry.items() if name != "members"}
+            account = {name: given for name, given in entry.items() if name != "members"}
             members = tuple(_positions(entry["members"], n_variables))
-            record.balances[members] = _object(BalanceSummary, summary, n_variables)
+            record.balances[members] = _object(_account, account, _ACCOUNT, n_variables)
         for entry in value["interactions"]:
-            found = _object(Interaction, entry, n_variables)
+            found = _object(Interaction, entry, _types(Interaction), n_variables)
             record.interactions[*found.pair, found.given] = found
         return read_found(key, value["found"]), record
 
@@ -90,11 +94,18 @@ def _with_record(read_found: Any, n_variables: int) -> Codec:
 # --- values ----------------------------------------------------------------------------------------------
 
 
-def _object(kind: Any, value: Any, n_variables: int) -> Any:
+def _account(**entries: Any) -> SampleWeights:
+    return SampleWeights(np.empty(0), **entries)
+
+
+def _types(kind: Any) -> dict[str, str]:
+    return {one.name: str(one.type) for one in fields(kind)}
+
+
+def _object(make: Any, value: Any, types: Mapping[str, str], n_variables: int) -> Any:
     """An object whose attributes are numbers, words and positions of variables."""
-    types = {one.name: str(one.type) for one in fields(kind)}
     _check_entries(value, list(types))
-    return kind(**{name: _entry(types[name], given, n_variables) for name, given in value.items()})
+    return make(**{name: _entry(types[name], given, n_variables) for name, given in value.items()})
 
 
 def _entry(annotation: str, value: Any, n_variables: int) -> Any:

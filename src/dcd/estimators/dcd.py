@@ -35,7 +35,7 @@ from dcd.search.decoupled_boundaries import (
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
-from dcd.weights.hsic_descent import WeightOptions
+from dcd.weights.hsic_descent import HSICDescent
 
 
 @dataclass(frozen=True)
@@ -321,11 +321,11 @@ class DCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
-        learning_rate: float = WeightOptions.learning_rate,
-        max_steps: int = WeightOptions.max_steps,
-        min_ess: float = WeightOptions.min_ess,
-        tolerance: float = WeightOptions.tolerance,
-        init_scale: float = WeightOptions.init_scale,
+        learning_rate: float = HSICDescent.learning_rate,
+        max_steps: int = HSICDescent.max_steps,
+        min_ess: float = HSICDescent.min_ess,
+        tolerance: float = HSICDescent.tolerance,
+        init_scale: float = HSICDescent.init_scale,
         max_subsets: int | None = 256,
         subsets: Subsets = "all",
         knowledge: Knowledge | None = None,

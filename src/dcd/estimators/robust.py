@@ -12,10 +12,12 @@ import pandas as pd
 
 from dcd.estimators.codecs import robust_codecs
 from dcd.estimators.dcd import Discovery, check_n_jobs
+from dcd.features.pairwise_gram import PairwiseGram
 from dcd.features.rank_scores import scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
-from dcd.independence.testwise import GappyScores, bind
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import CITest, Interaction, check_test
+from dcd.independence.binding import bind_test
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
 from dcd.runtime.runs import Run
@@ -26,7 +28,7 @@ from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
-from dcd.weights.convex import BalanceSummary
+from dcd.weights.base import SampleWeights
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class RobustDiagnostics:
     names: tuple[str, ...]
     searches: tuple[TargetSearch, ...]
     colliders: tuple[Collider, ...]
-    balances: dict[tuple[int, ...], BalanceSummary] = field(repr=False)
+    balances: dict[tuple[int, ...], SampleWeights] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
     level: float
@@ -132,7 +134,7 @@ class RobustDCD(Discovery):
         Level of the tests of one boundary together; each of the d - 1 is at alpha / (d - 1). About this
         share of boundaries has a member too many. A parent in a search over orders has to pass the same
         level.
-    test : PartialAssociation, WeightedAssociation or None
+    test : PartialAssociation, WeightedAssociation, a test of your own or None
         When two variables are associated given others. None is `PartialAssociation()`.
     search : GrowShrink, your own BoundarySearch or None
         How boundaries and neighbours are searched. None is `GrowShrink()`.
@@ -175,7 +177,7 @@ class RobustDCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
-        test: Test | None = None,
+        test: CITest | None = None,
         search: BoundarySearch | None = None,
         orientation: ColliderEvidence | None = None,
         knowledge: Knowledge | None = None,
@@ -200,7 +202,7 @@ class RobustDCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _strategies(self) -> tuple[Test, BoundarySearch, ColliderEvidence]:
+    def _strategies(self) -> tuple[CITest, BoundarySearch, ColliderEvidence]:
         return (
             PartialAssociation() if self.test is None else self.test,
             GrowShrink() if self.search is None else self.search,
@@ -210,7 +212,7 @@ class RobustDCD(Discovery):
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         test, search, orientation = self._strategies()
-        check_strategy("test", test, (PartialAssociation, WeightedAssociation))
+        check_test("test", test)
         check_search(search)
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
@@ -224,8 +226,8 @@ class RobustDCD(Discovery):
         level = self.alpha / (len(names) - 1)
         with one_blas_thread():
             scores = None if dataset.has_gaps else scores_of(dataset)
-            bound: BoundTest = bind(test, dataset, level, scores)
-            grams = GappyScores(dataset) if scores is None else scores
+            bound = bind_test(test, dataset, level, scores)
+            grams = PairwiseGram(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
         # Where decoupling weights are asked for in any case, regressions must not replace the test.
         may_regress = isinstance(test, PartialAssociation) and test.decouple != "always"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -94,6 +95,7 @@ def _code(
         [
             "import dcd",
             "import pandas",
+            *_imports(changed.values()),
             "",
             "# or however the table was read; with the columns that were used, and no others",
             'table = pandas.read_csv("table.csv", float_precision="round_trip")',
@@ -127,7 +129,31 @@ def _python(value: Any) -> str:
         return f"dcd.{type(value).__name__}.from_dict({plain(value.to_dict())!r})"
     if is_dataclass(value) and not isinstance(value, type):
         shown = (f"{field.name}={_python(getattr(value, field.name))}" for field in fields(value))
-        return f"dcd.{type(value).__name__}({', '.join(shown)})"
+        return f"{_name(type(value))}({', '.join(shown)})"
     if isinstance(value, np.random.Generator):
         return "...  # a generator, whose state was not kept"
+    if _is_strategy(value):
+        return f"{_name(type(value))}(...)"
     return repr(plain(value))
+
+
+def _is_strategy(value: Any) -> bool:
+    return any(callable(getattr(value, method, None)) for method in ("bind", "learn"))
+
+
+def _name(kind: type) -> str:
+    """How the code names a class: within `dcd`, or as its own module has it."""
+    if not kind.__module__.startswith("dcd."):
+        return kind.__name__
+    return f"dcd.weights.{kind.__name__}" if ".weights." in kind.__module__ else f"dcd.{kind.__name__}"
+
+
+def _imports(values: Iterable[Any]) -> list[str]:
+    """The imports of strategies of one's own."""
+    lines: list[str] = []
+    for value in values:
+        if _is_strategy(value) and not type(value).__module__.startswith("dcd."):
+            lines.append(f"from {type(value).__module__} import {type(value).__name__}")
+        if is_dataclass(value) and not isinstance(value, type):
+            lines += _imports(getattr(value, field.name) for field in fields(value))
+    return lines

@@ -17,9 +17,13 @@ from dcd.results.model import Member, View
 from dcd.results.strength import measure_for, strength
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
+from dcd.runtime.rows import effective_sample_size
 from dcd.table.columns import Column, Kind
-from dcd.weights.convex import convex_weights
-from dcd.weights.hsic_descent import decoupling_weights, effective_sample_size
+from dcd.table.dataset import TableOptions
+from dcd.table.reading import read_table
+from dcd.weights.base import weights_of_table
+from dcd.weights.convex import ConvexWeights
+from dcd.weights.hsic_descent import decoupling_weights
 
 _BINS = 24
 Rows = npt.NDArray[np.intp]
@@ -98,8 +102,10 @@ def _learn(table: Table, names: Sequence[str], rows: Rows) -> tuple[FloatArray, 
             options = {name: getattr(table.model, name) for name in _WEIGHT_OPTIONS}
             learned: Any = decoupling_weights(frame, **options, **reading, random_state=0)
         else:
-            how = getattr(table.model.test, "weights", None)
-            learned = convex_weights(frame, **({} if how is None else vars(how)), **reading)
+            strategy = getattr(table.model.test, "weights", None) or ConvexWeights()
+            weights = reading.pop("sample_weight", None)
+            read = read_table(frame, options=TableOptions(**reading), sample_weight=weights)
+            learned = weights_of_table(strategy, read)
     return learned.weights, learned.dependence_before, learned.dependence, learned.status
 
 

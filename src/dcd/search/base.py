@@ -20,7 +20,7 @@ from dcd.features.rank_scores import Scores
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.pattern import VariablePair
-from dcd.independence.association import BoundTest
+from dcd.independence.base import SearchTest
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run
 
@@ -158,7 +158,7 @@ class SearchTask:
     """
 
     names: tuple[str, ...]
-    test: BoundTest
+    test: SearchTest
     level: float
     knowledge: BoundKnowledge
     scores: Scores | None = None
@@ -192,7 +192,7 @@ class BoundarySearch(Protocol):
         ...
 
     def boundary(
-        self, test: BoundTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
+        self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
         """The Markov boundary of one target; the required variables belong to it in any case."""
         ...

@@ -13,28 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from dcd.features.kernel_blocks import FeatureBlocks
+from dcd.features.kernel_blocks import FeatureBlocks, Features, features_among, features_of
 from dcd.features.kernels import indicators, memberships
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done
+from dcd.runtime.rows import DENSE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
 from dcd.table.dataset import Dataset, TableOptions
-from dcd.weights.hsic_descent import (
-    DecouplingResult,
-    Status,
-    WeightOptions,
-    features_among,
-    features_of,
-    learn_weights,
-    threads_to_use,
-)
-from dcd.weights.objective import LARGEST_DENSE, Features
+from dcd.weights.base import SampleWeights
+from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
 
 
 @dataclass(frozen=True)
@@ -46,14 +39,14 @@ class DecoupledSet:
     variables : the m decoupled variables.
     ess : effective sample size under the weights.
     status, n_steps : why learning stopped, and after how many steps.
-    dependence_before, dependence : of all pairs, in units of what chance leaves; see `DecouplingResult`.
+    dependence_before, dependence : of all pairs, in units of what chance leaves; see `SampleWeights`.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
     """
 
     variables: tuple[str, ...]
     ess: float
-    status: Status
+    status: str
     n_steps: int
     dependence_before: float
     dependence: float
@@ -75,7 +68,7 @@ class Prepared:
 
     dataset: Dataset
     features: Features | None
-    options: WeightOptions
+    options: HSICDescent
     seed: int
 
 
@@ -91,7 +84,7 @@ class BoundaryIdentifier:
         dataset: Dataset,
         *,
         alpha: float,
-        options: WeightOptions,
+        options: HSICDescent,
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         run: Run | None = None,
@@ -103,7 +96,7 @@ class BoundaryIdentifier:
         self._position = {name: index for index, name in enumerate(dataset.names)}
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
-            features = None if dataset.has_gaps else features_of(dataset, threads)
+            features = None if dataset.has_gaps else features_of(dataset, threads=threads)
         self._shared = Shared(Prepared(dataset, features, options, seed))
         # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
         self._one_by_one = isinstance(features, FeatureBlocks)
@@ -188,15 +181,14 @@ def learn_and_test(
     features: Features | None,
     targets: Sequence[int],
     dataset: Dataset,
-    options: WeightOptions,
+    options: HSICDescent,
     seed: int,
-    threads: int = 1,
-) -> tuple[DecouplingResult, FloatArray, FloatArray]:
+) -> tuple[SampleWeights, FloatArray, FloatArray]:
     """Weights of one set, and its correlations with the targets and their p-values.
 
     A random start depends on the seed and the set only, not on what was decoupled before. With missing
     values the weights are of the rows that are complete in the set, and a target is tested on those of them
-    that have it. `threads` are for features made here, and change no result.
+    that have it.
     """
     used = dataset.take(dataset.present_in(members))
     surveyed = dataset.weights is not None
@@ -207,12 +199,12 @@ def learn_and_test(
             "Drop the column with most missing values, or use RobustDCD.",
         )
     with one_blas_thread():
-        features = features_of(used.select(members), threads) if features is None else features
+        features = features_of(used, members) if features is None else features
         rng = np.random.default_rng([seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
-        left = [_block(used, member) for member in members]
+        left = [tested_columns(used, member) for member in members]
         if not used.has_gaps:
-            right = [_block(used, target) for target in targets]
+            right = [tested_columns(used, target) for target in targets]
             return learned, *weighted_association(left, right, learned.weights, surveyed=surveyed)
         found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
     return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
@@ -224,20 +216,20 @@ def _tested_on_present(
     present = dataset.present_in([target])
     if present.sum() < MIN_ROWS:
         return np.zeros((len(left), 1)), np.ones((len(left), 1))
-    right = _block(dataset.take(present), target)
+    right = tested_columns(dataset.take(present), target)
     surveyed = dataset.weights is not None
     kept = [block[present] for block in left]
     return weighted_association(kept, [right], weights[present], surveyed=surveyed)
 
 
-def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
+def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     """What a variable is tested by: its values, or a column for each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
     codes = merge_rare(values).astype(np.float64)
     # An eighth of the memory, which counts if there are many rows.
-    found = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
+    found = memberships(codes) if len(codes) > DENSE_ROWS else indicators(codes)
     return found[:, 1:] if found.shape[1] > 1 else found
 
 
@@ -259,9 +251,9 @@ def table_options(estimator: Any) -> TableOptions:
     return options
 
 
-def weight_options(estimator: Any) -> WeightOptions:
+def weight_options(estimator: Any) -> HSICDescent:
     """The weight-learning parameters of an estimator, checked."""
-    options = WeightOptions(
+    options = HSICDescent(
         learning_rate=estimator.learning_rate,
         max_steps=estimator.max_steps,
         min_ess=estimator.min_ess,

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
 from dcd.graph.pattern import VariablePair
-from dcd.independence.association import BoundTest, Record
+from dcd.independence.base import Record, SearchTest
 from dcd.runtime.errors import check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Compute
@@ -71,7 +71,7 @@ class GrowShrink:
         return _search_by_tests(self, task)
 
     def boundary(
-        self, test: BoundTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
+        self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
         """The Markov boundary of one target, each test at `level`; it has the required variables."""
         log_level = np.log(level)
@@ -79,7 +79,7 @@ class GrowShrink:
         def strongest(members: Sequence[int], refused: Collection[int]) -> int | None:
             excluded = {target, *members, *refused}
             candidates = [v for v in range(n_variables) if v not in excluded]
-            for screened in test.looks(target, members):
+            for screened in test.screen(target, members):
                 for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
                     if screened[candidate] >= log_level:
                         break
@@ -100,7 +100,7 @@ class GrowShrink:
         return grow_shrink(required, strongest, weakest, self.max_size)
 
     def separation(
-        self, test: BoundTest, pair: VariablePair, boundaries: Mapping[int, Sequence[int]], level: float
+        self, test: SearchTest, pair: VariablePair, boundaries: Mapping[int, Sequence[int]], level: float
     ) -> float:
         """The largest log p-value of the independence of a pair over subsets of either boundary.
 
@@ -141,11 +141,11 @@ class _SharedSearch:
     """What every process has."""
 
     strategy: GrowShrink
-    test: BoundTest
+    test: SearchTest
     n_variables: int
     level: float
 
-    def fresh_test(self) -> BoundTest:
+    def fresh_test(self) -> SearchTest:
         """The test with a new record; what it has computed it keeps."""
         self.test.record = Record()
         return self.test
@@ -218,7 +218,7 @@ def _concluded(
 
 
 def reconnecting(
-    test: BoundTest,
+    test: SearchTest,
     separated: Sequence[VariablePair],
     edges: Sequence[VariablePair],
     n_variables: int,
