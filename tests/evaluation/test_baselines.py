@@ -16,6 +16,8 @@ from dcd.evaluation.baselines import METHODS, Worker, installed, registry
 from dcd.evaluation.baselines.worker import solve
 from dcd.runtime.errors import BaselineError, MissingLibraryError
 
+pytestmark = pytest.mark.xdist_group("baselines")  # one worker, which has loaded the libraries
+
 NAMES = ["a", "b", "c", "e"]
 # a -> c <- b, c -> e: every edge has a direction that data can tell.
 TRUTH = dcd.CPDAG.from_dag(NAMES, [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
@@ -91,8 +93,12 @@ def test_every_method_is_tried():
     assert set(KNOWN) == set(METHODS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+LONG = ("golem", "grandag", "notears", "icalingam", "pc-kcit", "pc-e-kcit", "pc-dcd", "rsl-dcd", "marvel-dcd")
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in METHODS]
+)
 def test_known_answer(method, worker):
     kind, options, n_seeds = KNOWN[method]
     for seed in range(n_seeds):
@@ -127,10 +133,10 @@ def test_linear_combinations_are_refused_or_coped_with(method, worker):
 
 
 @pytest.mark.parametrize("method", ["pc-fisherz", "pc-e-fisherz", "ges"])
-def test_more_variables_than_rows_bear_are_refused(method):
+def test_more_variables_than_rows_bear_are_refused(method, worker):
     values = np.random.default_rng(0).standard_normal((14, 12))
     with pytest.raises(dcd.InputError, match="rows"):
-        dcd.baselines.run(method, values)
+        worker.solve(method, values)
 
 
 @pytest.mark.parametrize("method", METHODS)
