@@ -14,7 +14,7 @@ from support.known_graphs import random_dag
 
 import dcd
 from dcd import CPDAG, FailedResamplesWarning, InputError, RobustDCD, Stability, bootstrap
-from dcd.estimators.dcd import Discovery
+from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import skeleton_of
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dcd.estimators.base import Discovery, check_n_jobs
 from dcd.estimators.codecs import robust_codecs
-from dcd.estimators.dcd import Discovery, check_n_jobs
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation

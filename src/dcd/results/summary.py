@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcd.estimators.dcd import Discovery
+from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG
 from dcd.results.cautions import cautions_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,12 @@ from dcd.features.kernels import indicators, memberships
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
-from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
-from dcd.table.dataset import Dataset, TableOptions
+from dcd.table.dataset import Dataset
 from dcd.weights.hsic_descent import (
     DecouplingResult,
     Status,
@@ -239,34 +237,3 @@ def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     # An eighth of the memory, which counts if there are many rows.
     found = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
     return found[:, 1:] if found.shape[1] > 1 else found
-
-
-def record_features(estimator: Any, dataset: Dataset) -> None:
-    """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
-    columns = dataset.summary.columns
-    estimator.n_features_in_ = len(columns)
-    if dataset.named:
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_  # of an earlier fit
-
-
-def table_options(estimator: Any) -> TableOptions:
-    """How an estimator reads tables, checked."""
-    memory = Memory.of(estimator.memory_limit)
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless, memory)
-    options.check()
-    return options
-
-
-def weight_options(estimator: Any) -> WeightOptions:
-    """The weight-learning parameters of an estimator, checked."""
-    options = WeightOptions(
-        learning_rate=estimator.learning_rate,
-        max_steps=estimator.max_steps,
-        min_ess=estimator.min_ess,
-        tolerance=estimator.tolerance,
-        init_scale=estimator.init_scale,
-    )
-    options.check()
-    return options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dcd.estimators.base import table_options
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.graph.svg import short
 from dcd.independence.weighted_correlation import weighted_correlation
@@ -15,7 +16,6 @@ from dcd.results.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.decoupled_boundaries import table_options
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
 from dcd.weights.convex import Balance
