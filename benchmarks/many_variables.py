@@ -68,7 +68,7 @@ def draw(cell, seed):
 
 def robust(table, limit, search=None):  # noqa: ARG001
     model = dcd.RobustDCD(progress=False, search=search).fit(table)
-    return model.cpdag_, model.diagnostics_.straight
+    return model.cpdag_, model.diagnostics_.linear
 
 
 def by_tests(table, limit):

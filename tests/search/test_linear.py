@@ -90,7 +90,7 @@ def test_tables_that_are_not_asked():
     graded[:, 3] = graded[:, 3] > 0
     for table, options in ((values, {"sample_weight": weights}), (graded, {}), (values[:399], {})):
         model = dcd.RobustDCD(progress=False).fit(table, **options)
-        assert not model.diagnostics_.straight
+        assert not model.diagnostics_.linear
     for search in (dcd.GrowShrink(lines_from=26), dcd.GrowShrink(lines_from=None)):
-        assert not dcd.RobustDCD(progress=False, search=search).fit(values).diagnostics_.straight
-    assert dcd.RobustDCD(progress=False).fit(values).diagnostics_.straight
+        assert not dcd.RobustDCD(progress=False, search=search).fit(values).diagnostics_.linear
+    assert dcd.RobustDCD(progress=False).fit(values).diagnostics_.linear

@@ -88,7 +88,7 @@ def test_independent_variables_have_about_one_false_edge(n_variables):
     for seed in range(5):
         values = np.random.default_rng(seed).standard_t(3, (500, n_variables))
         model = dcd.RobustDCD(progress=False).fit(values)
-        assert model.diagnostics_.straight
+        assert model.diagnostics_.linear
         n_edges += len(model.cpdag_.directed_edges) + len(model.cpdag_.undirected_edges)
     assert n_edges <= 13
 
@@ -104,8 +104,8 @@ def test_a_straight_table_end_to_end():
     for seed in range(3):
         dag, values = linear_table(seed)
         model = dcd.RobustDCD(progress=False).fit(values)
-        assert model.diagnostics_.straight
-        assert "Lines are all there is" in str(model.diagnostics_)
+        assert model.diagnostics_.linear
+        assert "All relations in this table are linear" in str(model.diagnostics_)
         assert dcd.metrics.compare(dcd.dag_to_cpdag(dag), model.cpdag_.adjacency).skeleton_f1 > 0.9
 
 
@@ -129,7 +129,7 @@ def test_knowledge_is_kept_and_told():
     names = list(model.adjacency_matrix_.columns)
     found = model.adjacency_matrix_.to_numpy()
     place = {name: names.index(name) for name in names}
-    assert model.diagnostics_.straight
+    assert model.diagnostics_.linear
     assert found[place[cause], place[effect]] == found[place[effect], place[cause]] == 0
     assert found[far] == 1
     assert found[far[::-1]] == 0

@@ -16,31 +16,25 @@ def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> N
     """The graph of a fitted estimator with its conflicts and, if there is any, its stability."""
     cpdag = model.cpdag_
     say(f"{method}, alpha {model.alpha:g}: {count(len(cpdag.names), 'variable')}, {count(n_rows, 'row')}")
-    show_losses(getattr(model, "table_", None), n_rows)
-    _show_knowledge(getattr(model, "knowledge", None))
+    show_losses(model.table_, n_rows)
+    if model.knowledge is not None:
+        _show_list("Known beforehand", model.knowledge.statements())
     say()
     _show_edges(cpdag, stability)
-    _show_list("Colliders, with their evidence", getattr(model, "colliders_", ()))
+    _show_list("Colliders, with their evidence", model.colliders_)
     _show_list("Conflicts in the data, and what was done", model.conflicts_)
 
 
 def show_losses(table: Any, n_rows: int) -> None:
-    """What the table lost on the way in, if the estimator tells."""
-    if table is None:
-        return
+    """Rows and columns of the table that were not used."""
     if table.n_rows_used != n_rows:
         say(f"{table.n_rows_used} of the rows were used.")
     for column, why in table.dropped.items():
         say(f"Left out: {column} ({why})")
 
 
-def _show_knowledge(knowledge: Any) -> None:
-    if knowledge is not None:
-        _show_list("Known beforehand", knowledge.statements())
-
-
 def _show_edges(cpdag: CPDAG, stability: Any) -> None:
-    known = set(getattr(cpdag, "background", ()))
+    known = set(cpdag.background)
     edges = [(a, "->", b) for a, b in cpdag.directed_edges] + [(a, "-", b) for a, b in cpdag.undirected_edges]
     if not edges:
         say("No edges.", style="bold")

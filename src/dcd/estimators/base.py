@@ -1,17 +1,19 @@
-"""What every estimator of a graph has in common: reading the table, running the search, keeping the answer."""
+"""What all estimators of graphs share: the fit from table to graph, its diagnostics, and its parameters."""
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import nullcontext
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
+from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.display import Plotted
@@ -23,13 +25,108 @@ from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
 from dcd.search.algorithm1 import Construction
 from dcd.search.conflicts import Conflict
+from dcd.search.neighbours import Cut, TargetSearch
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import WeightOptions
 
 
+@dataclass(frozen=True)
+class Collider:
+    """`first -> middle <- second`.
+
+    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
+    """
+
+    first: str
+    second: str
+    middle: str
+    evidence: float
+
+    def __str__(self) -> str:
+        return f"{self.first} -> {self.middle} <- {self.second} (evidence {self.evidence:.1f})"
+
+
+class Decoupled(Protocol):
+    """A set of variables that a fit decoupled, and how far that went."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables."""
+        ...
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size under the weights."""
+        ...
+
+    @property
+    def dependence_before(self) -> float:
+        """Dependence under equal weights, in units of what chance leaves."""
+        ...
+
+    @property
+    def dependence(self) -> float:
+        """The same under the learned weights."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """Why learning stopped."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostics(ABC):
+    """What happened during a fit, for any estimator.
+
+    Attributes
+    ----------
+    searches : for each target its boundary, its neighbours with their p-values, and the weights behind them.
+    level : level of every single test.
+    sets : every decoupled set.
+    colliders : the colliders with their evidence, where the method weighs it.
+    cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
+        members may be missing.
+    """
+
+    searches: tuple[TargetSearch, ...]
+    level: float
+    sets: tuple[Decoupled, ...] = field(repr=False)
+    colliders: tuple[Collider, ...] = ()
+    cut_boundaries: tuple[str, ...] = ()
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The targets whose boundary was too large to search in full."""
+        return tuple(search.cut for search in self.searches if search.cut is not None)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The variables whose boundary may be wrong because decoupling failed."""
+        return ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each decoupled set."""
+        columns = ("variables", "size", "ess", "dependence_before", "dependence", "status")
+        rows = [
+            (one.variables, len(one.variables), one.ess, one.dependence_before, one.dependence, one.status)
+            for one in self.sets
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """A few lines for people."""
+
+
+def statuses(frame: pd.DataFrame) -> str:
+    """How often learning stopped for each reason, in words: "3 converged, 1 ess_floor"."""
+    return ", ".join(f"{count} {status}" for status, count in Counter(frame["status"]).most_common())
+
+
 class Discovery(Plotted, BaseEstimator):
-    """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
+    """An estimator of a graph: `fit`, and what it leaves behind, whatever the method."""
 
     def fit(
         self,
@@ -70,24 +167,25 @@ class Discovery(Plotted, BaseEstimator):
         self._check_parameters()
         run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
         seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
-        given = read_table(X, options=table_options(self), sample_weight=sample_weight)
-        bind_knowledge(self.knowledge, given.names, given.summary.dropped)  # told before any work
-        dataset = given.in_canonical_order()
+        table = read_table(X, options=table_options(self), sample_weight=sample_weight)
+        bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
+        dataset = with_shown_rows(table.in_canonical_order())
         with (
             nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed) as run.checkpoint
         ):
-            construction, diagnostics = self._discover(dataset, rng, run)
-        record_features(self, given)
-        self.table_: TableSummary = given.summary
-        self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
+            construction, self.diagnostics_ = self._discover(dataset, rng, run)
+        record_features(self, table)
+        self.table_: TableSummary = table.summary
+        self.cpdag_: CPDAG = construction.cpdag.reorder(table.names)
         self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
         boundaries = construction.markov_boundaries
         self.markov_boundaries_: dict[str, dict[str, Role]] = {
-            target: {name: boundaries[target][name] for name in given.names if name in boundaries[target]}
-            for target in given.names
+            target: {name: boundaries[target][name] for name in table.names if name in boundaries[target]}
+            for target in table.names
         }
+        self.colliders_: tuple[Collider, ...] = self.diagnostics_.colliders
         self.conflicts_: tuple[Conflict, ...] = construction.conflicts
-        self.diagnostics_ = diagnostics
+        self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -95,6 +193,8 @@ class Discovery(Plotted, BaseEstimator):
         tags.input_tags.allow_nan = self.missing != "refuse"
         return tags
 
+    diagnostics_: Diagnostics
+    alpha: float
     missing: Missing
     memory_limit: int | str | None = None
     knowledge: Knowledge | None
@@ -105,13 +205,11 @@ class Discovery(Plotted, BaseEstimator):
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
         """The checkpoint of a fit, if it is one of this data and these parameters."""
         shared = describe(self, dataset, without=["random_state"])
-        return Checkpoint(
-            path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset.names)
-        )
+        return Checkpoint(path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset))
 
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:  # noqa: ARG002
-        """How the pieces of each stage are kept."""
-        return {}
+    @abstractmethod
+    def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
+        """How a checkpoint keeps the results of each stage."""
 
     def _is_random(self) -> bool:
         """Whether the result depends on `random_state`."""
@@ -122,8 +220,10 @@ class Discovery(Plotted, BaseEstimator):
         """Raise `InputError` for a parameter out of range."""
 
     @abstractmethod
-    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
-        """The graph with its account, and the diagnostics; what takes time is in pieces of the `run`."""
+    def _discover(
+        self, dataset: Dataset, rng: np.random.Generator, run: Run
+    ) -> tuple[Construction, Diagnostics]:
+        """The graph and the diagnostics; whatever takes long is done in pieces of the `run`."""
 
 
 def check_n_jobs(n_jobs: object) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from dcd.estimators.base import Discovery, check_n_jobs, weight_options
+from dcd.estimators.base import Diagnostics, Discovery, check_n_jobs, statuses, weight_options
 from dcd.estimators.codecs import published_codecs
 from dcd.graph.knowledge import Knowledge
 from dcd.runtime.array_types import FloatArray
@@ -17,89 +17,67 @@ from dcd.runtime.errors import check_number
 from dcd.runtime.runs import Run
 from dcd.search.algorithm1 import Construction, check_search, construct, warn_of_cuts
 from dcd.search.decoupled_boundaries import BoundaryIdentifier, DecoupledSet
-from dcd.search.neighbours import Cut, Search, TargetSearch, check_max_subsets
+from dcd.search.neighbours import Search, check_max_subsets
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
 from dcd.weights.hsic_descent import WeightOptions
 
 
-@dataclass(frozen=True)
-class Diagnostics:
-    """What happened on the way.
+@dataclass(frozen=True, kw_only=True)
+class PublishedDiagnostics(Diagnostics):
+    """What happened during a fit of `DCD`; see `Diagnostics`.
 
-    Attributes
-    ----------
-    sets : every decoupled set, with its effective sample size, pairwise weighted HSIC before and after,
-        steps and why learning stopped. The first d are the ones behind the Markov boundaries.
-    searches : for each target its boundary as estimated, and what excluding subsets of it showed.
+    The first d `sets` are the ones behind the Markov boundaries. Each has the pairwise weighted HSIC before
+    and after, and the number of steps.
     """
 
     sets: tuple[DecoupledSet, ...]
-    searches: tuple[TargetSearch, ...]
-
-    @property
-    def cuts(self) -> tuple[Cut, ...]:
-        """The targets whose boundary was too large to search in full."""
-        return tuple(search.cut for search in self.searches if search.cut is not None)
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The variables whose boundary rests on weights that left more dependence than chance does.
 
-        Edges of these may be what decoupling could not remove rather than causes.
+        Edges of these may show dependence that decoupling could not remove.
         """
         return tuple(
             search.target
-            for search, decoupled in zip(self.searches, self.sets, strict=False)
-            if decoupled.dependence > 1
+            for search in self.searches
+            if search.weights is not None and search.weights.dependence > 1
         )
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set; HSIC as its mean over the pairs of the set."""
-        return pd.DataFrame(
-            {
-                "variables": decoupled.variables,
-                "size": len(decoupled.variables),
-                "ess": decoupled.ess,
-                "dependence_before": decoupled.dependence_before,
-                "dependence": decoupled.dependence,
-                "hsic_before": _mean_of_pairs(decoupled.hsic_before),
-                "hsic_after": _mean_of_pairs(decoupled.hsic_after),
-                "steps": decoupled.n_steps,
-                "status": decoupled.status,
-            }
-            for decoupled in self.sets
+        return (
+            super()
+            .to_frame()
+            .assign(
+                hsic_before=[_mean_of_pairs(one.hsic_before) for one in self.sets],
+                hsic_after=[_mean_of_pairs(one.hsic_after) for one in self.sets],
+                steps=[one.n_steps for one in self.sets],
+            )
         )
 
     def __str__(self) -> str:
-        frame = self.to_frame()
-        n_targets = len(self.searches)
-        return "\n".join(
-            [
-                f"{n_targets} sets behind the Markov boundaries: {_summary(frame[:n_targets])}",
-                f"{len(frame) - n_targets} subsets of boundaries: {_summary(frame[n_targets:])}",
-                *self._failure(),
-                *(str(cut) for cut in self.cuts),
-            ]
-        )
-
-    def _failure(self) -> list[str]:
-        if not self.failed:
-            return []
-        return [
-            f"Decoupling failed for {len(self.failed)} of {len(self.searches)} boundaries (it left more "
-            f"dependence than chance leaves): edges there may be false. Try RobustDCD."
+        frame, n_targets = self.to_frame(), len(self.searches)
+        lines = [
+            f"{n_targets} sets behind the Markov boundaries: {_in_words(frame[:n_targets])}",
+            f"{len(frame) - n_targets} subsets of boundaries: {_in_words(frame[n_targets:])}",
         ]
+        if self.failed:
+            lines.append(
+                f"Decoupling failed for {len(self.failed)} of {n_targets} boundaries (it left more "
+                "dependence than chance leaves): edges there may be false. Try RobustDCD."
+            )
+        return "\n".join([*lines, *map(str, self.cuts)])
 
 
-def _summary(frame: pd.DataFrame) -> str:
+def _in_words(frame: pd.DataFrame) -> str:
     if frame.empty:
         return "none"
-    stopped = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
-    left = frame["hsic_after"].sum() / max(frame["hsic_before"].sum(), np.finfo(float).tiny)
+    remaining = frame["hsic_after"].sum() / max(frame["hsic_before"].sum(), np.finfo(float).tiny)
     return (
-        f"{stopped}; effective sample size {frame['ess'].min():.0f} to {frame['ess'].max():.0f}; "
-        f"{left:.0%} of the pairwise dependence left"
+        f"{statuses(frame)}; effective sample size {frame['ess'].min():.0f} to {frame['ess'].max():.0f}; "
+        f"{remaining:.0%} of the pairwise dependence left"
     )
 
 
@@ -181,7 +159,7 @@ class DCD(Discovery):
         boundary as estimated is in `diagnostics_.searches`.
     conflicts_ : tuple of Conflict
         What the data contradicted, and what was done about it.
-    diagnostics_ : Diagnostics
+    diagnostics_ : PublishedDiagnostics
         How each set was decoupled, what each search showed, and which were cut short.
     table_ : TableSummary
         What was made of the table: kinds of its columns, rows used, columns left out.
@@ -232,15 +210,15 @@ class DCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
-        return published_codecs(names)
+    def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
+        return published_codecs(dataset.names, len(dataset.shown))
 
     def _is_random(self) -> bool:
         return self.init_scale != 0
 
     def _discover(
         self, dataset: Dataset, rng: np.random.Generator, run: Run
-    ) -> tuple[Construction, Diagnostics]:
+    ) -> tuple[Construction, PublishedDiagnostics]:
         identifier = BoundaryIdentifier(
             dataset,
             alpha=self.alpha,
@@ -263,7 +241,13 @@ class DCD(Discovery):
             prepare=prepare,
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
-        return construction, Diagnostics(identifier.decoupled_sets, construction.searches)
+        sets = identifier.decoupled_sets
+        searches = tuple(
+            replace(search, decoupled=decoupled.variables, weights=decoupled.sketch)
+            for search, decoupled in zip(construction.searches, sets, strict=False)
+        )
+        diagnostics = PublishedDiagnostics(searches=searches, level=self.alpha, sets=sets)
+        return replace(construction, searches=searches), diagnostics
 
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from dcd.estimators.base import Discovery, check_n_jobs
+from dcd.estimators.base import Collider, Diagnostics, Discovery, check_n_jobs, statuses
 from dcd.estimators.codecs import robust_codecs
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
+from dcd.independence.association import (
+    BoundTest,
+    Interaction,
+    PartialAssociation,
+    Record,
+    Test,
+    WeightedAssociation,
+)
 from dcd.independence.testwise import GappyScores, bind
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Codec
@@ -24,94 +29,61 @@ from dcd.search.algorithm1 import Construction, assemble
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink, search_boundaries
 from dcd.search.linear import Lines, lines_of
-from dcd.search.neighbours import TargetSearch
 from dcd.search.order_search import search_orders
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
-from dcd.weights.convex import BalanceSummary
 
 
 @dataclass(frozen=True)
-class Collider:
-    """`first -> middle <- second`.
+class BalancedSet:
+    """A set of variables that was decoupled by convex weights; see `dcd.weights.convex.BalanceSummary`."""
 
-    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
-    """
-
-    first: str
-    second: str
-    middle: str
-    evidence: float
-
-    def __str__(self) -> str:
-        return f"{self.first} -> {self.middle} <- {self.second} (evidence {self.evidence:.1f})"
+    variables: tuple[str, ...]
+    ess: float
+    dependence_before: float
+    dependence: float
+    gap: float
+    status: str
 
 
-@dataclass(frozen=True)
-class RobustDiagnostics:
-    """What happened on the way.
+@dataclass(frozen=True, kw_only=True)
+class RobustDiagnostics(Diagnostics):
+    """What happened during a fit of `RobustDCD`; see `Diagnostics`.
 
     Attributes
     ----------
-    names : the variables, in the order of the positions used below.
-    searches : for each target its boundary and its neighbours with their p-values.
-    colliders : the colliders, with their evidence.
-    balances : the sets that were decoupled, by position, and how far that went. The weights themselves are
-        not kept; `convex_weights` on the columns of a set learns them again.
+    names : the variables, in the order of the positions in `interactions`.
     interactions : the associations that had to survive decoupling, with both p-values.
     n_samples : rows of the table.
-    level : level of every single test.
-    cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
-        members may be missing.
-    straight : lines were all there is in the table, and neighbours were found by a search over orders.
+    linear : all relations of the table are linear, and neighbours were found by a search over orders.
     """
 
     names: tuple[str, ...]
-    searches: tuple[TargetSearch, ...]
-    colliders: tuple[Collider, ...]
-    balances: dict[tuple[int, ...], BalanceSummary] = field(repr=False)
+    sets: tuple[BalancedSet, ...] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
-    level: float
-    cut_boundaries: tuple[str, ...] = ()
-    straight: bool = False
+    linear: bool = False
 
     @property
     def explained_away(self) -> int:
         """How many associations were there before decoupling and gone after."""
-        return sum(found.log_pvalue_decoupled >= np.log(self.level) for found in self.interactions)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row for each decoupled set."""
-        rows = [
-            (
-                tuple(self.names[v] for v in members),
-                len(members),
-                balance.ess,
-                balance.dependence_before,
-                balance.dependence,
-                balance.status,
-            )
-            for members, balance in self.balances.items()
-        ]
-        columns = ["variables", "size", "ess", "dependence_before", "dependence", "status"]
-        return pd.DataFrame(rows, columns=columns)
+        log_level = np.log(self.level)
+        return sum(interaction.log_pvalue_decoupled >= log_level for interaction in self.interactions)
 
     def __str__(self) -> str:
         lines = [
             f"{len(self.interactions)} associations tested again under decoupling weights, "
             f"{self.explained_away} of them gone."
         ]
-        if self.straight:
-            lines = ["Lines are all there is in this table: neighbours by a search over orders."]
-        if self.balances:
+        if self.linear:
+            lines = ["All relations in this table are linear: neighbours by a search over orders."]
+        if self.sets:
             frame = self.to_frame()
-            left, before = frame["dependence"].median(), frame["dependence_before"].median()
-            stopped = ", ".join(f"{count} {why}" for why, count in frame["status"].value_counts().items())
+            after, before = frame["dependence"].median(), frame["dependence_before"].median()
             lines.append(
-                f"{len(frame)} sets decoupled: {stopped}; effective sample size {frame['ess'].min():.0f} to "
-                f"{frame['ess'].max():.0f} of {self.n_samples}; dependence {left:.1f} times that of chance, "
-                f"{before:.1f} before (medians)."
+                f"{len(frame)} sets decoupled: {statuses(frame)}; effective sample size "
+                f"{frame['ess'].min():.0f} to {frame['ess'].max():.0f} of {self.n_samples}; dependence "
+                f"{after:.1f} times that of chance, {before:.1f} before (medians)."
             )
         if self.cut_boundaries:
             cut = ", ".join(self.cut_boundaries)
@@ -217,10 +189,12 @@ class RobustDCD(Discovery):
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
-        return robust_codecs(len(names))
+    def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
+        return robust_codecs(len(dataset.names), len(dataset.shown))
 
-    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
+    def _discover(
+        self, dataset: Dataset, rng: np.random.Generator, run: Run
+    ) -> tuple[Construction, RobustDiagnostics]:
         test, search, orientation = self._strategies()
         names = dataset.names
         level = self.alpha / (len(names) - 1)
@@ -229,7 +203,7 @@ class RobustDCD(Discovery):
             bound: BoundTest = bind(test, dataset, level, scores)
             grams = GappyScores(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
-        lines, order = _lines_if_straight(test, search, scores, level), None
+        lines, order = _lines_if_linear(test, search, scores, level), None
         if lines is None:
             searches = search_boundaries(
                 search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
@@ -242,33 +216,48 @@ class RobustDCD(Discovery):
             return orientation.colliders(grams, skeleton, rng, forbidden=forbidden, order=order)
 
         construction = assemble(names, searches, orient, knowledge=known)
-        self.colliders_ = tuple(
-            Collider(min(x, y), max(x, y), z, evidence)
-            for (x, z, y), evidence in sorted(construction.colliders.items(), key=lambda item: -item[1])
-            if np.isfinite(evidence)
-        )
         diagnostics = RobustDiagnostics(
-            names=names,
-            searches=tuple(searches),
-            colliders=self.colliders_,
-            balances={
-                members: balance
-                for members, balance in sorted(bound.record.balances.items())
-                if len(members) > 1
-            },
-            interactions=tuple(found for _, found in sorted(bound.record.interactions.items())),
-            n_samples=len(dataset.values),
+            searches=construction.searches,
             level=level,
+            sets=_balanced_sets(bound.record, names),
+            colliders=_weighed(construction.colliders),
             cut_boundaries=tuple(
                 s.target for s in searches if lines is None and len(s.boundary) >= search.max_size
             ),
-            straight=lines is not None,
+            names=names,
+            interactions=tuple(answer for _, answer in sorted(bound.record.interactions.items())),
+            n_samples=len(dataset.values),
+            linear=lines is not None,
         )
         return construction, diagnostics
 
 
-def _lines_if_straight(test: Test, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
-    """The lines of the table, if they are all there is and the strategies leave it to them."""
+def _balanced_sets(record: Record, names: Sequence[str]) -> tuple[BalancedSet, ...]:
+    return tuple(
+        BalancedSet(
+            tuple(names[v] for v in members),
+            summary.ess,
+            summary.dependence_before,
+            summary.dependence,
+            summary.gap,
+            summary.status,
+        )
+        for members, summary in sorted(record.balances.items())
+        if len(members) > 1
+    )
+
+
+def _weighed(colliders: Mapping[tuple[str, str, str], float]) -> tuple[Collider, ...]:
+    """Colliders with the most evidence first; without those that every graph has."""
+    return tuple(
+        Collider(min(x, y), max(x, y), z, evidence)
+        for (x, z, y), evidence in sorted(colliders.items(), key=lambda item: -item[1])
+        if np.isfinite(evidence)
+    )
+
+
+def _lines_if_linear(test: Test, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
+    """The regressions of the table, if all relations are linear and the strategies leave it to them."""
     if scores is None or search.lines_from is None or scores.n_variables < search.lines_from:
         return None
     if not isinstance(test, PartialAssociation) or test.decouple == "always":

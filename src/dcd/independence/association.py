@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_choice, check_number, check_strategy
 from dcd.weights.convex import Balance, BalanceSummary, ConvexWeights
+from dcd.weights.sketch import sketch_weights
 
 DECOUPLE = ("where-needed", "always", "never")
 _AT_ONCE = 16  # variables of a look
@@ -76,11 +77,17 @@ class Record:
         """Keep how far a set was decoupled."""
         self.balances[members] = min(summary, self.balances.get(members, summary))
 
+    def without_sketches(self) -> Record:
+        """The same record in less memory."""
+        balances = {members: replace(summary, sketch=None) for members, summary in self.balances.items()}
+        return Record(balances, self.interactions)
+
 
 class _Weights:
-    """The weights of sets on one table, of which those asked for last are kept."""
+    """The weights of sets on one table, of which those asked for last are kept, and summaries of all."""
 
     def __init__(self, options: ConvexWeights, scores: Scores) -> None:
+        self.summaries: dict[tuple[int, ...], BalanceSummary] = {}
         self._options, self._scores = options, scores
         self._most = max(1, _KEPT_BYTES // (8 * scores.n_samples))
         self._kept: OrderedDict[tuple[int, ...], Balance] = OrderedDict()
@@ -89,6 +96,9 @@ class _Weights:
         # Other threads may ask at the same time, so nothing is looked up twice.
         found = self._kept.pop(members, None) or self._options.learn(self._scores, members)
         self._kept[members] = found
+        if members not in self.summaries:
+            sketch = sketch_weights(found, self._scores.shown)
+            self.summaries[members] = replace(found.summary, sketch=sketch)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return found
@@ -222,7 +232,7 @@ class BoundAssociation:
         found = weighted_log_pvalue(weighted, x, y)
         decoupled = adjusted if found is None else found
         interaction = Interaction((x, y), given, adjusted, decoupled, weighed.ess, weighed.dependence)
-        return _Answer(max(adjusted, decoupled), interaction, weighed.summary)
+        return _Answer(max(adjusted, decoupled), interaction, self._weights.summaries[given])
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
         """Of one set; that of the last one asked for is kept, for questions come set by set."""
@@ -291,6 +301,6 @@ class BoundWeightedAssociation:
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
         weighed = self._weights(members)
-        self.record.note(members, weighed.summary)
+        self.record.note(members, self._weights.summaries[members])
         nothing = design_for(self.scores, ())
         return weighted_log_pvalue(Adjustment(self.scores, nothing, _probabilities(weighed)), x, y) or 0.0

@@ -79,7 +79,7 @@ def _code(
     given: dict[str, Any],
     data: Data,
     resampling: Resampling | None,
-    told: dict[str, str | bool | None],
+    shown: dict[str, str | bool | None],
 ) -> str:
     signature = inspect.signature(type(model)).parameters
     changed = {
@@ -90,7 +90,7 @@ def _code(
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
     weights = ", sample_weight=weights" if data.weighted else ""
     stability = "" if resampling is None else ", stability=stability"
-    options = "".join(f", {name}={told[name]!r}" for name in told if told[name] not in (None, True))
+    options = "".join(f", {name}={value!r}" for name, value in shown.items() if value not in (None, True))
     return "\n".join(
         [
             "import dcd",
@@ -102,7 +102,7 @@ def _code(
             f"dcd.results.fingerprint(table)  # {data.fingerprint}",
             f"model = dcd.{type(model).__name__}({arguments}).fit(table{weights})",
             *([] if resampling is None else [f"stability = {_refits(resampling, weights)}"]),
-            f"result = dcd.summarise(model, table{stability}{options}{weights})",
+            f"result = dcd.summarise(model{stability}{options})",
             'dcd.report.write(result, "report.html")',
         ]
     )

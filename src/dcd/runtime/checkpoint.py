@@ -21,7 +21,7 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.files import is_special, locked
 
 _KIND = "dcd checkpoint"
-_FORMAT = 2
+_FORMAT = 3
 _TOLD = 12  # differences, of which a file can claim any number
 _OPENING = b'{"kind": "' + _KIND.encode() + b'"'  # of every header
 

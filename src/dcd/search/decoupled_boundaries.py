@@ -33,6 +33,7 @@ from dcd.weights.hsic_descent import (
     threads_to_use,
 )
 from dcd.weights.objective import LARGEST_DENSE, Features
+from dcd.weights.sketch import WeightSketch, sketch_weights
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class DecoupledSet:
     dependence_before, dependence : of all pairs, in units of what chance leaves; see `DecouplingResult`.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
+    sketch : what an account shows of the weights, for a set of all variables but one.
     """
 
     variables: tuple[str, ...]
@@ -59,6 +61,7 @@ class DecoupledSet:
     hsic_after: FloatArray = field(repr=False)
     correlations: FloatArray = field(repr=False)
     pvalues: FloatArray = field(repr=False)
+    sketch: WeightSketch | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,10 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     learned, correlations, pvalues = learn_and_test(
         members, features, range(len(dataset.names)), dataset, table.options, table.seed
     )
+    sketch = None
+    if len(members) == len(dataset.names) - 1:
+        shown = dataset.take(dataset.present_in(members)).shown_positions
+        sketch = sketch_weights(learned, shown)
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -178,6 +185,7 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
         hsic_after=learned.hsic_after,
         correlations=correlations,
         pvalues=pvalues,
+        sketch=sketch,
     )
 
 

@@ -15,7 +15,7 @@ What is required by knowledge is in the boundary and an edge whatever the tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -30,8 +30,26 @@ from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Compute, Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.neighbours import TargetSearch
+from dcd.weights.sketch import WeightSketch
 
 Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The Markov boundary of one target.
+
+    Attributes
+    ----------
+    members : of the boundary, by position.
+    log_pvalues : each member with the log p-value of its independence of the target given the others.
+    decoupled, weights : the largest part of the boundary that was decoupled to test it, and its weights.
+    """
+
+    members: tuple[int, ...]
+    log_pvalues: tuple[tuple[int, float], ...]
+    decoupled: tuple[int, ...] = ()
+    weights: WeightSketch | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -175,7 +193,7 @@ def search_boundaries(
     grown = run.gather(
         "boundaries", targets, doing(_grow, to_grow), label="Markov boundaries", then="neighbours"
     )
-    boundaries = {target: members for target, (members, _) in zip(targets, grown, strict=True)}
+    boundaries = {target: found.members for target, (found, _) in zip(targets, grown, strict=True)}
     pairs = sorted({(min(t, v), max(t, v)) for t, members in boundaries.items() for v in members})
     to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
     separations = run.gather(
@@ -189,7 +207,7 @@ def search_boundaries(
     for _, record in (*grown, *separations):
         test.record.add(record)
     found = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
-    return _concluded(test, names, level, known, boundaries, found)
+    return _concluded(test, names, level, known, [boundary for boundary, _ in grown], found)
 
 
 def _concluded(
@@ -197,7 +215,7 @@ def _concluded(
     names: Sequence[str],
     level: float,
     known: BoundKnowledge,
-    boundaries: Mapping[int, Sequence[int]],
+    boundaries: Sequence[Boundary],
     found: Mapping[Pair, float],
 ) -> list[TargetSearch]:
     """The account of every target, from its boundary and what was `found` for each pair."""
@@ -214,13 +232,16 @@ def _concluded(
     return [
         TargetSearch(
             target=names[t],
-            boundary=tuple(names[v] for v in boundaries[t]),
+            boundary=tuple(names[v] for v in boundary.members),
             neighbours=neighbours[t],
             colliders={},
             cut=None,
             overruled=tuple(names[v] for v in targets if (min(t, v), max(t, v)) in overruled),
+            pvalues={names[v]: float(np.exp(p)) for v, p in boundary.log_pvalues if not np.isnan(p)},
+            decoupled=tuple(names[v] for v in boundary.decoupled),
+            weights=boundary.weights,
         )
-        for t in targets
+        for t, boundary in enumerate(boundaries)
     ]
 
 
@@ -265,15 +286,25 @@ class _Table:
         return self.test
 
 
-def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
+def _grow(table: _Table, item: tuple[int, Sequence[int]]) -> tuple[Boundary, Record]:
     """The boundary of a target with those to keep in it, and what was done under weights for it."""
     test, (target, keep) = table.begun(), item
     members = table.strategy.boundary(test, target, table.n_variables, table.level, keep)
-    return members, test.record
+    log_pvalues = [(v, test.log_pvalue(v, target, [u for u in members if u != v])) for v in members]
+    decoupled = _largest_decoupled(test.record, members)
+    weights = test.record.balances[decoupled].sketch if decoupled else None
+    boundary = Boundary(tuple(members), tuple(log_pvalues), decoupled, weights)
+    return boundary, test.record.without_sketches()
+
+
+def _largest_decoupled(record: Record, members: Collection[int]) -> tuple[int, ...]:
+    """Of the sets within a boundary that tests decoupled the largest, and of these the most distorted."""
+    within = [chosen for chosen in record.balances if len(chosen) > 1 and set(chosen) <= set(members)]
+    return min(within, key=lambda chosen: (-len(chosen), record.balances[chosen].ess, chosen), default=())
 
 
 def _separate(table: _Table, item: tuple[Pair, Mapping[int, Sequence[int]]]) -> tuple[float, Record]:
     """The separation of a pair by the boundaries of its two, and what was done under weights for it."""
     test, (pair, boundaries) = table.begun(), item
     log_pvalue = table.strategy.separation(test, pair, boundaries, table.level)
-    return log_pvalue, test.record
+    return log_pvalue, test.record.without_sketches()

@@ -11,12 +11,13 @@ each target.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 from typing import Literal
 
 from dcd.runtime.errors import check_number
+from dcd.weights.sketch import WeightSketch
 
 Search = Literal["full", "pruned"]
 BoundaryOf = Callable[[str, Collection[str]], Collection[str]]
@@ -92,6 +93,10 @@ class TargetSearch:
     cut : set if not all subsets were searched.
     overruled : the variables of which knowledge, not the data, decides whether they are neighbours: required
         ones that dropped, and ones that did not drop but may not be.
+    pvalues : of every member of the boundary, its p-value when all other variables are decoupled; of
+        `RobustDCD` given the other members.
+    decoupled, weights : the variables that were decoupled for the boundary and what is kept of the weights;
+        none where no test was repeated under weights.
     """
 
     target: str
@@ -100,6 +105,9 @@ class TargetSearch:
     colliders: Mapping[tuple[str, str], float]
     cut: Cut | None
     overruled: tuple[str, ...] = ()
+    pvalues: Mapping[str, float] = field(default_factory=dict)
+    decoupled: tuple[str, ...] = ()
+    weights: WeightSketch | None = field(default=None, repr=False)
 
 
 def exclusions(
@@ -172,13 +180,16 @@ def conclude(
             triple = middle, drop.member
             colliders[triple] = max(strength, colliders.get(triple, 0.0))
     undropped = set(found) - set(findings.separated[target])
+    pvalues = {name: pvalue(target, name, others) for name in boundary}
     neighbours = {
-        name: pvalue(target, name, others)
+        name: pvalues[name]
         for name in boundary
         if name in required or (name in undropped and name not in apart)
     }
     overruled = tuple(name for name in boundary if (name in neighbours) != (name in undropped))
-    return TargetSearch(target, tuple(boundary), neighbours, colliders, findings.cuts.get(target), overruled)
+    return TargetSearch(
+        target, tuple(boundary), neighbours, colliders, findings.cuts.get(target), overruled, pvalues
+    )
 
 
 def _no_pvalue(target: str, member: str, others: Collection[str]) -> float:  # noqa: ARG001

@@ -53,8 +53,7 @@ def search_orders(
     neighbours: list[dict[str, float]] = [{} for _ in everything]
     for child, own in enumerate(parents):
         for parent in own:
-            others = [v for v in own if v != parent]
-            pvalue = float(np.exp(lines.log_pvalue(parent, child, others)))
+            pvalue = _pvalue(lines, parent, child, own)
             neighbours[child][names[parent]] = neighbours[parent][names[child]] = pvalue
     searches = [
         TargetSearch(
@@ -64,10 +63,17 @@ def search_orders(
             colliders={},
             cut=None,
             overruled=tuple(names[v] for v in everything if overruled[t, v]),
+            pvalues={names[v]: _pvalue(lines, v, t, boundaries[t]) for v in boundaries[t]},
         )
         for t in everything
     ]
     return searches, order
+
+
+def _pvalue(lines: Lines, member: int, target: int, members: Sequence[int]) -> float:
+    """p-value of a member in the regression of a target on all members."""
+    others = [v for v in members if v != member]
+    return float(np.exp(lines.log_pvalue(member, target, others)))
 
 
 def _best(

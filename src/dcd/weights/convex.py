@@ -37,6 +37,7 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.columns import Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
+from dcd.weights.sketch import WeightSketch
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
 _MAX_LAMBDAS, _MAX_PIVOTS = 16, 40
@@ -60,6 +61,7 @@ class BalanceSummary:
     status : "balanced" (dependence is down to the level of chance), "ess_floor" (more would have cost too
         much of the sample), "path_end" (the smallest lambda was reached first), or "nothing_to_decouple"
         (fewer than two variables).
+    sketch : what an account shows of the weights; None where nothing will be shown.
     """
 
     ess: float
@@ -67,6 +69,7 @@ class BalanceSummary:
     dependence: float
     gap: float
     status: BalanceStatus
+    sketch: WeightSketch | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
