@@ -36,14 +36,14 @@ PAPER = {
 
 def one_graph(mechanism: str, d: int, seed: int) -> dict[str, object]:
     """Simulate, fit and score one graph."""
-    warnings.simplefilter("ignore", dcd.SearchCutWarning)  # counted below
+    warnings.simplefilter("ignore", dcd.errors.SearchCutWarning)  # counted below
     rng = np.random.default_rng(seed)
     dag = dcd.simulate.random_dag(d, random_state=rng)
     values = dcd.simulate.sample(dag, 800, mechanism=mechanism, random_state=rng)
     started = time.perf_counter()
     model = dcd.DCD(progress=False).fit(values)
     seconds = time.perf_counter() - started
-    score = dcd.metrics.compare(dcd.dag_to_cpdag(dag), model.cpdag_.adjacency)
+    score = dcd.metrics.compare(dcd.graph.dag_to_cpdag(dag), model.cpdag_.adjacency)
     return {
         "mechanism": mechanism,
         "d": d,

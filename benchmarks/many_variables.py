@@ -91,7 +91,7 @@ def scored(dag, found, names):
     """The distance, and what it is made of."""
     order = [found.names.index(name) for name in names]
     estimated = np.asarray(found.adjacency)[np.ix_(order, order)]
-    true = dcd.dag_to_cpdag(dag)
+    true = dcd.graph.dag_to_cpdag(dag)
     upper = np.triu_indices(len(true), 1)
     is_true, is_found = ((graph | graph.T)[upper].astype(bool) for graph in (true, estimated))
     comparison = dcd.metrics.compare(true, estimated)
@@ -111,7 +111,7 @@ def one_run(cell, method, seed, limit):
     row = {"cell": cell, "method": method, "seed": seed}
     try:
         found, straight = METHODS[method](table, limit)
-    except dcd.baselines.BaselineError as error:
+    except dcd.errors.BaselineError as error:
         return {**row, "status": error.outcome.reason}
     row["seconds"] = round(time.perf_counter() - started, 1)
     return {**row, **scored(dag, found, list(table.columns)), "straight": straight, "status": "done"}

@@ -53,7 +53,7 @@ def questions(n_variables: int, degree: float, seed: int) -> dict[str, object]:
             return identify(target, others)  # noqa: B023
 
         found = construct(range(n_variables), recorded, None, None, search=search)  # type: ignore[arg-type]
-        assert np.array_equal(found.cpdag.adjacency, dcd.dag_to_cpdag(dag))
+        assert np.array_equal(found.cpdag.adjacency, dcd.graph.dag_to_cpdag(dag))
         row[search] = len(asked) - n_variables
     return row
 
@@ -72,7 +72,7 @@ def on_data(mechanism: str, graph: str, d: int, seed: int) -> dict[str, object]:
         row[f"{search} seconds"] = time.process_time() - started
         row[f"{search} sets"] = len(identifier.decoupled_sets)
         names = [f"x{index}" for index in range(d)]
-        score = dcd.metrics.compare(dcd.dag_to_cpdag(dag), found.cpdag.reorder(names).adjacency)
+        score = dcd.metrics.compare(dcd.graph.dag_to_cpdag(dag), found.cpdag.reorder(names).adjacency)
         row[f"{search} shd"], row[f"{search} f1"] = score.shd_c, score.f1
     return row
 

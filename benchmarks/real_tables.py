@@ -40,7 +40,7 @@ def coded(table):
 
 
 def by_kinds(table):
-    return dcd.RobustDCD(drop_useless=True, progress=False).fit(table).cpdag_
+    return dcd.RobustDCD(drop_degenerate=True, progress=False).fit(table).cpdag_
 
 
 def codes_as_numbers(table):
@@ -51,7 +51,7 @@ def codes_as_numbers(table):
     combined = problems.index[problems.str.contains("linear combination")]
     numbers = numbers.drop(columns=combined[:1])
     kinds = dict.fromkeys(numbers, "continuous")
-    return dcd.RobustDCD(drop_useless=True, kinds=kinds, progress=False).fit(numbers).cpdag_
+    return dcd.RobustDCD(drop_degenerate=True, kinds=kinds, progress=False).fit(numbers).cpdag_
 
 
 def dropped(table):

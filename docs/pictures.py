@@ -26,7 +26,7 @@ def decoupling_picture() -> None:
     cause = rng.standard_normal(600)
     middle = cause + rng.standard_normal(600)
     target = middle + rng.standard_normal(600)
-    weights = dcd.decoupling_weights(np.column_stack([cause, middle])).weights
+    weights = dcd.weights.decoupling_weights(np.column_stack([cause, middle])).weights
     panels = [
         ("cause", cause, "middle", middle),
         ("cause", cause, "target", target),

@@ -49,8 +49,8 @@ def measured_frequencies() -> dict[str, list[tuple[float, bool]]]:
         table = dcd.simulate.sample(
             truth, 300, mechanism=mechanism, noise_std=noise, random_state=1000 + seed
         )
-        result = dcd.bootstrap(dcd.RobustDCD(), table, n_resamples=50, random_state=seed)
-        true_edges, true_arrows = skeleton_of(truth), directed_part(dcd.dag_to_cpdag(truth))
+        result = dcd.stability(dcd.RobustDCD(), table, n_resamples=50, random_state=seed)
+        true_edges, true_arrows = skeleton_of(truth), directed_part(dcd.graph.dag_to_cpdag(truth))
         for i, j in np.argwhere(np.triu(result.edge)):
             found["edges"].append((float(result.edge[i, j]), bool(true_edges[i, j])))
         for i, j in np.argwhere(result.directed):
@@ -94,13 +94,13 @@ def gallery() -> None:
     """The pictures of `plots.md`."""
     data = dcd.datasets.load_sachs()
     model = dcd.RobustDCD().fit(data.frame)
-    stability = dcd.bootstrap(model, data.frame, n_resamples=50)
+    stability = dcd.stability(model, data.frame, n_resamples=50)
     table = data.frame[["Raf", "Mek", "Erk", "Akt", "PKC", "P38", "Jnk"]]
     boundary = dcd.MarkovBoundary(target="PKA", search=dcd.GrowShrink()).fit(data.frame)
     figures = {
         "stability": model.plot(stability=stability).figure,
         "target": model.plot(target="PKA").figure,
-        "weights": dcd.plot.plot_weights(dcd.convex_weights(table), table),
+        "weights": dcd.plot.plot_weights(dcd.weights.convex_weights(table), table),
         "boundary": dcd.plot.plot_boundary(boundary, data.frame),
     }
     for name, figure in figures.items():
@@ -111,7 +111,7 @@ def gallery() -> None:
 
 if __name__ == "__main__":
     mpl.use("Agg")
-    warnings.simplefilter("ignore", dcd.FailedResamplesWarning)
+    warnings.simplefilter("ignore", dcd.errors.FailedResamplesWarning)
     gallery()
     calibration_picture()
     level_table()

@@ -40,10 +40,12 @@ def weights_picture():
     common = rng.standard_normal(800)
     table = common[:, None] + rng.standard_normal((800, 4))
     convex = [
-        dcd.convex_weights(table, min_ess=floor, dependence=0.0) for floor in np.linspace(0.2, 0.97, 24)
+        dcd.weights.convex_weights(table, min_ess=floor, dependence=0.0)
+        for floor in np.linspace(0.2, 0.97, 24)
     ]
     published = [
-        dcd.decoupling_weights(table, max_steps=steps, tolerance=0, min_ess=0.1) for steps in range(1, 160, 8)
+        dcd.weights.decoupling_weights(table, max_steps=steps, tolerance=0, min_ess=0.1)
+        for steps in range(1, 160, 8)
     ]
     products = BalanceColumns.of(make_scores(table), range(4)).part(slice(0, 800))
     _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
@@ -194,7 +196,7 @@ def _false_edges(dag, model):
 
 if __name__ == "__main__":
     mpl.use("Agg")
-    warnings.simplefilter("ignore", dcd.SearchCutWarning)
+    warnings.simplefilter("ignore", dcd.errors.SearchCutWarning)
     weights_picture()
     test_picture()
     interactions_picture()

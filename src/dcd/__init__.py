@@ -1,32 +1,76 @@
 """Causal discovery by decoupling: from a table of measurements to the causal graph behind it.
 
-    table -> data -> kernels -> decoupling -> dependence -> boundary -> construction -> discovery
+`RobustDCD` is the recommended estimator. Its answer is a `CPDAG`, the graph of all arrows that the data can
+tell; an edge whose direction they leave open is undirected.
 
 >>> import dcd
 >>> data = dcd.datasets.load_sachs()
->>> model = dcd.DCD().fit(data.frame)
->>> dcd.metrics.compare(data.cpdag, model.cpdag_).skeleton_shd < 17
-True
+>>> model = dcd.RobustDCD().fit(data.frame)
+>>> print(model.cpdag_.role("Raf", "Mek"))
+neighbour
+
+`DCD` is the published method, `MarkovBoundary` selects the variables that matter for one target.
+`dcd.stability` shows how often each edge is found again in subsamples, `dcd.summarise` and `dcd.report` make
+the account of a fit, and `dcd.audit` checks a table beforehand.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
-
-# NumPy, pandas and scikit-learn take a second or two to import: `dcd --help` does without. The public names,
-# listed in dcd/public.py, are imported when the first of them is asked for.
+# NumPy, pandas and scikit-learn take a second or two to import, so each name is imported at its first use:
+# `dcd --help` needs none of them.
 if TYPE_CHECKING:
-    from dcd.public import *  # noqa: F403
-    from dcd.public import __all__ as __all__
+    from dcd import graph as graph
+    from dcd import interop as interop
+    from dcd import results as results
+    from dcd import search as search
+    from dcd import weights as weights
+    from dcd.estimators.dcd import DCD as DCD
+    from dcd.estimators.markov_boundary import MarkovBoundary as MarkovBoundary
+    from dcd.estimators.resampling import stability as stability
+    from dcd.estimators.robust import RobustDCD as RobustDCD
+    from dcd.evaluation import baselines as baselines
+    from dcd.evaluation import datasets as datasets
+    from dcd.evaluation import metrics as metrics
+    from dcd.evaluation import simulate as simulate
+    from dcd.graph.cpdag import CPDAG as CPDAG
+    from dcd.graph.knowledge import Knowledge as Knowledge
+    from dcd.independence.association import PartialAssociation as PartialAssociation
+    from dcd.independence.association import WeightedAssociation as WeightedAssociation
+    from dcd.independence.pvalues import IndependenceTest as IndependenceTest
+    from dcd.results import load_result as load_result
+    from dcd.results import plot as plot
+    from dcd.results import report as report
+    from dcd.results import summarise as summarise
+    from dcd.runtime import errors as errors
+    from dcd.runtime.errors import InputError as InputError
+    from dcd.runtime.version import __version__ as __version__
+    from dcd.search.colliders import ColliderEvidence as ColliderEvidence
+    from dcd.search.grow_shrink import GrowShrink as GrowShrink
+    from dcd.table.audit import audit as audit
+    from dcd.weights.convex import ConvexWeights as ConvexWeights
 else:
+    import lazy_loader
 
-    def __getattr__(name: str) -> Any:
-        if not name.startswith("__") or name == "__all__":  # tools ask every module for other such names
-            public = import_module("dcd.public")
-            if hasattr(public, name):
-                return getattr(public, name)
-        raise AttributeError(f"module 'dcd' has no attribute {name!r}")
-
-    def __dir__() -> list[str]:
-        return sorted([*globals(), *import_module("dcd.public").__all__])
+    __getattr__, __dir__, __all__ = lazy_loader.attach(
+        __name__,
+        submodules=["graph", "interop", "results", "search", "weights"],
+        submod_attrs={
+            "estimators.dcd": ["DCD"],
+            "estimators.markov_boundary": ["MarkovBoundary"],
+            "estimators.resampling": ["stability"],
+            "estimators.robust": ["RobustDCD"],
+            "evaluation": ["baselines", "datasets", "metrics", "simulate"],
+            "graph.cpdag": ["CPDAG"],
+            "graph.knowledge": ["Knowledge"],
+            "independence.association": ["PartialAssociation", "WeightedAssociation"],
+            "independence.pvalues": ["IndependenceTest"],
+            "results": ["load_result", "plot", "report", "summarise"],
+            "runtime": ["errors"],
+            "runtime.errors": ["InputError"],
+            "runtime.version": ["__version__"],
+            "search.colliders": ["ColliderEvidence"],
+            "search.grow_shrink": ["GrowShrink"],
+            "table.audit": ["audit"],
+            "weights.convex": ["ConvexWeights"],
+        },
+    )

@@ -19,13 +19,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from dcd.results.files import write_text as write_result_text
 
 import dcd
 import dcd.cli.options
 from dcd.cli import agreement, outputs, terminal
 from dcd.cli import dcd as group
 from dcd.cli.running import run
-from dcd.results.files import write_text as write_result_text
 from dcd.runtime.files import whole_file
 
 try:
@@ -41,7 +41,6 @@ ESCAPES = re.compile(r"\x1b|\x07|\x9b")
 needs_results = pytest.mark.skipif(not hasattr(dcd, "summarise"), reason="results are not there yet")
 needs_audit = pytest.mark.skipif(not hasattr(dcd, "audit"), reason="the audit is not there yet")
 needs_knowledge = pytest.mark.skipif(not hasattr(dcd, "Knowledge"), reason="knowledge is not there yet")
-needs_bootstrap = pytest.mark.skipif(not hasattr(dcd, "bootstrap"), reason="bootstrap is not there yet")
 needs_kinds = pytest.mark.skipif(
     "kinds" not in dcd.RobustDCD().get_params(), reason="kinds are not there yet"
 )
@@ -230,10 +229,10 @@ def test_json_on_standard_output_and_nothing_else(method, call, data, tmp_path):
     short = data(chain(n=60), "short.csv")  # with a warning, too
     answer = call("discover", short, "--method", method, "--json", "-", "--title", "My title")
     document = json.loads(answer.out)
-    assert dcd.Result.from_dict(document).title == "My title"
+    assert dcd.results.Result.from_dict(document).title == "My title"
     assert answer.err.startswith("warning: ")
     call("discover", short, "--method", method, "--json", tmp_path / "r.json", "--title", "My title")
-    assert dcd.load_result(tmp_path / "r.json").cpdag == dcd.Result.from_dict(document).cpdag
+    assert dcd.load_result(tmp_path / "r.json").cpdag == dcd.results.Result.from_dict(document).cpdag
 
 
 @needs_results
@@ -279,7 +278,7 @@ def test_knowledge_from_a_file(call, data, tmp_path):
 
 def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data, tmp_path):
     checkpoint = tmp_path / "run.dcd"
-    asked = ("--bootstrap", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
+    asked = ("--stability", 2, "--jobs", 2, "--memory-limit", "70MiB", "--checkpoint", checkpoint)
     refused = call("discover", data.path, *asked)
     assert refused.code == 2
     assert re.search(
@@ -288,25 +287,24 @@ def test_memory_that_will_not_do_for_resamples_is_told_before_the_fit(call, data
     assert not checkpoint.exists()
 
 
-@needs_bootstrap
-def test_bootstrap_and_its_checkpoint(call, data, tmp_path):
+def test_stability_and_its_checkpoint(call, data, tmp_path):
     checkpoint = tmp_path / "resamples"
-    first = call("discover", data.path, "--bootstrap", 10, "--checkpoint", checkpoint, "--seed", 3)
+    first = call("discover", data.path, "--stability", 10, "--checkpoint", checkpoint, "--seed", 3)
     assert first.code == 0
-    stability = dcd.bootstrap(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
+    stability = dcd.stability(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
     share = stability.frequencies("a", "b")["-"]
     assert re.search(rf"^  a  -  b +{share:.0%} ", first.out, flags=re.MULTILINE)
     assert "10 resamples" in first.out
     assert checkpoint.exists()
     assert (
-        call("discover", data.path, "--bootstrap", 10, "--checkpoint", checkpoint, "--seed", 3).out
+        call("discover", data.path, "--stability", 10, "--checkpoint", checkpoint, "--seed", 3).out
         == first.out
     )
 
 
 def test_a_checkpoint_keeps_the_fit_and_the_resamples(call, data, tmp_path, monkeypatch):
     checkpoint = tmp_path / "run.dcd"
-    arguments = ("discover", data.path, "--bootstrap", 4)
+    arguments = ("discover", data.path, "--stability", 4)
     plain_answer = call(*arguments)
     first = call(*arguments, "--checkpoint", checkpoint)
     assert (first.code, first.out) == (0, plain_answer.out)
@@ -352,14 +350,14 @@ def test_real_columns(call, data):
     path = data(frame)
     assert call("discover", path).code == 2
     answer = call(
-        *("discover", path, "--missing", "complete-rows", "--drop-useless"),
+        *("discover", path, "--missing", "complete-rows", "--drop-degenerate"),
         *("--kinds", "region=nominal", "--sample-weight", "weight"),
     )
     assert answer.code == 0, answer.err
     assert "290" in answer.out
     assert "Left out: constant" in answer.out
     assert "weight" not in answer.out
-    target = call("boundary", path, "--target", "c", "--missing", "complete-rows", "--drop-useless")
+    target = call("boundary", path, "--target", "c", "--missing", "complete-rows", "--drop-degenerate")
     assert target.code == 0, target.err
 
 
@@ -402,9 +400,9 @@ def test_boundary_tells_which_rows_and_columns_it_used(call, data):
     frame = chain().assign(same=1.0)
     frame.loc[:9, "a"] = np.nan
     arguments = ["boundary", data(frame, "real.csv"), "--target", "b"]
-    answer = call(*arguments, "--missing", "complete-rows", "--drop-useless")
+    answer = call(*arguments, "--missing", "complete-rows", "--drop-degenerate")
     assert "\n190 of the rows were used.\nLeft out: same (it has the same value" in answer.out
-    found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-useless", "--json", "-").out)
+    found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-degenerate", "--json", "-").out)
     assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (200, 190, ["same"])
 
 
@@ -473,14 +471,14 @@ def test_compare_takes_real_columns_and_refuses_them_once(call, data):
     assert refused.err.endswith("or set --missing complete-rows.\n")
     refused = call(*arguments, "--missing", "complete-rows")
     assert refused.code == 2
-    assert "Drop it (--drop-useless does)" in refused.err
-    real = ["--missing", "complete-rows", "--drop-useless", "--json", "-"]
+    assert "Drop it (--drop-degenerate does)" in refused.err
+    real = ["--missing", "complete-rows", "--drop-degenerate", "--json", "-"]
     answer = call(*arguments, *real, "--kinds", "group=nominal")
     assert "10 of 400 rows have missing values and were left out" in answer.err
     found = json.loads(answer.out)
     assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (400, 390, ["same"])
     assert "'group'" in found["methods"]["pc-fisherz"]["failed"]
-    expected = dcd.RobustDCD(kinds={"group": "nominal"}, missing="complete-rows", drop_useless=True)
+    expected = dcd.RobustDCD(kinds={"group": "nominal"}, missing="complete-rows", drop_degenerate=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         edges = expected.fit(frame).cpdag_.directed_edges
@@ -492,13 +490,13 @@ def test_compare_takes_real_columns_and_refuses_them_once(call, data):
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        (["discover", "DATA"], "or set --missing complete-rows or each-set."),
-        (["discover", "DATA", "--missing", "each-set"], "Drop it (--drop-useless does)"),
+        (["discover", "DATA"], "or set --missing complete-rows or testwise."),
+        (["discover", "DATA", "--missing", "testwise"], "Drop it (--drop-degenerate does)"),
         (["discover", "DATA", "--jobs", "0"], "error: option --jobs: must not be 0."),
-        (["boundary", "DATA", "--target", "b"], "--missing complete-rows or each-set"),
-        (["audit", "DATA"], "Set --missing complete-rows or each-set"),
-        (["audit", "DATA", "--json", "-"], "Drop it (--drop-useless does)"),
-        (["audit", "DATA", "--report", "-"], "Drop it (--drop-useless does)"),
+        (["boundary", "DATA", "--target", "b"], "--missing complete-rows or testwise"),
+        (["audit", "DATA"], "Set --missing complete-rows or testwise"),
+        (["audit", "DATA", "--json", "-"], "Drop it (--drop-degenerate does)"),
+        (["audit", "DATA", "--report", "-"], "Drop it (--drop-degenerate does)"),
         (["simulate", "--noise-std", "-1"], "Try --noise-std 2.0."),
     ],
 )
@@ -508,7 +506,7 @@ def test_remedies_name_options(arguments, shown, call, data):
     path = data(frame, "real.csv")
     answer = call(*(path if word == "DATA" else word for word in arguments))
     assert shown in answer.out + answer.err
-    assert not re.search(r"missing=|drop_useless|n_jobs", answer.out + answer.err)
+    assert not re.search(r"missing=|drop_degenerate|n_jobs", answer.out + answer.err)
 
 
 def test_compare_side_by_side(call, data):
@@ -758,7 +756,7 @@ def test_the_audit_of_a_real_table(call, data):
         (["discover", "x.csv", "--checkpoint", "no/c"], 2, "there is no folder"),
         (["discover", "x.csv", "--max-time", "soon"], 2, "'soon' is no time such as 90s, 30m, 8h or 2d."),
         (["discover", "x.csv", "--max-time", "0m"], 2, "'0m' is no time"),
-        (["discover", "x.csv", "--bootstrap", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
+        (["discover", "x.csv", "--stability", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),
         (["discover", "x.csv", "--plot", "graph.bmp"], 2, "--plot draws .png, .svg or .pdf"),
         (["discovery"], 2, "error: No such command 'discovery'."),
         (["simulate", "--degree", "3"], 2, "error: option --degree: "),
@@ -809,7 +807,7 @@ def test_warnings_are_one_line_and_told_once(call, data, monkeypatch):
 
     def warn_and_fit(model, *table, **options):
         for _ in range(2):
-            warnings.warn("The search\nwas cut.", dcd.SearchCutWarning, stacklevel=1)
+            warnings.warn("The search\nwas cut.", dcd.errors.SearchCutWarning, stacklevel=1)
             warnings.warn("Deprecated somewhere.", DeprecationWarning, stacklevel=1)
         return fit(model, *table, **options)
 

@@ -13,7 +13,7 @@ import dcd
 from dcd import DCD, InputError
 
 
-@pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_scikit_learns_contract():
     check_estimator(DCD(progress=False), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
 
@@ -86,7 +86,7 @@ def test_diagnostics_tell_about_every_set():
 def test_a_cut_search_is_told_and_recorded():
     rng = np.random.default_rng(0)
     common = rng.standard_normal((300, 1))
-    with pytest.warns(dcd.SearchCutWarning, match="Raise max_subsets"):
+    with pytest.warns(dcd.errors.SearchCutWarning, match="Raise max_subsets"):
         model = DCD(max_subsets=1, max_steps=1).fit(common + 0.5 * rng.standard_normal((300, 5)))
     assert model.diagnostics_.cuts
     assert "subsets searched" in str(model.diagnostics_)

@@ -9,7 +9,7 @@ import dcd
 from dcd import InputError, RobustDCD
 
 
-@pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_scikit_learns_contract():
     check_estimator(RobustDCD(progress=False), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
 
@@ -54,7 +54,7 @@ def test_curves_at_low_noise_where_the_published_method_struggles():
     for seed in range(50, 58):
         dag = dcd.simulate.random_dag(8, random_state=seed)
         values = dcd.simulate.sample(dag, 800, noise_std=0.3, random_state=seed)
-        truth = dcd.dag_to_cpdag(dag)
+        truth = dcd.graph.dag_to_cpdag(dag)
         for model, errors in ((RobustDCD(), robust), (dcd.DCD(), published)):
             errors.append(dcd.metrics.compare(truth, model.fit(values).cpdag_.adjacency).shd_c)
     assert np.mean(robust) < 0.5 * np.mean(published)
@@ -132,7 +132,7 @@ def test_two_columns_and_categories_are_enough(seed):
     assert str(RobustDCD().fit(pd.DataFrame({"x": x, "y": y})).cpdag_) == "x - y"
 
 
-@pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_a_small_table_gives_an_answer():
     values = np.random.default_rng(0).standard_normal((25, 12))
     assert len(RobustDCD().fit(values).cpdag_.names) == 12
@@ -154,59 +154,3 @@ def test_markov_boundary_by_growing(parameters):
         assert model.decoupling_.status == "balanced"
         by_y = dcd.MarkovBoundary(alpha=1e-3, **parameters).fit(frame.drop(columns="a"), frame["a"])
         assert by_y.boundary_ == ["b", "c"]
-
-
-# --- a test for others ------------------------------------------------------------------------------------
-
-
-def test_ci_test():
-    frame = collider_with_bystanders(800, 0)
-    assert dcd.ci_test("a", "b", [], frame) > 0.01
-    assert dcd.ci_test("a", "b", ["c"], frame) < 1e-6
-    assert dcd.ci_test(0, 3, [2], frame) > 0.01
-    test = dcd.IndependenceTest(frame)
-    assert test("a", "b", ["c"]) == pytest.approx(dcd.ci_test("b", "a", ["c"], frame))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("a", "a", []), "differ"),
-        (("a", "b", ["a"]), "differ"),
-        (("a", "b", "c"), "list"),
-        (("a", "b", None), "list"),
-        (("a", "x", []), "x"),
-    ],
-)
-def test_ci_test_bad_input(arguments, message):
-    with pytest.raises(InputError, match=message):
-        dcd.ci_test(*arguments, collider_with_bystanders(100, 0))
-
-
-def test_ci_test_does_not_depend_on_the_order_of_columns():
-    rng = np.random.default_rng(3)
-    values = rng.standard_normal((150, 8)) + rng.standard_normal((150, 1))
-    values[:, 6] += values[:, 0] * values[:, 1]
-    values[:, 7] += values[:, 0] * values[:, 1]
-    frame = pd.DataFrame(values, columns=list("abcdefxy"))
-    one = dcd.ci_test("x", "y", list("abcdef"), frame)
-    assert dcd.ci_test("y", "x", list("fedcba"), frame[list("yxfedcba")]) == one
-
-
-def test_ci_test_in_causal_learns_pc():
-    from causallearn.search.ConstraintBased.PC import pc
-    from causallearn.utils.cit import CIT_Base, register_ci_test
-
-    class Decoupling(CIT_Base):
-        def __init__(self, data, **_):
-            super().__init__(data)
-            self.method = "decoupling"
-            self.test = dcd.IndependenceTest(data)
-
-        def __call__(self, x, y, given=None):
-            return self.test(int(x), int(y), [int(v) for v in given or ()])
-
-    register_ci_test("decoupling", Decoupling)
-    values = collider_with_bystanders(800, 1).to_numpy()
-    graph = pc(values, 0.001, "decoupling", show_progress=False).G.graph
-    assert {tuple(sorted(pair)) for pair in np.argwhere(graph)} == {(0, 2), (1, 2), (2, 3)}

@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from support.known_graphs import random_dag
 
 import dcd
-from dcd import CPDAG, FailedResamplesWarning, InputError, RobustDCD, Stability, bootstrap
+from dcd import CPDAG, InputError, RobustDCD
 from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import skeleton_of
+from dcd.results import Stability
+from dcd.runtime.errors import FailedResamplesWarning
 
 
 def chain_table(n=150, seed=0):
@@ -36,13 +38,13 @@ class Correlated(Discovery):
         bound=0.3,
         kinds=None,
         missing="refuse",
-        drop_useless=False,
+        drop_degenerate=False,
         n_jobs=None,
         progress=True,
         random_state=None,
     ):
         self.bound = bound
-        self.kinds, self.missing, self.drop_useless = kinds, missing, drop_useless
+        self.kinds, self.missing, self.drop_degenerate = kinds, missing, drop_degenerate
         self.n_jobs, self.progress, self.random_state = n_jobs, progress, random_state
 
     def _check_parameters(self):
@@ -61,7 +63,7 @@ class Correlated(Discovery):
 
 
 def test_strong_edges_are_frequent_and_absent_ones_rare():
-    result = bootstrap(RobustDCD(), chain_table(400), n_resamples=20)
+    result = dcd.stability(RobustDCD(), chain_table(400), n_resamples=20)
     assert result.names == ("a", "b", "c", "d")
     assert (result.n_resamples, result.n_failed, result.scheme) == (20, 0, "subsample")
     assert result.frequencies("a", "b")["none"] < 0.1
@@ -73,18 +75,18 @@ def test_strong_edges_are_frequent_and_absent_ones_rare():
 def test_the_result_does_not_depend_on_the_number_of_processes(scheme):
     table = chain_table()
     one, two = (
-        bootstrap(RobustDCD(), table, n_resamples=8, scheme=scheme, n_jobs=n_jobs) for n_jobs in (1, 2)
+        dcd.stability(RobustDCD(), table, n_resamples=8, scheme=scheme, n_jobs=n_jobs) for n_jobs in (1, 2)
     )
     assert one.to_dict() == two.to_dict()
-    assert one != bootstrap(RobustDCD(), table, n_resamples=8, scheme=scheme, random_state=1)
+    assert one != dcd.stability(RobustDCD(), table, n_resamples=8, scheme=scheme, random_state=1)
 
 
 def test_kinds_of_table_and_order_of_columns_decide_nothing():
     table = chain_table()
-    wanted = bootstrap(RobustDCD(), table, n_resamples=5)
-    assert bootstrap(RobustDCD(), pl.DataFrame(table.to_dict("list")), n_resamples=5) == wanted
-    assert np.array_equal(bootstrap(RobustDCD(), table.to_numpy(), n_resamples=5).edge, wanted.edge)
-    turned = bootstrap(RobustDCD(), table[["c", "d", "a", "b"]], n_resamples=5)
+    wanted = dcd.stability(RobustDCD(), table, n_resamples=5)
+    assert dcd.stability(RobustDCD(), pl.DataFrame(table.to_dict("list")), n_resamples=5) == wanted
+    assert np.array_equal(dcd.stability(RobustDCD(), table.to_numpy(), n_resamples=5).edge, wanted.edge)
+    turned = dcd.stability(RobustDCD(), table[["c", "d", "a", "b"]], n_resamples=5)
     for a, b in combinations("abcd", 2):
         assert turned.frequencies(a, b) == wanted.frequencies(a, b)
 
@@ -99,13 +101,13 @@ def test_resamples_are_drawn_as_said(monkeypatch):
 
     monkeypatch.setattr(Correlated, "fit", fit)
     table = chain_table(101)
-    bootstrap(Correlated(), table, n_resamples=6, fraction=0.3)
+    dcd.stability(Correlated(), table, n_resamples=6, fraction=0.3)
     assert {len(part) for part, _ in seen} == {30}
     assert all(part.index.is_unique for part, _ in seen)
     assert len({seed for _, seed in seen}) == 6
     assert len({tuple(part.index) for part, _ in seen}) == 6
     seen.clear()
-    bootstrap(Correlated(), table, n_resamples=6, scheme="bootstrap")
+    dcd.stability(Correlated(), table, n_resamples=6, scheme="bootstrap")
     assert {len(part) for part, _ in seen} == {101}
     distinct = np.mean([part.index.nunique() / 101 for part, _ in seen])
     assert distinct == pytest.approx(1 - np.exp(-1), abs=0.06)
@@ -114,11 +116,11 @@ def test_resamples_are_drawn_as_said(monkeypatch):
 def test_the_model_is_left_as_it_was_and_may_be_fitted():
     model = RobustDCD(n_jobs=2, random_state=3).fit(chain_table())
     graph = model.cpdag_
-    bootstrap(model, chain_table(), n_resamples=2)
+    dcd.stability(model, chain_table(), n_resamples=2)
     assert model.cpdag_ is graph
     assert (model.n_jobs, model.random_state) == (2, 3)
     unfitted = Correlated()
-    bootstrap(unfitted, chain_table(), n_resamples=2)
+    dcd.stability(unfitted, chain_table(), n_resamples=2)
     with pytest.raises(Exception, match="not fitted"):
         check_is_fitted(unfitted)
 
@@ -134,10 +136,10 @@ def test_weights_follow_their_rows(monkeypatch):
         return original(self, X, y, sample_weight)
 
     monkeypatch.setattr(Correlated, "fit", fit)
-    bootstrap(Correlated(), table, n_resamples=3, sample_weight=weights)
+    dcd.stability(Correlated(), table, n_resamples=3, sample_weight=weights)
     assert all(np.array_equal(np.where(a > 0, 2.0, 1.0), w) for a, w in given)
     with pytest.raises(InputError, match=r"'sample_weight': has 3 values for 150 rows"):
-        bootstrap(Correlated(), table, sample_weight=[1, 1, 1])
+        dcd.stability(Correlated(), table, sample_weight=[1, 1, 1])
 
 
 def test_level_subsamples_keep_it_and_bootstrap_samples_do_not():
@@ -146,7 +148,7 @@ def test_level_subsamples_keep_it_and_bootstrap_samples_do_not():
     for seed in range(12):
         table = np.random.default_rng(seed).standard_normal((200, 5))
         for scheme, found in shares.items():
-            result = bootstrap(RobustDCD(), table, n_resamples=5, scheme=scheme, random_state=seed)
+            result = dcd.stability(RobustDCD(), table, n_resamples=5, scheme=scheme, random_state=seed)
             found.append(result.edge[np.triu_indices(5, 1)].mean())
     assert np.mean(shares["subsample"]) < 0.05
     assert np.mean(shares["bootstrap"]) > 0.1
@@ -164,7 +166,7 @@ def rare_event_table(n=40):
 
 def test_failed_resamples_are_counted_with_their_reason():
     with pytest.warns(FailedResamplesWarning, match=r"of 40 resamples failed\. .* times: column 'event'"):
-        result = bootstrap(RobustDCD(), rare_event_table(), n_resamples=40)
+        result = dcd.stability(RobustDCD(), rare_event_table(), n_resamples=40)
     assert 3 <= result.n_failed <= 20
     assert result.n_resamples + result.n_failed == 40
     (reason,) = result.failures
@@ -175,7 +177,9 @@ def test_failed_resamples_are_counted_with_their_reason():
 
 def test_a_column_left_out_of_a_resample_is_no_vote_against_its_edges():
     with pytest.warns(FailedResamplesWarning, match="column 'event': it has the same value in every row"):
-        result = bootstrap(RobustDCD(drop_useless=True), rare_event_table().assign(one=1), n_resamples=40)
+        result = dcd.stability(
+            RobustDCD(drop_degenerate=True), rare_event_table().assign(one=1), n_resamples=40
+        )
     assert result.names == ("a", "b", "c", "d", "event")
     assert 3 <= result.n_failed <= 20
 
@@ -191,7 +195,7 @@ def test_columns_keep_the_kind_that_they_have_in_the_table(monkeypatch):
     monkeypatch.setattr(RobustDCD, "fit", fit)
     table = chain_table(120).assign(group=np.resize(list("xyz"), 120), rare=np.arange(120) % 60 // 29)
     assert set(table["rare"]) == {0, 1, 2}  # in many half samples one value is absent: two would be nominal
-    bootstrap(RobustDCD(), table, n_resamples=10)
+    dcd.stability(RobustDCD(), table, n_resamples=10)
     assert len({tuple(kinds.items()) for kinds in given}) == 1
     assert (given[0]["group"], given[0]["rare"]) == ("nominal", "ordinal")
 
@@ -199,31 +203,31 @@ def test_columns_keep_the_kind_that_they_have_in_the_table(monkeypatch):
 def test_missing_values_are_left_to_the_model():
     table = chain_table()
     table.loc[::7, "a"] = np.nan
-    result = bootstrap(RobustDCD(missing="complete-rows"), table, n_resamples=4)
+    result = dcd.stability(RobustDCD(missing="complete-rows"), table, n_resamples=4)
     assert result.n_resamples == 4
 
 
 def test_only_if_all_resamples_fail_is_it_an_error():
     table = chain_table(40)
     with pytest.raises(InputError, match=r"all 3 failed, 3 of them with: .* Fit the model to the table"):
-        bootstrap(RobustDCD(), table, n_resamples=3, fraction=0.01)
+        dcd.stability(RobustDCD(), table, n_resamples=3, fraction=0.01)
 
 
 def test_bad_input_is_refused_before_any_work():
     table = chain_table()
     with pytest.raises(InputError, match="must be an estimator of graphs, got MarkovBoundary"):
-        bootstrap(dcd.MarkovBoundary(target="a"), table)
+        dcd.stability(dcd.MarkovBoundary(target="a"), table)
     with pytest.raises(InputError, match="got RobustDCD"):
-        bootstrap(RobustDCD, table)
+        dcd.stability(RobustDCD, table)
     with pytest.raises(InputError, match="'alpha'"):
-        bootstrap(RobustDCD(alpha=3), table)
+        dcd.stability(RobustDCD(alpha=3), table)
     with pytest.raises(InputError, match=r"Did you mean 'subsample'"):
-        bootstrap(RobustDCD(), table, scheme="subsamples")
+        dcd.stability(RobustDCD(), table, scheme="subsamples")
     for wrong in ({"n_resamples": 0}, {"fraction": 1.0}, {"n_jobs": 0}, {"random_state": -1}):
         with pytest.raises(InputError, match=f"'{next(iter(wrong))}'"):
-            bootstrap(RobustDCD(), table, **wrong)
+            dcd.stability(RobustDCD(), table, **wrong)
     with pytest.raises(InputError, match=r"column 'a': missing"):
-        bootstrap(RobustDCD(), table.assign(a=table["a"].where(table["a"] > 0)))
+        dcd.stability(RobustDCD(), table.assign(a=table["a"].where(table["a"] > 0)))
 
 
 # --- checkpoints -----------------------------------------------------------------------------------------
@@ -231,39 +235,39 @@ def test_bad_input_is_refused_before_any_work():
 
 def test_more_resamples_extend_fewer(tmp_path):
     path, table = tmp_path / "run.jsonl", chain_table()
-    bootstrap(RobustDCD(), table, n_resamples=4, checkpoint=path)
+    dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path)
     before = path.read_bytes()
-    more = bootstrap(RobustDCD(), table, n_resamples=9, checkpoint=path)
+    more = dcd.stability(RobustDCD(), table, n_resamples=9, checkpoint=path)
     assert path.read_bytes().startswith(before)
-    assert more == bootstrap(RobustDCD(), table, n_resamples=9)
-    fewer = bootstrap(RobustDCD(), table, n_resamples=4, checkpoint=path)
-    assert fewer == bootstrap(RobustDCD(), table, n_resamples=4)
+    assert more == dcd.stability(RobustDCD(), table, n_resamples=9)
+    fewer = dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path)
+    assert fewer == dcd.stability(RobustDCD(), table, n_resamples=4)
 
 
 def test_finished_resamples_are_not_done_again(tmp_path, monkeypatch):
     path, table = tmp_path / "run.jsonl", chain_table()
-    wanted = bootstrap(Correlated(), table, n_resamples=5, checkpoint=path)
+    wanted = dcd.stability(Correlated(), table, n_resamples=5, checkpoint=path)
     monkeypatch.setattr(Correlated, "fit", None)  # any refit would count as a failure
-    assert bootstrap(Correlated(), table, n_resamples=5, checkpoint=path) == wanted
+    assert dcd.stability(Correlated(), table, n_resamples=5, checkpoint=path) == wanted
 
 
 def test_a_line_cut_off_is_done_again(tmp_path):
     path, table = tmp_path / "run.jsonl", chain_table()
-    wanted = bootstrap(RobustDCD(), table, n_resamples=6, checkpoint=path)
+    wanted = dcd.stability(RobustDCD(), table, n_resamples=6, checkpoint=path)
     whole = path.read_bytes()
     last_line = whole[:-1].rfind(b"\n") + 1
     for cut in (last_line + 1, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        assert bootstrap(RobustDCD(), table, n_resamples=6, checkpoint=path) == wanted
+        assert dcd.stability(RobustDCD(), table, n_resamples=6, checkpoint=path) == wanted
         assert path.read_bytes() == whole
 
 
 def test_failures_are_kept_too(tmp_path):
     path, table = tmp_path / "run.jsonl", rare_event_table()
     with pytest.warns(FailedResamplesWarning):
-        first = bootstrap(RobustDCD(), table, n_resamples=20, checkpoint=path)
+        first = dcd.stability(RobustDCD(), table, n_resamples=20, checkpoint=path)
     with pytest.warns(FailedResamplesWarning):
-        assert bootstrap(RobustDCD(), table, n_resamples=20, checkpoint=path) == first
+        assert dcd.stability(RobustDCD(), table, n_resamples=20, checkpoint=path) == first
 
 
 @pytest.mark.parametrize(
@@ -283,18 +287,18 @@ def test_failures_are_kept_too(tmp_path):
 def test_other_runs_are_refused_with_what_differs(tmp_path, change, named):
     path = tmp_path / "run.jsonl"
     settings = {"model": RobustDCD(), "X": chain_table(), "n_resamples": 2, "checkpoint": path}
-    bootstrap(**settings)
+    dcd.stability(**settings)
     before = path.read_bytes()
     with pytest.raises(InputError, match=named):
-        bootstrap(**{**settings, **change})
+        dcd.stability(**{**settings, **change})
     assert path.read_bytes() == before
 
 
 def test_n_jobs_and_progress_do_not_make_another_run(tmp_path):
     path, table = tmp_path / "run.jsonl", chain_table()
-    first = bootstrap(RobustDCD(n_jobs=2, random_state=8), table, n_resamples=2, checkpoint=path)
+    first = dcd.stability(RobustDCD(n_jobs=2, random_state=8), table, n_resamples=2, checkpoint=path)
     lines = path.read_bytes()
-    assert bootstrap(RobustDCD(progress=False), table, n_resamples=2, n_jobs=2, checkpoint=path) == first
+    assert dcd.stability(RobustDCD(progress=False), table, n_resamples=2, n_jobs=2, checkpoint=path) == first
     assert path.read_bytes() == lines
 
 
@@ -304,21 +308,21 @@ def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):
     for content in ("Once upon a time\n", "no line end", '{"kind": "other"}\n'):
         other.write_text(content)
         with pytest.raises(InputError, match="is no checkpoint"):
-            bootstrap(RobustDCD(), table, checkpoint=other)
+            dcd.stability(RobustDCD(), table, checkpoint=other)
         assert other.read_text() == content
     with pytest.raises(InputError, match="no file can be made there"):
-        bootstrap(RobustDCD(), table, checkpoint=tmp_path / "no folder" / "run.jsonl")
+        dcd.stability(RobustDCD(), table, checkpoint=tmp_path / "no folder" / "run.jsonl")
     with pytest.raises(InputError, match="'random_state': must be a whole number with a checkpoint"):
-        bootstrap(RobustDCD(), table, checkpoint=tmp_path / "run.jsonl", random_state=None)
+        dcd.stability(RobustDCD(), table, checkpoint=tmp_path / "run.jsonl", random_state=None)
 
 
 def test_damaged_lines_are_refused(tmp_path):
     path, table = tmp_path / "run.jsonl", chain_table()
-    bootstrap(RobustDCD(), table, n_resamples=3, checkpoint=path)
+    dcd.stability(RobustDCD(), table, n_resamples=3, checkpoint=path)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1][:-5], *lines[2:]]) + "\n")
     with pytest.raises(InputError, match="line 2 is damaged"):
-        bootstrap(RobustDCD(), table, n_resamples=3, checkpoint=path)
+        dcd.stability(RobustDCD(), table, n_resamples=3, checkpoint=path)
 
 
 @pytest.mark.parametrize(
@@ -342,12 +346,12 @@ def test_damaged_lines_are_refused(tmp_path):
 )
 def test_lines_that_no_resample_can_have_written_are_refused(tmp_path, line):
     path, table = tmp_path / "run.jsonl", chain_table()
-    bootstrap(RobustDCD(), table, n_resamples=1, checkpoint=path)
+    dcd.stability(RobustDCD(), table, n_resamples=1, checkpoint=path)
     good = {"stage": "resamples", "key": 1, "result": {"failure": "x"}}
     content = path.read_text() + json.dumps(good | line) + "\n"
     path.write_text(content)
     with pytest.raises(InputError, match="line 3 is damaged"):
-        bootstrap(RobustDCD(), table, n_resamples=3, checkpoint=path)
+        dcd.stability(RobustDCD(), table, n_resamples=3, checkpoint=path)
     assert path.read_text() == content
 
 
@@ -355,7 +359,7 @@ RUN = """
 import sys
 import numpy as np, pandas as pd, dcd
 table = pd.read_csv(sys.argv[1])
-dcd.bootstrap(dcd.RobustDCD(), table, n_resamples=400, n_jobs=int(sys.argv[3]), checkpoint=sys.argv[2])
+dcd.stability(dcd.RobustDCD(), table, n_resamples=400, n_jobs=int(sys.argv[3]), checkpoint=sys.argv[2])
 """
 
 
@@ -375,8 +379,8 @@ def test_a_killed_run_goes_on(tmp_path, end, n_jobs):
     assert all(json.loads(line) for line in lines[:-1])
     n_resamples = len(lines) + 3
     table = pd.read_csv(csv)
-    resumed = bootstrap(RobustDCD(), table, n_resamples=n_resamples, checkpoint=path)
-    assert resumed == bootstrap(RobustDCD(), table, n_resamples=n_resamples)
+    resumed = dcd.stability(RobustDCD(), table, n_resamples=n_resamples, checkpoint=path)
+    assert resumed == dcd.stability(RobustDCD(), table, n_resamples=n_resamples)
 
 
 # --- the result ------------------------------------------------------------------------------------------
@@ -464,7 +468,7 @@ def test_consensus_does_not_depend_on_the_order_of_the_columns():
 
 def test_round_trip_through_json():
     with pytest.warns(FailedResamplesWarning):
-        result = bootstrap(RobustDCD(), rare_event_table(), n_resamples=12)
+        result = dcd.stability(RobustDCD(), rare_event_table(), n_resamples=12)
     again = Stability.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again == result
     assert again.to_dict() == result.to_dict()
@@ -507,7 +511,7 @@ def test_frequent_edges_are_true_more_often():
     for seed in range(8):
         truth = dcd.simulate.random_dag(8, degree=4, graph="erdos-renyi", random_state=seed)
         table = dcd.simulate.sample(truth, 300, noise_std=1.0, random_state=seed)
-        edge = bootstrap(RobustDCD(), table, n_resamples=20, random_state=seed).edge
+        edge = dcd.stability(RobustDCD(), table, n_resamples=20, random_state=seed).edge
         found += [(edge[i, j], skeleton_of(truth)[i, j]) for i, j in combinations(range(8), 2)]
     frequency, true = np.array(found, dtype=float).T
     often, at_times = true[frequency > 0.9], true[(frequency > 0.05) & (frequency < 0.5)]

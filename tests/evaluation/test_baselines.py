@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.evaluation.baselines import METHODS, BaselineError, MissingLibraryError, Worker, installed, registry
+from dcd.evaluation.baselines import METHODS, Worker, installed, registry
 from dcd.evaluation.baselines.worker import solve
+from dcd.runtime.errors import BaselineError, MissingLibraryError
 
 NAMES = ["a", "b", "c", "e"]
 # a -> c <- b, c -> e: every edge has a direction that data can tell.
@@ -309,7 +310,7 @@ def test_missing_values_can_cost_rows_but_nothing_else():
         dcd.baselines.run("ges", frame)
     assert dcd.baselines.run("ges", frame, missing="complete-rows").names == ("size", "passed")
     with pytest.raises(dcd.InputError, match="parameter 'missing'"):
-        dcd.baselines.run("ges", frame, missing="each-set")
+        dcd.baselines.run("ges", frame, missing="testwise")
 
 
 def mixed_table():

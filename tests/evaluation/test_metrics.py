@@ -32,7 +32,7 @@ def by_definition(true, estimated):
 def test_scores_meet_their_definition(seed):
     rng = np.random.default_rng(seed)
     for _ in range(50):
-        true, estimated = (dcd.dag_to_cpdag(random_dag(6, rng)) for _ in range(2))
+        true, estimated = (dcd.graph.dag_to_cpdag(random_dag(6, rng)) for _ in range(2))
         if not true.any() and not estimated.any():
             continue
         found = compare(true, estimated)
@@ -48,8 +48,8 @@ def test_scores_meet_their_definition(seed):
 
 
 def test_known_answers():
-    chain = dcd.dag_to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    collider = dcd.dag_to_cpdag([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+    chain = dcd.graph.dag_to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    collider = dcd.graph.dag_to_cpdag([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
     empty = np.zeros((3, 3))
     assert compare(chain, chain) == Comparison(0, 1.0, 1.0, 1.0, 0, 1.0, 1.0, 1.0)
     assert compare(chain, collider) == Comparison(2, 0.0, 0.0, 0.0, 0, 1.0, 1.0, 1.0)

@@ -149,7 +149,7 @@ def test_a_name_that_fits_no_column_is_told_before_any_work(stated, message, mon
         with pytest.raises(InputError, match=message):
             model(knowledge=Knowledge(**stated)).fit(frame)
     with pytest.raises(InputError, match=message):
-        dcd.construct_cpdag(COLUMNS, None, knowledge=Knowledge(**stated))
+        dcd.search.construct_cpdag(COLUMNS, None, knowledge=Knowledge(**stated))
 
 
 @pytest.mark.parametrize("model", [dcd.DCD, dcd.RobustDCD])
@@ -159,9 +159,9 @@ def test_a_statement_about_a_column_that_was_left_out(model):
     with pytest.raises(
         InputError, match=r"'roots': names 'same', which was left out of the table \(it has the same"
     ):
-        model(knowledge=Knowledge(roots=["same"]), drop_useless=True).fit(frame)
+        model(knowledge=Knowledge(roots=["same"]), drop_degenerate=True).fit(frame)
     known = Knowledge(tiers=[["a"], ["*"]])
-    assert model(knowledge=known, drop_useless=True).fit(frame).cpdag_.names == ("a", "b", "c")
+    assert model(knowledge=known, drop_degenerate=True).fit(frame).cpdag_.names == ("a", "b", "c")
 
 
 @pytest.mark.parametrize("model", [dcd.DCD, dcd.RobustDCD])
@@ -299,7 +299,7 @@ def any_knowledge(n, rng):
 def assert_exact(dag, knowledge):
     """Algorithm 1 with an oracle has the arrows that the DAGs of the class with the knowledge share."""
     names = NAMES[: len(dag)]
-    result = dcd.construct_cpdag(names, graph.oracle(dag, names), knowledge=knowledge)
+    result = dcd.search.construct_cpdag(names, graph.oracle(dag, names), knowledge=knowledge)
     dags = [one for one in members_of_class(dag_to_cpdag(dag)) if respects(one, knowledge)]
     np.testing.assert_array_equal(result.cpdag.adjacency, shared_arrows(dags))
     np.testing.assert_array_equal(result.cpdag.without_background().adjacency, dag_to_cpdag(dag))
@@ -429,7 +429,7 @@ def test_always_valid_and_always_for_the_knowledge(seed):
         def pvalue(*key, noise=noise):
             return noise.setdefault(str(key), rng.random())
 
-        result = dcd.construct_cpdag("abcdef", identify, pvalue=pvalue, knowledge=knowledge)
+        result = dcd.search.construct_cpdag("abcdef", identify, pvalue=pvalue, knowledge=knowledge)
         assert_valid_and_respectful(result.cpdag, knowledge)
         kinds |= {conflict.kind for conflict in result.conflicts}
     assert {"required_edge", "forbidden_edge", "refused_collider", "known_collider"} <= kinds
@@ -479,7 +479,7 @@ def test_one_way_statements_that_would_close_a_ring():
     pvalues = {frozenset("ab"): 1e-9, frozenset("bc"): 0.04, frozenset("ac"): 1e-7}
     circle = {"forbidden": [("b", "a"), ("c", "b"), ("a", "c")]}
     for required, edges in (([], "a -> b\nc -> a"), ([("b", "c"), ("c", "a")], "b -> c\nc -> a")):
-        result = dcd.construct_cpdag(
+        result = dcd.search.construct_cpdag(
             "abc",
             lambda target, others: set(others),
             pvalue=lambda target, member, others: pvalues[frozenset((target, member))],

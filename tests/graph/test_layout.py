@@ -7,7 +7,7 @@ from support.known_graphs import random_dag
 from dcd import CPDAG, InputError
 from dcd.evaluation import simulate
 from dcd.graph.adjacency import skeleton_of
-from dcd.graph.layout import layered_layout, layered_positions, smooth, way_of_edge
+from dcd.graph.drawing.layout import layered_layout, smooth
 
 
 def graph_of(dag):
@@ -16,7 +16,7 @@ def graph_of(dag):
 
 def segments(layout):
     for start, end in layout.routes:
-        yield from pairwise(way_of_edge(layout, start, end).tolist())
+        yield from pairwise(layout.path(start, end).tolist())
 
 
 def crossings(layout):
@@ -36,7 +36,7 @@ def test_arrows_point_down_and_nodes_have_room(n_variables):
     rng = np.random.default_rng(n_variables)
     for _ in range(8):
         cpdag = graph_of(random_dag(n_variables, rng) * (rng.random((n_variables, n_variables)) < 0.4))
-        layout = layered_layout(cpdag)
+        layout = layered_layout(cpdag.adjacency)
         places = layout.positions
         for (x, y), (u, v) in combinations(places, 2):
             assert abs(x - u) > 1 - 1e-6 or abs(y - v) > 1 - 1e-6
@@ -50,7 +50,7 @@ def test_arrows_point_down_and_nodes_have_room(n_variables):
 def test_edges_pass_between_the_nodes_of_other_layers():
     rng = np.random.default_rng(1)
     for _ in range(10):
-        layout = layered_layout(graph_of(random_dag(9, rng)))
+        layout = layered_layout(graph_of(random_dag(9, rng)).adjacency)
         for (start, end), bends in layout.routes.items():
             top, bottom = layout.positions[[start, end], 1]
             assert [y for _, y in bends] == pytest.approx(np.arange(top - 1, bottom, -1))
@@ -63,7 +63,7 @@ def test_trees_are_drawn_without_crossings():
     for seed in range(15):
         tree = simulate.random_dag(25, degree=2, graph="erdos-renyi", random_state=seed)
         undirected = CPDAG.from_dag([f"v{i}" for i in range(25)], _rooted(tree))
-        assert crossings(layered_layout(undirected)) == 0
+        assert crossings(layered_layout(undirected.adjacency)) == 0
 
 
 def _rooted(tree):
@@ -90,7 +90,7 @@ def test_exchanges_reach_the_fewest_crossings_of_small_graphs():
         dag = np.zeros((8, 8), dtype=int)
         dag[:4, 4:] = links
         cpdag = graph_of(dag)
-        layout = layered_layout(cpdag)
+        layout = layered_layout(cpdag.adjacency)
         if set(layout.positions[:, 1]) != {0.0, -1.0}:
             continue  # another DAG of the class has more layers
         edges = [tuple(edge) for edge in np.argwhere(links)]
@@ -106,29 +106,34 @@ def test_a_second_graph_is_laid_out_too():
     rng = np.random.default_rng(2)
     for _ in range(10):
         cpdag, other = graph_of(random_dag(7, rng)), graph_of(random_dag(7, rng)).adjacency
-        layout = layered_layout(cpdag, other)
+        layout = layered_layout(cpdag.adjacency, other)
         drawn = {frozenset(edge) for edge in layout.routes}
         assert {frozenset(pair) for pair in np.argwhere(other).tolist()} <= drawn
         for cause, effect in cpdag.directed_edges:
             assert layout.positions[cpdag.index(cause), 1] > layout.positions[cpdag.index(effect), 1]
     with pytest.raises(InputError, match="'also'"):
-        layered_layout(cpdag, np.eye(7))
+        layered_layout(cpdag.adjacency, np.eye(7))
 
 
 def test_unconnected_nodes_and_parts_fill_rows():
-    empty = layered_positions(CPDAG([f"v{i}" for i in range(30)], np.zeros((30, 30))))
+    empty = layered_layout(np.zeros((30, 30))).positions
     assert np.ptp(empty[:, 0]) < 10
     pairs = np.zeros((30, 30))
     pairs[np.arange(0, 30, 2), np.arange(1, 30, 2)] = 1
-    places = layered_positions(graph_of(pairs))
+    places = layered_layout(graph_of(pairs).adjacency).positions
     assert np.ptp(places[:, 0]) < 12
     assert len({tuple(place) for place in places.tolist()}) == 30
+
+
+def test_only_graphs_that_stand_for_dags_are_laid_out():
+    with pytest.raises(InputError, match="is not the CPDAG of any DAG"):
+        layered_layout([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
 def test_layers_are_not_too_wide():
     star = np.zeros((46, 46))
     star[0, 1:] = 1
-    assert np.ptp(layered_positions(graph_of(star))[:, 0]) < 25
+    assert np.ptp(layered_layout(graph_of(star).adjacency).positions[:, 0]) < 25
 
 
 def test_curves_pass_their_points_and_never_swing_out():

@@ -96,7 +96,7 @@ FITS = {
     "mixed, robust": lambda: (dcd.RobustDCD(**QUIET), mixed(6), {}),
     "mixed, published": lambda: (dcd.DCD(**QUIET), mixed(6), {}),
     "missing, robust": lambda: (
-        dcd.RobustDCD(missing="each-set", **QUIET),
+        dcd.RobustDCD(missing="testwise", **QUIET),
         with_missing(curved(7), 7),
         {},
     ),

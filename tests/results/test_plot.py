@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 from support.known_graphs import random_dag
 
 import dcd
-from dcd import CPDAG, InputError, MarkovBoundary, RobustDCD, Stability
+from dcd import CPDAG, InputError, MarkovBoundary, RobustDCD
+from dcd.results import Stability
 from dcd.results.plot import plot_boundary, plot_cpdag, plot_weights
 
 mpl.use("Agg")
@@ -94,7 +95,7 @@ def test_edges_are_wider_and_darker_the_more_often_they_are_found():
     assert min(patches, key=lambda patch: patch.get_linewidth()).get_alpha() < 0.7
     turned = plot_cpdag(graph.reorder("dcba"), stability=stability)
     assert sorted(arrow.arrow_patch.get_linewidth() for arrow in arrows_of(turned)) == widths
-    with pytest.raises(InputError, match="knows no variable 'z'"):
+    with pytest.raises(InputError, match="has no variable 'z'"):
         plot_cpdag(CPDAG("az", np.zeros((2, 2))), stability=stability)
     with pytest.raises(InputError, match=r"must be a Stability, got dict"):
         plot_cpdag(graph, stability={})
@@ -171,7 +172,7 @@ def test_boundaries_with_categories_and_gaps_are_drawn(tmp_path):
     table = pd.DataFrame({"group": np.array(["low", "mid", "$"])[group], "x": rng.standard_normal(200)})
     table["y"] = 2.0 * group + table["x"] + rng.standard_normal(200)
     table.loc[:4, "x"] = np.nan
-    model = MarkovBoundary(target="y", search=dcd.GrowShrink(), missing="each-set").fit(table)
+    model = MarkovBoundary(target="y", search=dcd.GrowShrink(), missing="testwise").fit(table)
     assert set(model.boundary_) == {"group", "x"}
     figure = plot_boundary(model, table)
     drawn = {ax.get_xlabel(): ax for ax in figure.axes[::2]}
@@ -197,7 +198,7 @@ def test_what_is_no_boundary_is_refused():
         plot_boundary(empty, noise)
 
 
-@pytest.mark.parametrize("learn", [dcd.decoupling_weights, dcd.convex_weights])
+@pytest.mark.parametrize("learn", [dcd.weights.decoupling_weights, dcd.weights.convex_weights])
 def test_weights_are_drawn_with_the_dependence_before_and_after(learn, tmp_path):
     table = small_table()
     result = learn(table)
@@ -214,7 +215,7 @@ def test_weights_are_drawn_with_the_dependence_before_and_after(learn, tmp_path)
 
 def test_both_kinds_of_weights_are_measured_alike():
     table = small_table()
-    published, convex = dcd.decoupling_weights(table), dcd.convex_weights(table)
+    published, convex = dcd.weights.decoupling_weights(table), dcd.weights.convex_weights(table)
     first, second = (plot_weights(w, table).axes[1].images[0].get_array() for w in (published, convex))
     assert np.allclose(np.asarray(first, float), np.asarray(second, float), atol=1e-6, equal_nan=True)
 
@@ -224,12 +225,12 @@ def test_weights_of_models_and_without_a_table():
     for model in (MarkovBoundary(target="$c$"), MarkovBoundary(target="$c$", search=dcd.GrowShrink())):
         figure = plot_weights(model.fit(table), table)
         assert [label.get_text() for label in figure.axes[1].get_yticklabels()] == ["a", "b"]
-    assert len(plot_weights(dcd.convex_weights(table)).axes) == 1
-    assert len(plot_weights(dcd.decoupling_weights(table)).axes) == 4
+    assert len(plot_weights(dcd.weights.convex_weights(table)).axes) == 1
+    assert len(plot_weights(dcd.weights.decoupling_weights(table)).axes) == 4
     with pytest.raises(InputError, match="got ndarray"):
         plot_weights(np.ones(3))
     with pytest.raises(InputError, match="has 100 rows, the weights are of 200"):
-        plot_weights(dcd.convex_weights(table), table[:100])
+        plot_weights(dcd.weights.convex_weights(table), table[:100])
 
 
 def test_says_what_to_install(monkeypatch):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
-from dcd import CPDAG, Result
-from dcd.results import report
+from dcd import CPDAG
+from dcd.results import Result, report
 from dcd.results.report.confidence import scale_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

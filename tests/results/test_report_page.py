@@ -9,17 +9,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import Markup
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
 import dcd
-from dcd import CPDAG, InputError, Result
-from dcd.results import report
+from dcd import CPDAG, InputError
+from dcd.results import Result, report
 from dcd.results.model import Column
 from dcd.results.report.confidence import scale_of
-from dcd.results.report.graph import draw_graph
-from dcd.results.report.markup import Markup, escape, set_apart, shortened, tag, with_names_apart
+from dcd.results.report.graph_picture import draw_graph
+from dcd.results.report.markup import escape, tag
 from dcd.results.report.scatter import Axis, draw_scatter
 from dcd.results.report.words import count, findings, groups, listed, percent, pvalue
+from dcd.runtime.text import isolated, shortened, with_names_isolated
 
 VOID = {"meta", "input", "br", "hr", "link"}
 
@@ -80,9 +82,9 @@ def test_long_labels_are_cut_by_width():
 
 def test_names_written_from_right_to_left_are_set_apart_and_others_left_alone():
     word, longer = "\u05d0\u05d1", "\u05d0\u05d1\u05d2"
-    assert set_apart("a (1)") == "a (1)"
-    assert set_apart(word) == f"\u200e{word}\u200e"
-    told = with_names_apart(f"{longer} → a ← {word}", [word, "a", longer])
+    assert isolated("a (1)") == "a (1)"
+    assert isolated(word) == f"\u200e{word}\u200e"
+    told = with_names_isolated(f"{longer} → a ← {word}", [word, "a", longer])
     assert told == f"\u200e{longer}\u200e → a ← \u200e{word}\u200e"
     assert escape(told) == told
 
@@ -371,6 +373,6 @@ def test_a_member_without_an_edge_shares_an_effect_only_if_the_graph_says_so():
     document = result.to_dict()
     members = document["boundaries"][0]["members"]
     members.append({**members[0], "name": "d", "role": "spouse"})  # as after a conflict: no edge
-    page = dcd.report.render(dcd.Result.from_dict(document))
+    page = dcd.report.render(dcd.results.Result.from_dict(document))
     assert "no edge drawn" in page
     assert "but no edge was drawn" in page

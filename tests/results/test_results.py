@@ -23,9 +23,9 @@ from scipy.stats import contingency, spearmanr
 from support.made_results import HOSTILE, make_document, random_cpdag
 
 import dcd
-from dcd import DCD, InputError, Result, RobustDCD, load_result, summarise
+from dcd import DCD, InputError, RobustDCD, load_result, summarise
 from dcd.estimators.strength import strength
-from dcd.results import fingerprint
+from dcd.results import Result, fingerprint
 from dcd.results.model import json_schema
 
 
@@ -105,7 +105,7 @@ def test_views_of_the_published_method_are_of_all_other_variables(table):
     assert boundary.view.dependence_before == pytest.approx(behind.dependence_before, rel=1e-5)
     assert boundary.view.dependence == pytest.approx(behind.dependence, rel=1e-5)
     assert sum(boundary.view.counts) == boundary.view.n_rows == 400
-    weights = dcd.decoupling_weights(table[others]).weights
+    weights = dcd.weights.decoupling_weights(table[others]).weights
     rows = list(result.sample.rows)
     np.testing.assert_allclose(result.sample.weights["first"], weights[rows], rtol=1e-4, atol=1e-7)
 
@@ -116,7 +116,7 @@ def test_views_of_the_robust_method_are_of_the_sets_that_it_decoupled(interactin
         holes = np.random.default_rng(1).random(interacting.shape) < 0.02
         interacting = interacting.mask(pd.DataFrame(holes, columns=list(interacting)))
     chosen = dcd.PartialAssociation(decouple="always")
-    model = RobustDCD(test=chosen, missing="each-set" if missing else "refuse").fit(interacting)
+    model = RobustDCD(test=chosen, missing="testwise" if missing else "refuse").fit(interacting)
     result = summarise(model)
     sets = {frozenset(one.variables): one for one in model.diagnostics_.sets}
     views = {boundary.target: boundary.view for boundary in result.boundaries if boundary.view}
@@ -128,7 +128,7 @@ def test_views_of_the_robust_method_are_of_the_sets_that_it_decoupled(interactin
         assert set(boundary.view.decoupled) <= set(search.boundary)
         assert len(boundary.view.decoupled) >= max(2, len(search.boundary) - 1)
         if not missing:
-            learned = dcd.convex_weights(interacting[list(boundary.view.decoupled)])
+            learned = dcd.weights.convex_weights(interacting[list(boundary.view.decoupled)])
             assert boundary.view.ess == pytest.approx(learned.ess, rel=1e-5)
             assert boundary.view.status == learned.status == sets[frozenset(search.decoupled)].status
             rows = list(result.sample.rows)
@@ -189,7 +189,7 @@ def test_strengths_are_of_the_data_and_of_the_weights(interacting):
     result = summarise(model)
     for boundary in result.boundaries:
         others = [name for name in interacting if name != boundary.target]
-        weights = dcd.decoupling_weights(interacting[others]).weights
+        weights = dcd.weights.decoupling_weights(interacting[others]).weights
         for member in boundary.members:
             x, y = (interacting[name].to_numpy() for name in (member.name, boundary.target))
             assert member.before == pytest.approx(spearmanr(x, y).statistic, abs=1e-5)
@@ -198,7 +198,7 @@ def test_strengths_are_of_the_data_and_of_the_weights(interacting):
     small = interacting.iloc[:250]
     boundary = next(b for b in summarise(DCD().fit(small)).boundaries if b.members)
     member = boundary.members[0]
-    weights = dcd.decoupling_weights(small.drop(columns=boundary.target)).weights
+    weights = dcd.weights.decoupling_weights(small.drop(columns=boundary.target)).weights
     x, y = (small[name].to_numpy() for name in (member.name, boundary.target))
     assert member.after == pytest.approx(strength(x, y, weights, (False, False)), abs=1e-5)
 
@@ -240,7 +240,7 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
         orientation=dcd.ColliderEvidence(min_evidence=1.0),
     )
     table.to_csv(tmp_path / "table.csv", index=False)
-    stability = dcd.bootstrap(chosen, table, n_resamples=4, fraction=0.75, random_state=3)
+    stability = dcd.stability(chosen, table, n_resamples=4, fraction=0.75, random_state=3)
     result = summarise(chosen.fit(table), stability=stability, title='It\'s "quoted"', rows=False)
     assert result.reproduction.parameters["test"]["weights"] == {
         "class": "ConvexWeights",
@@ -257,7 +257,7 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
 
 def test_cautions_are_in_words(table):
     few = table.iloc[:60]
-    with pytest.warns(dcd.SmallSampleWarning):
+    with pytest.warns(dcd.errors.SmallSampleWarning):
         model = RobustDCD(search=dcd.GrowShrink(max_size=1)).fit(few)
     kinds = {caution.kind: caution.text for caution in summarise(model).cautions}
     assert "60 rows" in kinds["few-rows"]
@@ -270,7 +270,7 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
     i, j, alone = (names.index(name) for name in ("first", "third", "alone"))
     directed[i, j], directed[j, i] = 0.25, 0.125
     undirected[i, alone] = undirected[alone, i] = 0.75
-    stability = dcd.Stability(names, directed, undirected, 8, "bootstrap", failures={"a reason": 2})
+    stability = dcd.results.Stability(names, directed, undirected, 8, "bootstrap", failures={"a reason": 2})
     result = summarise(robust, stability=stability)
     edge = next(e for e in result.edges if (e.first, e.second) == ("first", "third"))
     assert (edge.frequencies.forward, edge.frequencies.backward, edge.frequencies.edge) == (
@@ -293,30 +293,30 @@ def test_weak_colliders_and_unstable_edges_are_told(robust, table):
 
 @pytest.fixture(scope="module")
 def mixed(table):
-    """Columns of every kind, a useless one, and missing values."""
+    """Columns of every kind, a degenerate one, and missing values."""
     rng = np.random.default_rng(2)
     labels = np.where(table["third"] + rng.standard_normal(400) > 0, "high", "low").astype(object)
     labels[3] = None
     grade = pd.Categorical.from_codes(
         np.digitize(table["second"], [-0.5, 0.5]), ["small", "middle", "big"], ordered=True
     )
-    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, useless=1.0)
+    return table.assign(label=labels, grade=grade, flag=table["alone"] > 0.5, idle=1.0)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "each-set"), (DCD, "complete-rows")]
+    ("estimator", "missing"), [(RobustDCD, "complete-rows"), (RobustDCD, "testwise"), (DCD, "complete-rows")]
 )
 def test_real_tables_are_told_as_the_fit_has_read_them(mixed, estimator, missing):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dcd.RowsLostWarning)
-        model = estimator(missing=missing, drop_useless=True).fit(mixed)
+        warnings.simplefilter("ignore", dcd.errors.RowsLostWarning)
+        model = estimator(missing=missing, drop_degenerate=True).fit(mixed)
     result = summarise(model)
     columns = {column.name: column for column in result.data.columns}
     assert (columns["label"].kind, columns["label"].levels) == ("nominal", ("high", "low"))
     assert (columns["grade"].kind, columns["grade"].levels) == ("ordinal", ("small", "middle", "big"))
     assert columns["flag"].kind == "nominal"
     assert columns["label"].n_missing == 1
-    assert result.data.dropped == model.table_.dropped == {"useless": result.data.dropped["useless"]}
+    assert result.data.dropped == model.table_.dropped == {"idle": result.data.dropped["idle"]}
     codes = dict(zip(result.sample.rows, result.sample.values["label"], strict=True))
     labels = mixed["label"]
     assert all(codes[row] == (None if row == 3 else ("high", "low").index(labels[row])) for row in codes)

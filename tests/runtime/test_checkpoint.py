@@ -17,6 +17,7 @@ import pytest
 
 import dcd
 from dcd import DCD, InputError, PartialAssociation, RobustDCD
+from dcd.estimators import description
 from dcd.estimators.codecs import published_codecs, robust_codecs
 from dcd.estimators.description import digest_of
 from dcd.independence.association import Interaction, Record
@@ -50,7 +51,7 @@ MODELS = {
     "robust": RobustDCD(),
     "always": RobustDCD(test=PartialAssociation(decouple="always")),
     "weights": RobustDCD(test=dcd.WeightedAssociation()),
-    "gaps": RobustDCD(test=PartialAssociation(decouple="always"), missing="each-set"),
+    "gaps": RobustDCD(test=PartialAssociation(decouple="always"), missing="testwise"),
 }
 
 
@@ -238,7 +239,7 @@ def test_other_runs_are_refused_with_what_differs(change, named, tmp_path, monke
     RobustDCD().fit(interacting_table(), checkpoint=path)
     before = path.read_bytes()
     settings = {"model": RobustDCD(), "X": interacting_table()} | change
-    monkeypatch.setattr(dcd, "__version__", settings.pop("version", dcd.__version__))
+    monkeypatch.setattr(description, "__version__", settings.pop("version", dcd.__version__))
     with pytest.raises(InputError, match=named) as refusal:
         settings.pop("model").fit(**settings, checkpoint=path)
     assert "belongs to another run" in refusal.value.problem
@@ -283,19 +284,19 @@ def test_the_seed_matters_only_where_it_does(tmp_path):
 def test_one_file_for_the_fit_and_its_resamples(tmp_path, monkeypatch):
     path, table = tmp_path / "run.dcd", interacting_table()
     model = RobustDCD().fit(table, checkpoint=path)
-    stability = dcd.bootstrap(RobustDCD(), table, n_resamples=4, checkpoint=path)
-    assert stability == dcd.bootstrap(RobustDCD(), table, n_resamples=4)
+    stability = dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path)
+    assert stability == dcd.stability(RobustDCD(), table, n_resamples=4)
     lines = path.read_text().splitlines()
     assert [json.loads(line)["work"] for line in lines if "kind" in json.loads(line)] == ["fit", "resamples"]
     for other in (interacting_table(1), interacting_table().drop(columns="a")):
         with pytest.raises(InputError, match="belongs to another run"):
-            dcd.bootstrap(RobustDCD(), other, n_resamples=4, checkpoint=path)
+            dcd.stability(RobustDCD(), other, n_resamples=4, checkpoint=path)
     with pytest.raises(InputError, match="scheme was 'subsample', is 'bootstrap'"):
-        dcd.bootstrap(RobustDCD(), table, n_resamples=4, scheme="bootstrap", checkpoint=path)
+        dcd.stability(RobustDCD(), table, n_resamples=4, scheme="bootstrap", checkpoint=path)
     for module in ("search.grow_shrink", "search.decoupled_boundaries", "estimators.resampling"):
         monkeypatch.setattr(f"dcd.{module}.as_done", None)
     assert_same_result(RobustDCD().fit(table, checkpoint=path), model)
-    assert dcd.bootstrap(RobustDCD(), table, n_resamples=4, checkpoint=path) == stability
+    assert dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path) == stability
     assert path.read_text().splitlines() == lines
 
 

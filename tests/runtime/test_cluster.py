@@ -109,10 +109,10 @@ def test_data_arrive_at_a_worker_once(cluster):
     assert max(n_arrivals for _, _, n_arrivals, _ in found) <= 2
 
 
-def test_bootstrap_is_the_same(cluster):
-    alone = dcd.bootstrap(dcd.RobustDCD(), table(), n_resamples=4)
+def test_stability_is_the_same(cluster):
+    alone = dcd.stability(dcd.RobustDCD(), table(), n_resamples=4)
     with parallel_config(backend="dask"):
-        assert dcd.bootstrap(dcd.RobustDCD(), table(), n_resamples=4) == alone
+        assert dcd.stability(dcd.RobustDCD(), table(), n_resamples=4) == alone
 
 
 def after_some_results(monkeypatch, happens):

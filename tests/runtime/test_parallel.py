@@ -96,7 +96,7 @@ class Counting(ThreadingBackend):
 FITS = {
     "RobustDCD": lambda: dcd.RobustDCD().fit(table()).cpdag_,
     "DCD": lambda: dcd.DCD().fit(table()).cpdag_,
-    "bootstrap": lambda: dcd.bootstrap(dcd.RobustDCD(), table(), n_resamples=3),
+    "stability": lambda: dcd.stability(dcd.RobustDCD(), table(), n_resamples=3),
 }
 
 

@@ -35,8 +35,8 @@ def test_same_graph(method):
     assert str(together.diagnostics_) == str(alone.diagnostics_)
 
 
-def test_bootstrap_is_the_same():
-    alone, together = (dcd.bootstrap(dcd.RobustDCD(), table(), n_resamples=4, n_jobs=n) for n in (1, None))
+def test_stability_is_the_same():
+    alone, together = (dcd.stability(dcd.RobustDCD(), table(), n_resamples=4, n_jobs=n) for n in (1, None))
     assert together == alone
 
 

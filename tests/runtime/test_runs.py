@@ -7,8 +7,9 @@ import pytest
 from tqdm import tqdm
 
 import dcd
-from dcd import InputError, TimeLimitError
+from dcd import InputError
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
+from dcd.runtime.errors import TimeLimitError
 from dcd.runtime.progress import duration
 from dcd.runtime.runs import Run
 
@@ -154,7 +155,7 @@ def test_fits_and_resamples_have_limits(model, tmp_path):
             continue
     assert model.cpdag_ == type(model)().fit(frame).cpdag_
     with pytest.raises(TimeLimitError, match="resamples"):
-        dcd.bootstrap(model, frame, max_time=1e-3)
+        dcd.stability(model, frame, max_time=1e-3)
     for wrong in (0, -3, np.nan, "1h", True):
         with pytest.raises(InputError, match="'max_time'"):
             model.fit(frame, max_time=wrong)

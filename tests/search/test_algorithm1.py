@@ -6,10 +6,11 @@ from support.known_graphs import all_dags, random_dag
 from support.searches import erring_identifier
 
 import dcd
-from dcd import InputError, SearchCutWarning
+from dcd import InputError
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import draw_skeleton, fit_pattern
 from dcd.graph.separation import oracle
+from dcd.runtime.errors import SearchCutWarning
 from dcd.search.neighbours import exclusions
 
 
@@ -35,7 +36,7 @@ def assert_recovers(dag):
     identify = remembering(oracle(dag, names))
     truth = dag_to_cpdag(dag)
     for search in ("full", "pruned"):
-        result = dcd.construct_cpdag(names, identify, search=search)
+        result = dcd.search.construct_cpdag(names, identify, search=search)
         assert np.array_equal(result.cpdag.adjacency, truth), (search, dag)
         assert result.conflicts == ()
         assert result.cuts == ()
@@ -78,7 +79,7 @@ def test_roles_are_those_of_the_true_graph():
         dag = random_dag(6, rng)
         names = list("abcdef")
         identify = oracle(dag, names)
-        boundaries = dcd.construct_cpdag(names, identify).markov_boundaries
+        boundaries = dcd.search.construct_cpdag(names, identify).markov_boundaries
         for target in names:
             assert set(boundaries[target]) == identify(target, [name for name in names if name != target])
             for member, role in boundaries[target].items():
@@ -105,7 +106,7 @@ def test_always_the_cpdag_of_some_dag(rate, seed):
         def pvalue(*key, noise=noise):
             return noise.setdefault(str(key), rng.random())
 
-        result = dcd.construct_cpdag(range(7), erring_identifier(dag, rate, rng), pvalue=pvalue)
+        result = dcd.search.construct_cpdag(range(7), erring_identifier(dag, rate, rng), pvalue=pvalue)
         assert isinstance(result.cpdag, dcd.CPDAG)
         kinds |= {conflict.kind for conflict in result.conflicts}
         left_out = {conflict.variables for conflict in result.conflicts if conflict.kind == "left_out_edge"}
@@ -129,7 +130,7 @@ def test_a_ring_loses_its_weakest_edge():
         return set(neighbours[target]) & set(others)
 
     pvalues = {frozenset("ab"): 1e-9, frozenset("bc"): 1e-8, frozenset("cd"): 0.04, frozenset("ad"): 1e-7}
-    result = dcd.construct_cpdag(
+    result = dcd.search.construct_cpdag(
         "abcd", identify, pvalue=lambda target, member, others: pvalues[frozenset((target, member))]
     )
     assert str(result.cpdag) == "a - b\na - d\nb - c"
@@ -156,7 +157,7 @@ def test_of_two_colliders_that_disagree_the_stronger_wins():
         return lambda target, member, others: 0.9 if frozenset((target, member)) == strong else 0.2
 
     for winner, graph in (("b", "a -> b\nc -> b\nc - d"), ("c", "b -> c\nd -> c\na - b")):
-        result = dcd.construct_cpdag("abcd", identify, pvalue=prefers(winner))
+        result = dcd.search.construct_cpdag("abcd", identify, pvalue=prefers(winner))
         refused = [conflict for conflict in result.conflicts if conflict.kind == "refused_collider"]
         assert len(refused) == 1
         assert "points away from the middle already" in str(refused[0])
@@ -198,7 +199,7 @@ def test_an_edge_between_two_contradictions_is_kept():
 
 
 def test_asymmetric_findings_are_recorded():
-    result = dcd.construct_cpdag("ab", lambda target, others: set(others) if target == "a" else set())
+    result = dcd.search.construct_cpdag("ab", lambda target, others: set(others) if target == "a" else set())
     (conflict,) = result.conflicts
     assert conflict.kind == "asymmetric_boundary"
     assert str(conflict).startswith("b is in the Markov boundary of a, but not the other way round.")
@@ -232,18 +233,18 @@ def test_a_cut_search_says_so():
     with pytest.warns(
         SearchCutWarning, match=r"cut short for 6 .* boundary of 5 variables, 5 of its 30 subsets"
     ):
-        result = dcd.construct_cpdag(names, oracle(dag, names), max_subsets=5)
+        result = dcd.search.construct_cpdag(names, oracle(dag, names), max_subsets=5)
     assert {cut.target for cut in result.cuts} == set(names)
     assert result.cuts[0].boundary_size == 5
     assert result.cuts[0].subsets_searched == 5
     assert result.cuts[0].subsets_in_all == 30
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert dcd.construct_cpdag(names, oracle(dag, names), max_subsets=30).cuts == ()
+        assert dcd.search.construct_cpdag(names, oracle(dag, names), max_subsets=30).cuts == ()
 
 
 def test_bad_input():
     with pytest.raises(InputError, match="'names': has a name twice"):
-        dcd.construct_cpdag("aa", lambda target, others: set())
+        dcd.search.construct_cpdag("aa", lambda target, others: set())
     with pytest.raises(InputError, match="'max_subsets': must be a whole number at least 1"):
-        dcd.construct_cpdag("ab", lambda target, others: set(), max_subsets=0)
+        dcd.search.construct_cpdag("ab", lambda target, others: set(), max_subsets=0)

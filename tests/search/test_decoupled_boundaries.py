@@ -21,7 +21,9 @@ from dcd.weights.hsic_descent import WeightOptions
 # What scikit-learn asks of estimators and does not apply here.
 
 
-@pytest.mark.filterwarnings("ignore:No features were selected", "ignore::dcd.SmallSampleWarning")
+@pytest.mark.filterwarnings(
+    "ignore:No features were selected", "ignore::dcd.runtime.errors.SmallSampleWarning"
+)
 @pytest.mark.parametrize("target", [0, None])
 def test_scikit_learns_contract(target):
     check_estimator(MarkovBoundary(target=target), expected_failed_checks=NOT_APPLICABLE, on_skip=None)

@@ -106,7 +106,7 @@ def test_a_straight_table_end_to_end():
         model = dcd.RobustDCD(progress=False).fit(values)
         assert model.diagnostics_.linear
         assert "All relations in this table are linear" in str(model.diagnostics_)
-        assert dcd.metrics.compare(dcd.dag_to_cpdag(dag), model.cpdag_.adjacency).skeleton_f1 > 0.9
+        assert dcd.metrics.compare(dcd.graph.dag_to_cpdag(dag), model.cpdag_.adjacency).skeleton_f1 > 0.9
 
 
 def test_same_result_for_any_order_and_scale_of_columns():

@@ -7,10 +7,11 @@ import pytest
 from support.known_graphs import random_dag
 
 import dcd
-from dcd import DCD, InputError, SearchCutWarning
+from dcd import DCD, InputError
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.separation import oracle
+from dcd.runtime.errors import SearchCutWarning
 from dcd.search.algorithm1 import construct
 from dcd.search.pruned_neighbours import closed_sets
 
@@ -164,10 +165,10 @@ def test_the_bound_counts_questions_and_says_what_it_cut():
     names = list("abcdefg")
     identify = oracle(dag, names)
     with pytest.warns(SearchCutWarning, match="boundary of 6 variables"):
-        cut = dcd.construct_cpdag(names, identify, search="pruned", max_subsets=1)
+        cut = dcd.search.construct_cpdag(names, identify, search="pruned", max_subsets=1)
     assert all(0 < record.subsets_searched <= 6 for record in cut.cuts)
     assert {record.subsets_in_all for record in cut.cuts} == {2**5 - 2, 2**6 - 2}  # effects and causes
-    bounded = dcd.construct_cpdag(names, identify, search="pruned", max_subsets=21)
+    bounded = dcd.search.construct_cpdag(names, identify, search="pruned", max_subsets=21)
     assert bounded.cuts == ()  # the full search would be cut at 6 + 15 of 62
     assert np.array_equal(bounded.cpdag.adjacency, dag_to_cpdag(dag))
 
@@ -200,7 +201,7 @@ def test_true_knowledge_changes_nothing_but_directions():
         absent = [(a, b) for a, b in product(names, names) if a != b and (a, b) not in arrows]
         known = dcd.Knowledge(required=arrows[:1], forbidden=absent[:6])
         found = [
-            dcd.construct_cpdag(names, oracle(dag, names), knowledge=known, search=search)
+            dcd.search.construct_cpdag(names, oracle(dag, names), knowledge=known, search=search)
             for search in ("full", "pruned")
         ]
         assert found[0].cpdag == found[1].cpdag
@@ -226,7 +227,7 @@ def test_bad_input():
     with pytest.raises(InputError, match="'search': must be one of 'full', 'pruned', got 'prune'"):
         DCD(search="prune").fit(np.random.default_rng(0).standard_normal((50, 3)))
     with pytest.raises(InputError, match="'search'"):
-        dcd.construct_cpdag("ab", lambda target, others: set(), search="half")
+        dcd.search.construct_cpdag("ab", lambda target, others: set(), search="half")
 
 
 @pytest.mark.parametrize("seed", range(20))

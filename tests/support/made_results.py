@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dcd import CPDAG, Result
+from dcd import CPDAG
 from dcd.graph.adjacency import unshielded_colliders
+from dcd.results import Result
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -11,7 +11,7 @@ from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 from dcd.table.sources import columns_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 
 N = 40
 NUMBERS = np.random.default_rng(0).standard_normal(N)
@@ -91,7 +91,7 @@ def test_numbers_as_categories_have_their_values_as_names():
     np.testing.assert_array_equal(coded.values, [1, np.nan, 0, 1])
 
 
-# --- useless columns and the audit -----------------------------------------------------------------------
+# --- degenerate columns and the audit -----------------------------------------------------------------------
 
 
 def troubled():
@@ -110,9 +110,9 @@ def troubled():
     )
 
 
-def test_useless_columns_are_left_out_on_request_and_told():
+def test_degenerate_columns_are_left_out_on_request_and_told():
     frame = troubled()[["a", "same", "b", "copy"]]
-    model = dcd.RobustDCD(drop_useless=True).fit(frame)
+    model = dcd.RobustDCD(drop_degenerate=True).fit(frame)
     assert model.cpdag_.names == ("a", "b")
     assert model.table_.dropped == {
         "same": "it has the same value in every row",
@@ -120,10 +120,10 @@ def test_useless_columns_are_left_out_on_request_and_told():
     }
     assert "'copy' was left out" in str(model.table_)
     assert list(model.feature_names_in_) == list(frame.columns)
-    boundary = dcd.MarkovBoundary(target="b", drop_useless=True).fit(frame)
+    boundary = dcd.MarkovBoundary(target="b", drop_degenerate=True).fit(frame)
     assert boundary.support_.shape == (4,)
     assert np.isnan(boundary.pvalues_[1])
-    with pytest.raises(dcd.InputError, match="drop_useless=True does"):
+    with pytest.raises(dcd.InputError, match="drop_degenerate=True does"):
         dcd.RobustDCD().fit(frame)
 
 
@@ -205,16 +205,16 @@ def test_copies_are_seen_across_kinds():
     frame = pd.DataFrame({"a": NUMBERS, "grade": grades, "word": np.array(list("qrst"))[grades]})
     with pytest.raises(dcd.InputError, match="columns 'grade', 'word': one is a copy"):
         read_table(frame)
-    assert list(read_table(frame, options=TableOptions(drop_useless=True)).names) == ["a", "grade"]
+    assert list(read_table(frame, options=TableOptions(drop_degenerate=True)).names) == ["a", "grade"]
 
 
-@pytest.mark.filterwarnings("ignore::dcd.RowsLostWarning")
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.RowsLostWarning")
 def test_columns_that_become_useless_with_the_rows_are_left_out_too():
     late = np.where(np.arange(N) < 20, np.nan, 3.0)
     late[:10] = 5.0
     gaps = np.where(np.arange(N) < 20, np.nan, NUMBERS[::-1])
     frame = pd.DataFrame({"a": NUMBERS, "late": late, "gaps": gaps})
-    options = TableOptions(missing="complete-rows", drop_useless=True)
+    options = TableOptions(missing="complete-rows", drop_degenerate=True)
     dataset = read_table(frame, options=options)
     assert dataset.names == ("a", "gaps")
     assert dataset.summary.dropped["late"] == "it has the same value in every row that is used"
@@ -233,13 +233,13 @@ def test_a_target_is_never_left_out():
     values = rng.standard_normal((200, 4))
     values[:, 3] += values[:, 2]
     values[:, 1] = 7.0
-    model = dcd.MarkovBoundary(target=2, drop_useless=True).fit(values)
+    model = dcd.MarkovBoundary(target=2, drop_degenerate=True).fit(values)
     assert model.boundary_ == ["x3"]
     for y in (np.ones(200), values[:, 0]):
         with pytest.raises(dcd.InputError, match=r"the target 'y': (has the same value|is a copy)"):
-            dcd.MarkovBoundary(drop_useless=True).fit(values, y)
+            dcd.MarkovBoundary(drop_degenerate=True).fit(values, y)
     with pytest.raises(dcd.InputError, match="the target 'x1': has the same value"):
-        dcd.MarkovBoundary(target=1, drop_useless=True).fit(values)
+        dcd.MarkovBoundary(target=1, drop_degenerate=True).fit(values)
 
 
 def test_the_audit_of_tables_with_next_to_nothing():

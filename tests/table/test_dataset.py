@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from dcd import InputError, SmallSampleWarning
+from dcd import InputError
+from dcd.runtime.errors import SmallSampleWarning
 from dcd.table.reading import read_table
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 
 
 def table(n=12, d=3, seed=0):

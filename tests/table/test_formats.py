@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import dcd
-from dcd.table.formats import TableWarning, binary, choose_columns, read_file
+from dcd.runtime.errors import TableWarning
+from dcd.table.formats import binary, choose_columns, read_file
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_whole_numbers_of_arrow_beyond_floats_are_refused_however_they_come(firs
         with pytest.raises(
             dcd.InputError, match=r"column 'id': (holds whole numbers beyond|has numbers too large)"
         ):
-            dcd.RobustDCD(missing="each-set", progress=False).fit(given)
+            dcd.RobustDCD(missing="testwise", progress=False).fit(given)
 
 
 def test_whole_numbers_of_arrow_with_gaps_are_read(tmp_path):

@@ -23,7 +23,9 @@ from dcd.table.formats import ColumnFile, binary, read_file
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, columns_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning", "ignore::dcd.RowsLostWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dcd.runtime.errors.SmallSampleWarning", "ignore::dcd.runtime.errors.RowsLostWarning"
+)
 
 
 def table(n=400, seed=0, *, gaps=False):
@@ -106,7 +108,7 @@ def limit(request, monkeypatch):
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("missing", ["refuse", "complete-rows", "each-set"])
+@pytest.mark.parametrize("missing", ["refuse", "complete-rows", "testwise"])
 @pytest.mark.parametrize(
     ("form", "limit"),
     [(form, "in small blocks") for form in FORMS] + [("Parquet", "in memory"), ("Arrow", "in scratch files")],
@@ -115,7 +117,7 @@ def limit(request, monkeypatch):
 def test_a_table_is_the_same_from_disk_and_from_memory(form, missing, limit, tmp_path):
     frame = table(gaps=missing != "refuse").assign(same=1.0, double=lambda f: 2 * f["sum"])
     weights = np.random.default_rng(1).integers(0, 3, len(frame))
-    how = {"kinds": {"grade": "nominal"}, "missing": missing, "drop_useless": True}
+    how = {"kinds": {"grade": "nominal"}, "missing": missing, "drop_degenerate": True}
     expected = read_columns(frame, options=TableOptions(**how), sample_weight=weights)
     options = TableOptions(**how, memory=Memory.of(limit))
     found = read_columns(FORMS[form](frame, tmp_path), options=options, sample_weight=weights)
@@ -129,7 +131,7 @@ def test_a_table_is_the_same_from_disk_and_from_memory(form, missing, limit, tmp
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.weights, expected.weights)
     np.testing.assert_array_equal(found.rows, expected.rows)
-    assert found.has_gaps == expected.has_gaps == (missing == "each-set")
+    assert found.has_gaps == expected.has_gaps == (missing == "testwise")
     ours, theirs = found.in_canonical_order(), expected.in_canonical_order()
     assert ours.names == theirs.names
     np.testing.assert_array_equal(ours.values, theirs.values)
@@ -328,7 +330,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
     total = values[:, :3].sum(axis=1) + error * rng.standard_normal(30_000)
     if gaps:
         values[rng.random(values.shape) < 0.05] = np.nan
-    options = TableOptions(missing="each-set" if gaps else "refuse", memory=Memory.of(limit))
+    options = TableOptions(missing="testwise" if gaps else "refuse", memory=Memory.of(limit))
     for extra, words in ((copy, "one is a copy of the other"), (total, "linear combination")):
         given = np.column_stack([values, extra])
         if refused:
@@ -342,7 +344,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
 
 
 @pytest.mark.parametrize("estimator", [dcd.RobustDCD, dcd.DCD])
-@pytest.mark.parametrize("missing", ["refuse", "each-set"])
+@pytest.mark.parametrize("missing", ["refuse", "testwise"])
 def test_graphs_do_not_depend_on_the_limit(estimator, missing, limit, tmp_path):
     frame = table(200, gaps=missing != "refuse").drop(columns=["c", "flag"])
     weights = np.random.default_rng(2).random(len(frame)) + 0.5
@@ -395,9 +397,9 @@ def test_resamples_and_accounts_of_a_table_on_disk(form, tmp_path):
     model = dcd.RobustDCD(progress=False).fit(frame)
     bounded = dcd.RobustDCD(progress=False, memory_limit="1GiB").fit(given)
     how = {"n_resamples": 3, "progress": False, "n_jobs": 2}
-    expected = dcd.bootstrap(model, frame, **how, checkpoint=tmp_path / "run.jsonl")
-    again = dcd.bootstrap(bounded, given, **how, checkpoint=tmp_path / "run.jsonl")  # is of the same data
-    found = dcd.bootstrap(bounded, given, **how)
+    expected = dcd.stability(model, frame, **how, checkpoint=tmp_path / "run.jsonl")
+    again = dcd.stability(bounded, given, **how, checkpoint=tmp_path / "run.jsonl")  # is of the same data
+    found = dcd.stability(bounded, given, **how)
     for stability in (again, found):
         np.testing.assert_array_equal(stability.directed, expected.directed)
         np.testing.assert_array_equal(stability.undirected, expected.undirected)
@@ -409,19 +411,19 @@ def test_resamples_of_an_array_on_disk(tmp_path):
     values = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=1)
     np.save(tmp_path / "t.npy", values)
     how = {"n_resamples": 4, "progress": False, "checkpoint": tmp_path / "run.jsonl"}
-    expected = dcd.bootstrap(dcd.RobustDCD(), values, **how)
+    expected = dcd.stability(dcd.RobustDCD(), values, **how)
     for given in (tmp_path / "t.npy", np.load(tmp_path / "t.npy", mmap_mode="r")):
-        found = dcd.bootstrap(dcd.RobustDCD(), given, **{**how, "checkpoint": None})
+        found = dcd.stability(dcd.RobustDCD(), given, **{**how, "checkpoint": None})
         np.testing.assert_array_equal(found.undirected, expected.undirected)
         np.testing.assert_array_equal(
-            dcd.bootstrap(dcd.RobustDCD(), given, **how).directed, expected.directed
+            dcd.stability(dcd.RobustDCD(), given, **how).directed, expected.directed
         )
     two = {"n_resamples": 2, "n_jobs": 2, "progress": False}
     with pytest.raises(
         dcd.InputError, match=r"104857600 bytes, .* 2 processes\. Try .*='129MiB', .*n_jobs=1"
     ):
-        dcd.bootstrap(dcd.RobustDCD(memory_limit="100MiB"), values, **two)
-    dcd.bootstrap(dcd.RobustDCD(memory_limit="129MiB"), values, **two)  # what was said to do
+        dcd.stability(dcd.RobustDCD(memory_limit="100MiB"), values, **two)
+    dcd.stability(dcd.RobustDCD(memory_limit="129MiB"), values, **two)  # what was said to do
 
 
 # --- the command line ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ def dependent(seed, n=400, d=3):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_weights_keep_their_constraints_and_decouple(seed):
-    result = dcd.convex_weights(dependent(seed))
+    result = dcd.weights.convex_weights(dependent(seed))
     assert (result.weights >= 0).all()
     assert result.weights.sum() == pytest.approx(400)
     assert result.ess == pytest.approx(400**2 / np.square(result.weights).sum())
@@ -67,14 +67,14 @@ def test_the_gap_bounds_the_distance_to_the_optimum():
 @pytest.mark.parametrize("seed", range(5))
 def test_independent_variables_keep_almost_all_of_the_sample(seed):
     values = np.random.default_rng(seed).standard_normal((500, 3))
-    assert dcd.convex_weights(values).ess > 450
+    assert dcd.weights.convex_weights(values).ess > 450
 
 
 def test_the_floor_is_kept_used_and_told():
     n = 400
     common = np.random.default_rng(0).standard_normal(n)
     noise = np.random.default_rng(1).standard_normal((n, 3))
-    result = dcd.convex_weights(common[:, None] + 0.15 * noise, min_ess=0.5)
+    result = dcd.weights.convex_weights(common[:, None] + 0.15 * noise, min_ess=0.5)
     assert result.status == "ess_floor"
     assert 0.5 * n <= result.ess < 0.7 * n
     assert result.dependence > 1
@@ -82,7 +82,7 @@ def test_the_floor_is_kept_used_and_told():
 
 def test_less_is_asked_for_with_a_higher_dependence():
     values = dependent(2)
-    strict, loose = dcd.convex_weights(values), dcd.convex_weights(values, dependence=5.0)
+    strict, loose = dcd.weights.convex_weights(values), dcd.weights.convex_weights(values, dependence=5.0)
     assert loose.ess > strict.ess
     assert loose.dependence > strict.dependence
 
@@ -97,4 +97,4 @@ def test_one_variable_needs_no_weights():
 @pytest.mark.parametrize(("parameter", "value"), [("min_ess", 1.0), ("min_ess", -0.1), ("dependence", -1)])
 def test_parameters_out_of_range_are_refused(parameter, value):
     with pytest.raises(dcd.InputError, match=parameter):
-        dcd.convex_weights(dependent(0), **{parameter: value})
+        dcd.weights.convex_weights(dependent(0), **{parameter: value})

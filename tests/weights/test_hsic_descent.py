@@ -10,7 +10,7 @@ from dcd.weights.descent import softmax
 from dcd.weights.hsic_descent import WeightOptions, effective_sample_size, learn_weights, minimise
 from dcd.weights.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
 
-pytestmark = pytest.mark.filterwarnings("ignore::dcd.SmallSampleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 SEEDS = range(4)
 OBJECTIVES = [DenseObjective, LowRankObjective]
 
@@ -116,7 +116,7 @@ def test_the_cheaper_form_is_chosen():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_result_keeps_its_constraints(seed):
-    result = dcd.decoupling_weights(correlated_table(150, 4, seed), min_ess=0.5)
+    result = dcd.weights.decoupling_weights(correlated_table(150, 4, seed), min_ess=0.5)
     assert result.weights.min() >= 0
     assert result.weights.sum() == pytest.approx(150)
     assert result.ess == pytest.approx(effective_sample_size(result.weights))
@@ -130,24 +130,24 @@ def test_result_keeps_its_constraints(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_weights_remove_dependence(seed):
-    result = dcd.decoupling_weights(correlated_table(400, 3, seed))
+    result = dcd.weights.decoupling_weights(correlated_table(400, 3, seed))
     assert result.hsic_after[0, 1] < 0.05 * result.hsic_before[0, 1]
 
 
 def test_each_way_to_stop_is_told():
     table = correlated_table(200, 3, 0)
-    assert dcd.decoupling_weights(table).status == "converged"
-    assert dcd.decoupling_weights(table, max_steps=5).status == "max_steps"
-    assert dcd.decoupling_weights(table, max_steps=5).n_steps == 5
-    assert dcd.decoupling_weights(table, min_ess=0.95).status == "ess_floor"
+    assert dcd.weights.decoupling_weights(table).status == "converged"
+    assert dcd.weights.decoupling_weights(table, max_steps=5).status == "max_steps"
+    assert dcd.weights.decoupling_weights(table, max_steps=5).n_steps == 5
+    assert dcd.weights.decoupling_weights(table, min_ess=0.95).status == "ess_floor"
 
 
 def test_no_tolerance_never_stops_for_convergence():
     """Steps so large that the loss goes up and down, which a tolerance would take for the end."""
     table = correlated_table(200, 3, 0)
     wild = {"learning_rate": 5.0, "min_ess": 0.0, "max_steps": 60}
-    assert dcd.decoupling_weights(table, tolerance=1e-9, **wild).status == "converged"
-    assert dcd.decoupling_weights(table, tolerance=0.0, **wild).status == "max_steps"
+    assert dcd.weights.decoupling_weights(table, tolerance=1e-9, **wild).status == "converged"
+    assert dcd.weights.decoupling_weights(table, tolerance=0.0, **wild).status == "max_steps"
 
 
 def test_one_variable_needs_no_weights():
@@ -160,25 +160,25 @@ def test_one_variable_needs_no_weights():
 
 def test_the_start_is_random_only_on_request_and_matters_little():
     table = correlated_table(300, 3, 1)
-    fixed = [dcd.decoupling_weights(table, random_state=seed).weights for seed in (0, 1)]
+    fixed = [dcd.weights.decoupling_weights(table, random_state=seed).weights for seed in (0, 1)]
     np.testing.assert_array_equal(*fixed)
-    started = [dcd.decoupling_weights(table, init_scale=0.1, random_state=seed) for seed in (0, 0, 1)]
+    started = [dcd.weights.decoupling_weights(table, init_scale=0.1, random_state=seed) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(started[0].weights, started[1].weights)
     assert not np.array_equal(started[0].weights, started[2].weights)
     assert np.corrcoef(started[0].weights, started[2].weights)[0, 1] > 0.9
 
 
 def test_a_wild_start_keeps_the_floor():
-    result = dcd.decoupling_weights(correlated_table(60, 3, 0), init_scale=3.0, random_state=0)
+    result = dcd.weights.decoupling_weights(correlated_table(60, 3, 0), init_scale=3.0, random_state=0)
     assert result.ess >= 0.2 * 60
 
 
 def test_column_order_and_threads_do_not_matter():
     table = correlated_table(300, 5, 2)
-    first = dcd.decoupling_weights(table)
+    first = dcd.weights.decoupling_weights(table)
     order = [3, 0, 4, 2, 1]
     with threadpool_limits(1):
-        other = dcd.decoupling_weights(table[:, order])
+        other = dcd.weights.decoupling_weights(table[:, order])
     np.testing.assert_array_equal(first.weights, other.weights)
     np.testing.assert_array_equal(first.hsic_after[np.ix_(order, order)], other.hsic_after)
 
@@ -193,4 +193,4 @@ def test_column_order_and_threads_do_not_matter():
 )  # fmt: skip
 def test_parameters_out_of_range_are_refused(parameter, value):
     with pytest.raises(dcd.InputError, match=f"parameter '{parameter}': must be .* Try {parameter}="):
-        dcd.decoupling_weights(correlated_table(20, 2, 0), **{parameter: value})
+        dcd.weights.decoupling_weights(correlated_table(20, 2, 0), **{parameter: value})

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import click
 
-from dcd import __version__
 from dcd.cli.audit import audit
 from dcd.cli.boundary import boundary
 from dcd.cli.compare import compare
@@ -23,6 +22,7 @@ from dcd.cli.report import report
 from dcd.cli.running import BAD_INPUT, run, with_debug
 from dcd.cli.score import score
 from dcd.cli.simulate import simulate
+from dcd.runtime.version import __version__
 
 _EPILOG = """\b
 Examples:

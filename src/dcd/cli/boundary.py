@@ -16,7 +16,7 @@ from dcd.cli.running import FINE, with_debug
 from dcd.cli.terminal import count, say, show_table
 
 if TYPE_CHECKING:
-    from dcd import TableSummary
+    from dcd.table.dataset import TableSummary
 
 _EPILOG = """\b
 Examples:

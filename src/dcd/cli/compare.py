@@ -44,7 +44,7 @@ takes too long says so; the others still run, and the exit code is 3."""
 @options.json_file
 @options.kinds
 @options.missing("refuse", "complete-rows")
-@options.drop_useless
+@options.drop_degenerate
 @options.reads_table
 @with_debug
 def compare(
@@ -52,7 +52,7 @@ def compare(
     source: Source,
     kinds: dict[str, Any],
     missing: Any,
-    drop_useless: bool,
+    drop_degenerate: bool,
     methods: tuple[str, ...],
     time_limit: float | None,
     seed: int,
@@ -65,7 +65,7 @@ def compare(
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.table.dataset import TableOptions
 
-    reading = TableOptions(kinds or None, missing, drop_useless)
+    reading = TableOptions(kinds or None, missing, drop_degenerate)
     frame = source.read()
     table = _checked(frame, reading)
     answers = _run_all(chosen, frame, table.names, reading, seed, time_limit)
@@ -107,7 +107,7 @@ def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
     try:
         table = read_columns(frame, options=reading, combinations=True).summary
     except InputError as error:  # not every method here can do without complete rows
-        remedy = error.remedy.replace(" or 'each-set'", "").replace(", or use missing='each-set'", "")
+        remedy = error.remedy.replace(" or 'testwise'", "").replace(", or use missing='testwise'", "")
         raise InputError(error.subject, error.problem, remedy) from error
     warn_of_lost_rows(table, stacklevel=3)
     return table
@@ -121,8 +121,8 @@ def _run_all(
     seed: int,
     time_limit: float | None,
 ) -> Answers:
-    from dcd.evaluation.baselines import MissingLibraryError, Worker
-    from dcd.runtime.errors import InputError
+    from dcd.evaluation.baselines import Worker
+    from dcd.runtime.errors import InputError, MissingLibraryError
 
     graphs, reasons, seconds = {}, {}, {}
     with Worker() as worker:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   dcd discover data.csv
-  dcd discover data.csv --report graph.html --bootstrap 100
+  dcd discover data.csv --report graph.html --stability 100
   dcd discover survey.xlsx --kinds region=nominal --missing complete-rows
   dcd discover data.parquet --exclude 'id_*' --json - | jq .
   dcd discover large.parquet --memory-limit 4GiB
@@ -41,7 +41,11 @@ direction cannot be told from such data."""
 @options.alpha
 @click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
 @click.option(
-    "--bootstrap", type=click.IntRange(min=2), metavar="N", help="Tell how stable edges are in N resamples."
+    "--stability",
+    "n_resamples",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Show how often each edge is found in N subsamples of the rows.",
 )
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work there, and go on from there.")
 @options.max_time
@@ -68,7 +72,7 @@ def discover(
     alpha: float,
     handling: Handling,
     knowledge: str | None,
-    bootstrap: int | None,
+    n_resamples: int | None,
     checkpoint: str | None,
     max_time: float | None,
     report: str | None,
@@ -99,17 +103,17 @@ def discover(
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
     model = estimator(**given)
     table, weights = handling.read(source)
-    if bootstrap is not None:
+    if n_resamples is not None:
         from dcd.estimators.resampling import check_memory
 
         check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
         model.fit(table, **weights, checkpoint=checkpoint, max_time=_left(max_time, started))
         stability = None
-        if bootstrap is not None:
+        if n_resamples is not None:
             how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
             how["max_time"] = _left(max_time, started)
-            stability = dcd.bootstrap(model, table, n_resamples=bootstrap, **how)
+            stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
     if "-" not in (json_path, report):
         show_model(model, len(table), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:

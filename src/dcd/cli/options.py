@@ -208,14 +208,14 @@ class Handling:
 
     kinds: dict[str, str]
     missing: str
-    drop_useless: bool
+    drop_degenerate: bool
     sample_weight: str | None
     memory_limit: str | None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, those that differ from its defaults."""
-        given: dict[str, Any] = {"kinds": self.kinds, "drop_useless": self.drop_useless}
+        given: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
         given["memory_limit"] = self.memory_limit
         given["missing"] = "" if self.missing == "refuse" else self.missing
         return {name: value for name, value in given.items() if value}
@@ -243,7 +243,7 @@ class Handling:
 _MISSING = {
     "refuse": "refuse",
     "complete-rows": "drop their rows",
-    "each-set": "drop for each test those it needs",
+    "testwise": "use in each test the rows complete in its variables",
 }
 
 
@@ -259,9 +259,9 @@ def missing(*choices: str) -> Callable[[Command], Command]:
     )
 
 
-def drop_useless(command: Command) -> Command:
-    """`--drop-useless`."""
-    return click.option("--drop-useless", is_flag=True, help="Leave constant and duplicate columns out.")(
+def drop_degenerate(command: Command) -> Command:
+    """`--drop-degenerate`."""
+    return click.option("--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out.")(
         command
     )
 
@@ -287,26 +287,26 @@ def _checked_limit(context: click.Context, parameter: click.Parameter, given: st
 _HANDLING_OPTIONS = (
     kinds,
     missing(*_MISSING),
-    drop_useless,
+    drop_degenerate,
     click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
     memory_limit,
 )
 
 
 def handles_real_columns(command: Command) -> Command:
-    """Give a command `--kinds`, `--missing`, `--drop-useless` and the like, as one `Handling`."""
+    """Give a command `--kinds`, `--missing`, `--drop-degenerate` and the like, as one `Handling`."""
 
     @functools.wraps(command)
     def with_handling(
         *positional: Any,
         kinds: dict[str, str],
         missing: str,
-        drop_useless: bool,
+        drop_degenerate: bool,
         sample_weight: str | None,
         memory_limit: str | None,
         **others: Any,
     ) -> Any:
-        handling = Handling(kinds, missing, drop_useless, sample_weight, memory_limit)
+        handling = Handling(kinds, missing, drop_degenerate, sample_weight, memory_limit)
         return command(*positional, handling=handling, **others)
 
     return _all(with_handling, _HANDLING_OPTIONS)

@@ -110,8 +110,7 @@ def _invoke(command: click.Command, arguments: Sequence[str] | None, state: Stat
 
 def _told(error: Exception) -> int:
     """One line for an error, and the exit code that it leads to."""
-    from dcd.runtime.errors import InputError
-    from dcd.runtime.runs import TimeLimitError
+    from dcd.runtime.errors import InputError, TimeLimitError
 
     if isinstance(error, click.UsageError):
         help_of = f" See '{error.ctx.command_path} --help'." if error.ctx is not None else ""

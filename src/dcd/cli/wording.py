@@ -1,4 +1,4 @@
-"""Messages of the library in words of the command line: `--drop-useless`, not `drop_useless=True`."""
+"""Messages of the library in words of the command line: `--drop-degenerate`, not `drop_degenerate=True`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPTIONS = {
     "decimal": "--decimal",
     "degree": "--degree",
     "delimiter": "--delimiter",
-    "drop_useless": "--drop-useless",
+    "drop_degenerate": "--drop-degenerate",
     "encoding": "--encoding",
     "format": "--format",
     "kinds": "--kinds",
@@ -23,7 +23,7 @@ _OPTIONS = {
     "methods": "--methods",
     "missing": "--missing",
     "n_jobs": "--jobs",
-    "n_resamples": "--bootstrap",
+    "n_resamples": "--stability",
     "n_samples": "--rows",
     "n_variables": "--variables",
     "noise_std": "--noise-std",
@@ -46,8 +46,8 @@ def input_error_words(error: InputError) -> str:
 def with_options(text: str) -> str:
     """Advice with options in the place of parameters.
 
-    >>> with_options("Set missing='complete-rows' or 'each-set', or drop it (drop_useless=True does).")
-    'Set --missing complete-rows or each-set, or drop it (--drop-useless does).'
+    >>> with_options("Set missing='complete-rows' or 'testwise', or drop it (drop_degenerate=True does).")
+    'Set --missing complete-rows or testwise, or drop it (--drop-degenerate does).'
     """
     return _SETTING.sub(_as_option, text)
 

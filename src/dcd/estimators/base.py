@@ -7,16 +7,17 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.display import Plotted
+from dcd.graph.drawing.cpdag_plot import EdgeFrequencies, plot_cpdag
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator
@@ -29,6 +30,9 @@ from dcd.search.neighbours import Cut, TargetSearch
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import WeightOptions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def statuses(frame: pd.DataFrame) -> str:
     return ", ".join(f"{count} {status}" for status, count in Counter(frame["status"]).most_common())
 
 
-class Discovery(Plotted, BaseEstimator):
+class Discovery(BaseEstimator):
     """An estimator of a graph: `fit`, and what it leaves behind, whatever the method."""
 
     def fit(
@@ -188,6 +192,18 @@ class Discovery(Plotted, BaseEstimator):
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         return self
 
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        truth: CPDAG | None = None,
+        stability: EdgeFrequencies | None = None,
+        target: str | None = None,
+    ) -> Axes:
+        """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters."""
+        check_is_fitted(self)
+        return plot_cpdag(self.cpdag_, truth=truth, stability=stability, target=target, ax=ax)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "refuse"
@@ -247,7 +263,7 @@ def record_features(estimator: Any, dataset: Dataset) -> None:
 def table_options(estimator: Any) -> TableOptions:
     """How an estimator reads tables, checked."""
     memory = Memory.of(estimator.memory_limit)
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_useless, memory)
+    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
     options.check()
     return options
 

@@ -131,10 +131,10 @@ class DCD(Discovery):
         "continuous", "ordinal" or "nominal" for columns where the rule errs: text, categories and truth
         values are nominal, ordered categories and whole numbers with at most ten different values ordinal,
         other numbers continuous.
-    missing : "refuse", "complete-rows" or "each-set", default="refuse"
-        What to do about missing values: refuse the table, use its complete rows, or let each set of variables
-        use the rows that are complete in it.
-    drop_useless : bool, default=False
+    missing : "refuse", "complete-rows" or "testwise", default="refuse"
+        What to do about missing values: refuse the table, use its complete rows, or let each test use the
+        rows that are complete in its variables (testwise deletion).
+    drop_degenerate : bool, default=False
         Leave out columns that are constant or copies of others, instead of refusing them.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
@@ -187,7 +187,7 @@ class DCD(Discovery):
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
-        drop_useless: bool = False,
+        drop_degenerate: bool = False,
         n_jobs: int | None = None,
         memory_limit: int | str | None = None,
         progress: bool = True,
@@ -204,7 +204,7 @@ class DCD(Discovery):
         self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
-        self.drop_useless = drop_useless
+        self.drop_degenerate = drop_degenerate
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.progress = progress

@@ -11,6 +11,7 @@ import numpy as np
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
+from dcd.runtime.version import __version__
 from dcd.table.dataset import Dataset
 
 _WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
@@ -23,15 +24,13 @@ def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> 
 
     The order of the columns makes no difference, as it makes none to results.
     """
-    import dcd  # not before all of it is there
-
     parameters = {
         name: _parameter_text(name, value)
         for name, value in model.get_params(deep=False).items()
         if name not in (*_WITHOUT_EFFECT, *without)
     }
     return {
-        "version": dcd.__version__,
+        "version": __version__,
         "rows": dataset.summary.n_rows,
         "columns": len(dataset.names),
         "data": digest_of(dataset),

@@ -59,8 +59,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         With one of them (`search=dcd.GrowShrink()`, say) the boundary is grown and shrunk as in `RobustDCD`,
         each test at `alpha` / (d - 1), and the parameters from `learning_rate` on are without effect. With
         None the boundary is that of the paper.
-    kinds, missing, drop_useless : as of `DCD`
-        How to read the table: columns of categories, missing values, useless columns. "each-set" is for
+    kinds, missing, drop_degenerate : as of `DCD`
+        How to read the table: columns of categories, missing values, degenerate columns. "testwise" is for
         `search` and `test`; without them all other columns are one set.
     memory_limit : int, str or None, default=None
         Memory that the fit may take, as of `DCD`.
@@ -117,7 +117,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         search: GrowShrink | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
-        drop_useless: bool = False,
+        drop_degenerate: bool = False,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.Generator | None = None,
@@ -133,7 +133,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.search = search
         self.kinds = kinds
         self.missing = missing
-        self.drop_useless = drop_useless
+        self.drop_degenerate = drop_degenerate
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

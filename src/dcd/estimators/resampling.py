@@ -19,7 +19,7 @@ from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.estimators.stability import SCHEMES, Scheme, Stability
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
-from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
+from dcd.runtime.errors import FailedResamplesWarning, InputError, check_choice, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
@@ -31,11 +31,7 @@ from dcd.table.sources import SomeRows, is_on_disk, readable_again, to_array
 _OURS = ("n_jobs", "progress", "random_state", "memory_limit")
 
 
-class FailedResamplesWarning(UserWarning):
-    """The method could not be applied to some of the resamples."""
-
-
-def bootstrap(
+def stability(
     model: Discovery,
     X: Any,
     *,
@@ -93,7 +89,7 @@ def bootstrap(
     --------
     >>> import dcd
     >>> frame = dcd.datasets.load_sachs().frame[["Raf", "Mek", "Jnk"]]
-    >>> stability = dcd.bootstrap(dcd.RobustDCD(), frame, n_resamples=10)
+    >>> stability = dcd.stability(dcd.RobustDCD(), frame, n_resamples=10)
     >>> stability.frequencies("Raf", "Mek")
     {'->': 0.0, '<-': 0.0, '-': 1.0, 'none': 0.0}
     """

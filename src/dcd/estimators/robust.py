@@ -114,8 +114,8 @@ class RobustDCD(Discovery):
         Which triples are colliders. None is `ColliderEvidence()`.
     knowledge : Knowledge or None, default=None
         As of `DCD`. It also guides the search for boundaries and for colliders.
-    kinds, missing, drop_useless : as of `DCD`
-        How to read the table: columns of categories, missing values, useless columns.
+    kinds, missing, drop_degenerate : as of `DCD`
+        How to read the table: columns of categories, missing values, degenerate columns.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
@@ -155,7 +155,7 @@ class RobustDCD(Discovery):
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
-        drop_useless: bool = False,
+        drop_degenerate: bool = False,
         n_jobs: int | None = None,
         memory_limit: int | str | None = None,
         progress: bool = True,
@@ -168,7 +168,7 @@ class RobustDCD(Discovery):
         self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
-        self.drop_useless = drop_useless
+        self.drop_degenerate = drop_degenerate
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.progress = progress

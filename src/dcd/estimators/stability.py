@@ -27,7 +27,7 @@ _KEYS = ("names", "n_resamples", "scheme", "fraction", "failures", "seed", "dire
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Frequencies of edges over resamples, as `dcd.bootstrap` returns them.
+    """Frequencies of edges over resamples, as `dcd.stability` returns them.
 
     Attributes
     ----------

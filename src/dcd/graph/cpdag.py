@@ -21,7 +21,7 @@ from dcd.graph.adjacency import (
     directed_part,
     undirected_part,
 )
-from dcd.graph.display import ShownInNotebooks
+from dcd.graph.drawing.svg import graph_html, graph_svg
 from dcd.graph.equivalence import consistent_extension, dag_to_cpdag, with_arrows
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, suggest
@@ -52,7 +52,7 @@ class ChosenDAG:
 
 
 @dataclass(frozen=True, eq=False)
-class CPDAG(ShownInNotebooks):
+class CPDAG:
     """A completed partially directed acyclic graph over named variables.
 
     Attributes
@@ -179,6 +179,12 @@ class CPDAG(ShownInNotebooks):
         arrows = [f"{a} -> {b}" for a, b in self.directed_edges]
         lines = [f"{a} - {b}" for a, b in self.undirected_edges]
         return "\n".join(arrows + lines) or "(no edges)"
+
+    def _repr_svg_(self) -> str:
+        return graph_svg(self)
+
+    def _repr_html_(self) -> str:
+        return graph_html(self)
 
     def __repr__(self) -> str:
         known = f" ({len(self.background)} by knowledge)" if self.background else ""

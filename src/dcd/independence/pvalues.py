@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 
 from dcd.independence.association import PartialAssociation, Test, WeightedAssociation
@@ -32,14 +31,14 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not looked at again under decoupling weights, which can only raise it. With
         the level that the p-values will be held against, the answer is the same and sooner there.
-    kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="each-set" the p-value is
+    kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="testwise" the p-value is
         NaN where the rows that are complete in all columns concerned cannot tell.
 
     Examples
     --------
     >>> import dcd
     >>> test = dcd.IndependenceTest(dcd.datasets.load_sachs().frame)
-    >>> test("Raf", "Mek") < 0.001
+    >>> test("Raf", "Mek", ["PKC"]) < 0.001
     True
     """
 
@@ -82,36 +81,3 @@ class IndependenceTest:
 
     def _place(self, column: Column) -> int:
         return self._places[self._given.position(column)]
-
-
-def ci_test(
-    x: Column,
-    y: Column,
-    given: Collection[Column],
-    data: Any,
-    *,
-    test: Test | None = None,
-    kinds: Mapping[str, Kind] | None = None,
-    missing: Missing = "refuse",
-    sample_weight: Any = None,
-) -> float:
-    """The p-value that columns x and y of a table are independent given other columns.
-
-    The options are those of `IndependenceTest`, which does the common work of many tests of one table once.
-
-    Examples
-    --------
-    >>> import dcd
-    >>> frame = dcd.datasets.load_sachs().frame
-    >>> dcd.ci_test("Raf", "Mek", ["PKC"], frame) < 0.001
-    True
-    """
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    wanted = [x, y, *given] if isinstance(given, Collection) and not isinstance(given, str) else []
-    distinct = len(set(wanted)) == len(wanted) > 1  # what is not has a message of its own
-    if isinstance(frame, nw.DataFrame) and distinct and set(wanted) <= set(frame.columns):
-        # What is wrong with other columns is no matter here.
-        data = frame[[str(column) for column in wanted]].to_native()
-        kinds = None if kinds is None else {name: kind for name, kind in kinds.items() if name in wanted}
-    tested = IndependenceTest(data, test=test, kinds=kinds, missing=missing, sample_weight=sample_weight)
-    return tested(x, y, given)

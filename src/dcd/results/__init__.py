@@ -3,8 +3,23 @@
 fitted model -> summary -> Result -> JSON -> Result -> report
 """
 
+from dcd.estimators.stability import Stability
+from dcd.results import plot, report
 from dcd.results.model import SCHEMA_VERSION, Result, load_result
 from dcd.results.summary import summarise
+from dcd.table.audit import Audit
+from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 
-__all__ = ["SCHEMA_VERSION", "Result", "fingerprint", "load_result", "summarise"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "Audit",
+    "Result",
+    "Stability",
+    "TableSummary",
+    "fingerprint",
+    "load_result",
+    "plot",
+    "report",
+    "summarise",
+]

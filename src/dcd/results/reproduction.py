@@ -12,6 +12,7 @@ import scipy
 
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
+from dcd.runtime.version import __version__
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 
@@ -44,10 +45,8 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _versions() -> dict[str, str]:
-    import dcd
-
     return {
-        "dcd": dcd.__version__,
+        "dcd": __version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "python": platform.python_version(),
@@ -113,7 +112,7 @@ def _refits(resampling: Resampling, weights: str) -> str:
     seed = "...  # not kept" if resampling.seed is None else str(resampling.seed)
     fraction = "" if resampling.fraction is None else f", fraction={resampling.fraction!r}"
     return (
-        f"dcd.bootstrap(\n    model, table, n_resamples={resampling.n_resamples + resampling.n_failed}, "
+        f"dcd.stability(\n    model, table, n_resamples={resampling.n_resamples + resampling.n_failed}, "
         f"scheme={resampling.scheme!r}{fraction}{weights},\n    random_state={seed}\n)"
     )
 

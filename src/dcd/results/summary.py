@@ -48,7 +48,7 @@ def summarise(
     ----------
     model : a fitted `DCD` or `RobustDCD`.
     table : the table that it was fitted on, to make sure of that; another one is refused. Not needed.
-    stability : what `dcd.bootstrap` returned for this model, for how often each edge was found.
+    stability : what `dcd.stability` returned for this model, for how often each edge was found.
     title : a line for people; made from the table without it.
     rows : keep up to 300 rows of the table, chosen by a fixed seed, for pictures. False keeps no row at all.
 
@@ -242,7 +242,7 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
         return None
     if set(stability.names) != set(cpdag.names):
         raise InputError(
-            "parameter 'stability'", "is of other variables than the model", "Pass dcd.bootstrap(model, X)."
+            "parameter 'stability'", "is of other variables than the model", "Pass dcd.stability(model, X)."
         )
     position = {name: index for index, name in enumerate(stability.names)}
     pairs = []

@@ -1,6 +1,6 @@
-"""One exception and one message form for everything a caller can get wrong.
+"""The exceptions and warnings of the package, and the checks that raise them.
 
-Every complaint names what is wrong (a column or a parameter), what was found, and what to do:
+An `InputError` names the parameter or column, the problem and the remedy, in one form:
 
     column 'age': 3 missing values. Drop these rows or fill them in before fitting.
     parameter 'alpha': must be above 0 and below 1, got 5. Try alpha=0.05.
@@ -12,13 +12,14 @@ import difflib
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class InputError(ValueError):
-    """Bad input, with the place (`subject`), the `problem` and the `remedy` as attributes."""
+    """Bad input: its `subject` (a parameter, a column, a file), the `problem` and the `remedy`."""
 
     def __init__(self, subject: str, problem: str, remedy: str) -> None:
         self.subject, self.problem, self.remedy = subject, problem, remedy
@@ -27,6 +28,56 @@ class InputError(ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
         # Exceptions are pickled by their args; a worker process must be able to hand this one back.
         return type(self), (self.subject, self.problem, self.remedy)
+
+
+class MissingLibraryError(InputError, ImportError):
+    """An optional package is not installed; the `remedy` says how to install it."""
+
+
+class TimeLimitError(RuntimeError):
+    """A run has exceeded its time limit, or is estimated to.
+
+    Attributes
+    ----------
+    limit : the limit in seconds.
+    elapsed : the seconds taken so far.
+    estimate : estimated seconds in all, without the stages after the current one; None if unknown.
+    """
+
+    def __init__(self, message: str, limit: float, elapsed: float, estimate: float | None) -> None:
+        super().__init__(message)
+        self.limit, self.elapsed, self.estimate = limit, elapsed, estimate
+
+
+class BaselineError(RuntimeError):
+    """A method of another package returned no graph; `outcome` has the status and the reason."""
+
+    def __init__(self, method: str, outcome: Any) -> None:
+        self.outcome = outcome
+        super().__init__(f"method {method!r} gave no graph: {outcome.reason}")
+
+
+class TableWarning(UserWarning):
+    """A file was read, but something in it may not mean what it was taken for."""
+
+
+class SmallSampleWarning(UserWarning):
+    """The table has so few rows that an absent edge says little."""
+
+
+class RowsLostWarning(UserWarning):
+    """Rows with missing values were left out."""
+
+
+class SearchCutWarning(UserWarning):
+    """Some Markov boundaries were too large to search in full."""
+
+
+class FailedResamplesWarning(UserWarning):
+    """The method could not be fitted to some of the resamples."""
+
+
+# --- checks ----------------------------------------------------------------------------------------------
 
 
 def check_number(
@@ -64,6 +115,8 @@ def check_number(
 
 def make_generator(random_state: object) -> np.random.Generator:
     """The one generator of a call, from None, a seed or a generator; an `InputError` for anything else."""
+    import numpy as np  # not at the top: `dcd --help` loads this module, and does without NumPy
+
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     if (

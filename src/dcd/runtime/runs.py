@@ -12,27 +12,13 @@ from contextlib import closing
 from typing import Any
 
 from dcd.runtime.checkpoint import Checkpoint, Key
+from dcd.runtime.errors import TimeLimitError
 from dcd.runtime.progress import duration, progress_bar
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
 _ENOUGH = 4  # pieces after the first of each process, before their time says something about the others
 _BY_FAR = 2  # times the limit that an estimate has to be to stop a run whose work would be lost
-
-
-class TimeLimitError(RuntimeError):
-    """A run would take longer than it may, or has.
-
-    Attributes
-    ----------
-    limit : the seconds that it may take.
-    elapsed : those that it has taken.
-    estimate : about how many it takes in all; what comes after the stage at hand is not in it.
-    """
-
-    def __init__(self, message: str, limit: float, elapsed: float, estimate: float | None) -> None:
-        super().__init__(message)
-        self.limit, self.elapsed, self.estimate = limit, elapsed, estimate
 
 
 class Run:

@@ -25,7 +25,7 @@ from dcd.graph.equivalence import apply_meek_rules
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.graph.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, check_choice
+from dcd.runtime.errors import InputError, SearchCutWarning, check_choice
 from dcd.search.conflicts import (
     NOT_WITH_KNOWLEDGE,
     Conflict,
@@ -53,10 +53,6 @@ from dcd.search.pruned_neighbours import search_pruned
 
 Prepare = Callable[[Sequence[Collection[str]], str], None]
 Orient = Callable[[BoolArray, BoolArray], Mapping[Triple, float]]
-
-
-class SearchCutWarning(UserWarning):
-    """Some boundaries were too large to search in full."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,7 @@ def construct_cpdag(
     >>> import dcd
     >>> collider = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
     >>> identify = dcd.graph.oracle(collider, names=["smoking", "cancer", "asbestos"])
-    >>> print(dcd.construct_cpdag(["smoking", "cancer", "asbestos"], identify).cpdag)
+    >>> print(dcd.search.construct_cpdag(["smoking", "cancer", "asbestos"], identify).cpdag)
     smoking -> cancer
     asbestos -> cancer
     """

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.checks import LARGEST, MIN_ROWS, combination_among, useless_columns
+from dcd.table.checks import LARGEST, MIN_ROWS, combination_among, degenerate_columns
 from dcd.table.columns import Column, Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import FEW_ROWS, with_kinds
@@ -120,9 +120,9 @@ def audit(
 def _complaints(columns: Sequence[Column], memory: Memory) -> dict[str, tuple[str, str]]:
     """For each column that would be refused, the problem and the remedy."""
     complaints = {column.name: column.trouble for column in columns if column.trouble is not None}
-    useless = useless_columns(columns, memory)
-    for name, why in useless.items():
-        complaints[name] = why, "Drop it (drop_useless=True does)."
+    degenerate = degenerate_columns(columns, memory)
+    for name, why in degenerate.items():
+        complaints[name] = why, "Drop it (drop_degenerate=True does)."
     for column in columns:
         if column.name in complaints:
             continue
@@ -132,11 +132,11 @@ def _complaints(columns: Sequence[Column], memory: Memory) -> dict[str, tuple[st
             complaints[column.name] = f"has values beyond {LARGEST:g}", "Rescale: sums would overflow."
         elif column.n_missing:
             share = f"{column.n_missing / len(column.values):.0%}"
-            remedy = "Set missing='complete-rows' or 'each-set', or fill them in."
+            remedy = "Set missing='complete-rows' or 'testwise', or fill them in."
             complaints[column.name] = f"has {column.n_missing} missing values ({share})", remedy
     sound = [c for c in columns if c.name not in complaints or c.n_missing < len(c.values)]
     sound = [c for c in sound if c.trouble is None and not c.n_infinite]
-    sound = [c for c in sound if c.name not in useless]
+    sound = [c for c in sound if c.name not in degenerate]
     involved = combination_among(sound, memory)
     for name in involved:
         others = ", ".join(repr(other) for other in involved if other != name)
@@ -154,5 +154,5 @@ def _of_the_table(columns: Sequence[Column], n_rows: int, n_complete: int) -> li
     elif n_rows < FEW_ROWS:
         problems.append(f"The table has only {n_rows} rows; little but the strongest relations can show.")
     if 0 < n_complete < n_rows / 2:
-        problems.append("More than half of the rows have missing values; missing='each-set' keeps them.")
+        problems.append("More than half of the rows have missing values; missing='testwise' keeps them.")
     return problems

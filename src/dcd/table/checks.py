@@ -55,7 +55,7 @@ def check_present(columns: Sequence[Column], *, may_be_missing: bool) -> None:
         raise InputError(
             column_list(list(gaps)),
             f"missing values (NaN), {_counts(list(gaps.values()))}",
-            "Drop these rows or fill them in first, or set missing='complete-rows' or 'each-set'.",
+            "Drop these rows or fill them in first, or set missing='complete-rows' or 'testwise'.",
         )
     infinite = {column.name: column.n_infinite for column in columns if column.n_infinite}
     if infinite:
@@ -76,7 +76,7 @@ def check_varying(columns: Sequence[Column]) -> None:
         raise InputError(
             column_list(constant),
             "has the same value in every row",
-            "Drop it (drop_useless=True does): it has nothing to tell.",
+            "Drop it (drop_degenerate=True does): it has nothing to tell.",
         )
 
 
@@ -88,22 +88,22 @@ def check_copies(columns: Sequence[Column], memory: Memory) -> None:
         raise InputError(
             column_list([columns[index].name for index in copies[0]]),
             f"one is a copy of the other, up to shift and scale and a part in a million{more}",
-            "Drop one of the two (drop_useless=True does).",
+            "Drop one of the two (drop_degenerate=True does).",
         )
 
 
-def useless_columns(columns: Sequence[Column], memory: Memory) -> dict[str, str]:
+def degenerate_columns(columns: Sequence[Column], memory: Memory) -> dict[str, str]:
     """Columns that are constant or copies of an earlier column, and what they are."""
-    useless = {
+    degenerate = {
         column.name: "it has the same value in every row" if column.n_distinct else "it has no value at all"
         for column in columns
         if column.trouble is None and column.n_distinct <= 1
     }
-    left = [column for column in columns if column.name not in useless and column.trouble is None]
+    left = [column for column in columns if column.name not in degenerate and column.trouble is None]
     for first, second in copies_among(left, memory):
-        if left[first].name not in useless:
-            useless.setdefault(left[second].name, f"it is a copy of {left[first].name!r}")
-    return useless
+        if left[first].name not in degenerate:
+            degenerate.setdefault(left[second].name, f"it is a copy of {left[first].name!r}")
+    return degenerate
 
 
 def copies_among(columns: Sequence[Column], memory: Memory) -> list[tuple[int, int]]:

@@ -15,16 +15,8 @@ from dcd.runtime.memory import Memory
 from dcd.table.column_order import Contents
 from dcd.table.columns import KINDS, Kind
 
-Missing = Literal["refuse", "complete-rows", "each-set"]
+Missing = Literal["refuse", "complete-rows", "testwise"]
 MISSING: tuple[Missing, ...] = get_args(Missing)
-
-
-class SmallSampleWarning(UserWarning):
-    """The table has so few rows that an absent edge says little."""
-
-
-class RowsLostWarning(UserWarning):
-    """Rows with missing values were left out."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +26,25 @@ class TableOptions:
     Attributes
     ----------
     kinds : for some columns "continuous", "ordinal" or "nominal", where the rule of `dcd.table.columns` errs.
-    missing : "refuse" missing values, use "complete-rows" only, or let "each-set" of variables use the rows
-        that are complete in it.
-    drop_useless : leave out columns that are constant or copies of others, instead of refusing them.
+    missing : "refuse" missing values, use "complete-rows" only, or delete rows "testwise": each test uses
+        the rows that are complete in its variables.
+    drop_degenerate : leave out columns that are constant or copies of others, instead of refusing them.
     memory : what the table and work on it may take.
     """
 
     kinds: Mapping[str, Kind] | None = None
     missing: Missing = "refuse"
-    drop_useless: bool = False
+    drop_degenerate: bool = False
     memory: Memory = field(default_factory=Memory)
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_choice("missing", self.missing, MISSING)
-        if not isinstance(self.drop_useless, (bool, np.bool_)):
+        if not isinstance(self.drop_degenerate, (bool, np.bool_)):
             raise InputError(
-                "parameter 'drop_useless'", f"must be True or False, got {self.drop_useless!r}", "Try True."
+                "parameter 'drop_degenerate'",
+                f"must be True or False, got {self.drop_degenerate!r}",
+                "Try True.",
             )
         if self.kinds is not None and not isinstance(self.kinds, Mapping):
             raise InputError(

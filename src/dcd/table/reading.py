@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.errors import InputError, RowsLostWarning, SmallSampleWarning, suggest
 from dcd.runtime.memory import Memory
 from dcd.table.cells import array_column, series_column
 from dcd.table.checks import (
@@ -23,14 +23,12 @@ from dcd.table.checks import (
     check_shape,
     check_usable,
     check_varying,
-    useless_columns,
+    degenerate_columns,
 )
 from dcd.table.columns import Column, Kind, infer_kind, recoded, without_doubt
 from dcd.table.dataset import (
     Dataset,
     Missing,
-    RowsLostWarning,
-    SmallSampleWarning,
     TableOptions,
     TableSummary,
     find_column,
@@ -153,7 +151,7 @@ def _usable_part(
     columns: Sequence[Column], weights: FloatArray | None, options: TableOptions, asked: str | None
 ) -> tuple[list[Column], BoolArray, dict[str, str]]:
     """Columns with the rows to use, which rows these are, and the columns left out."""
-    dropped = _droppable(columns, asked, options.memory) if options.drop_useless else {}
+    dropped = _droppable(columns, asked, options.memory) if options.drop_degenerate else {}
     columns = [column for column in columns if column.name not in dropped]
     n_rows = len(weights) if weights is not None else len(columns[0].values) if columns else 0
     check_shape(n_rows, len(columns))
@@ -162,7 +160,7 @@ def _usable_part(
     kept = _kept_rows(columns, weights, options.missing)
     if not kept.all():
         columns = [stored(column, column.values[: kept.sum()], kept) for column in columns]
-    if options.drop_useless:  # what varied in the rows left out may not vary any more
+    if options.drop_degenerate:  # what varied in the rows left out may not vary any more
         also = _droppable(columns, asked, options.memory)
         dropped |= {name: f"{why} that is used" if "row" in why else why for name, why in also.items()}
         columns = [column for column in columns if column.name not in also]
@@ -179,10 +177,12 @@ def _check_relations(columns: Sequence[Column], memory: Memory, *, combinations:
 
 def _droppable(columns: Sequence[Column], asked: str | None, memory: Memory) -> dict[str, str]:
     """Useless columns; an `InputError` if the target is one of them."""
-    useless = useless_columns(columns, memory)
-    if asked in useless:
-        raise InputError(f"the target {asked!r}", useless[asked].replace("it ", "", 1), "Choose another one.")
-    return useless
+    degenerate = degenerate_columns(columns, memory)
+    if asked in degenerate:
+        raise InputError(
+            f"the target {asked!r}", degenerate[asked].replace("it ", "", 1), "Choose another one."
+        )
+    return degenerate
 
 
 def with_kinds(
@@ -270,6 +270,6 @@ def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, missing: M
             f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}",
             "Give more rows a weight."
             if weights is not None and (weights > 0).sum() < MIN_ROWS
-            else "Drop the columns with most missing values, or use missing='each-set'.",
+            else "Drop the columns with most missing values, or use missing='testwise'.",
         )
     return kept

@@ -137,7 +137,7 @@ def convex_weights(
     Examples
     --------
     >>> import dcd
-    >>> result = dcd.convex_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
+    >>> result = dcd.weights.convex_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
     >>> round(float(result.weights.sum())), result.dependence < result.dependence_before
     (853, True)
     """

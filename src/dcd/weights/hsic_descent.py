@@ -126,7 +126,7 @@ def decoupling_weights(
     Examples
     --------
     >>> import dcd
-    >>> result = dcd.decoupling_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
+    >>> result = dcd.weights.decoupling_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
     >>> round(float(result.weights.sum())), result.status
     (853, 'converged')
     """

@@ -13,14 +13,12 @@ The way of one call:
 `METHODS` lists what there is. An adapter file wraps one outside library and is imported only when used.
 """
 
-from dcd.evaluation.baselines.isolation import BaselineError, Outcome, Worker, run
-from dcd.evaluation.baselines.registry import METHODS, Method, MissingLibraryError, installed
+from dcd.evaluation.baselines.isolation import Outcome, Worker, run
+from dcd.evaluation.baselines.registry import METHODS, Method, installed
 
 __all__ = [
     "METHODS",
-    "BaselineError",
     "Method",
-    "MissingLibraryError",
     "Outcome",
     "Worker",
     "installed",

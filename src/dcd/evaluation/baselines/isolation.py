@@ -20,7 +20,7 @@ from dcd.evaluation.baselines.messages import receive, send
 from dcd.evaluation.baselines.registry import find_method
 from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError, check_choice, check_number
+from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
 from dcd.table.checks import check_combinations
 from dcd.table.columns import Column, Kind, column_list
 from dcd.table.dataset import Dataset, TableOptions
@@ -37,14 +37,6 @@ if sys.argv[1] not in sys.path:
 from dcd.evaluation.baselines.worker import main
 main()
 """
-
-
-class BaselineError(RuntimeError):
-    """A method gave no graph; `outcome` has the status and the reason."""
-
-    def __init__(self, method: str, outcome: Outcome) -> None:
-        self.outcome = outcome
-        super().__init__(f"method {method!r} gave no graph: {outcome.reason}")
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ def run(
     *,
     kinds: Mapping[str, Kind] | None = None,
     missing: Literal["refuse", "complete-rows"] = "refuse",
-    drop_useless: bool = False,
+    drop_degenerate: bool = False,
     random_state: int = 0,
     time_limit: float | None = None,
     **options: Any,
@@ -89,7 +81,7 @@ def run(
     method : a name in `METHODS`, such as "ges".
     table : NumPy array, or pandas, polars or pyarrow table; checked before anything else. Categories without
         an order are for our own methods and those made for categories only.
-    kinds, missing, drop_useless : as of `dcd.DCD`, but no other method copes with missing values.
+    kinds, missing, drop_degenerate : as of `dcd.DCD`, but no other method copes with missing values.
     random_state : seed of methods that draw random numbers.
     time_limit : seconds after which the run is stopped, counted from when its library is loaded, which takes
         some seconds itself; none by default.
@@ -105,7 +97,7 @@ def run(
         if the method failed or took too long.
     """
     check_number("random_state", random_state, at_least=0, whole=True, suggestion=0)
-    reading = TableOptions(kinds, missing, drop_useless)
+    reading = TableOptions(kinds, missing, drop_degenerate)
     with Worker() as worker:
         outcome = worker.solve(
             method, table, reading=reading, seed=random_state, time_limit=time_limit, options=options

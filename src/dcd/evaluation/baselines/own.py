@@ -11,8 +11,7 @@ from dcd.estimators.dcd import DCD
 from dcd.estimators.robust import RobustDCD
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.runtime.array_types import FloatArray, IntArray
-from dcd.runtime.errors import InputError
-from dcd.search.algorithm1 import SearchCutWarning
+from dcd.runtime.errors import InputError, SearchCutWarning
 from dcd.table.columns import Kind
 
 Kinds = Sequence[Kind] | None  # of the columns; None lets the rule of `dcd.table.columns` decide

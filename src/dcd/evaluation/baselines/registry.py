@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from dcd.runtime.array_types import IntArray
-from dcd.runtime.errors import InputError, check_choice
+from dcd.runtime.errors import InputError, MissingLibraryError, check_choice
 
 # An adapter takes the checked values (n, d) and a seed, and returns an adjacency matrix in our encoding: of a
 # DAG, a CPDAG or whatever partial graph the method stops at.
@@ -99,10 +99,6 @@ METHODS: dict[str, Method] = {
 }
 
 
-class MissingLibraryError(ImportError):
-    """The library behind a method is not installed; the message says what to install."""
-
-
 def find_method(name: str) -> Method:
     """The entry of that name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
     same_start = [known for known in METHODS if known.startswith(str(name).casefold())]
@@ -111,7 +107,9 @@ def find_method(name: str) -> Method:
     check_choice("method", name, tuple(METHODS))
     if not installed(name):
         extra = METHODS[name].extra
-        raise MissingLibraryError(f"method {name!r} needs the extra {extra!r}: pip install 'dcd[{extra}]'")
+        raise MissingLibraryError(
+            f"method {name!r}", f"needs the extra {extra!r}", f"pip install 'dcd[{extra}]'"
+        )
     return METHODS[name]
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from dcd.results.model import Column, Conflict, Result
 from dcd.results.origin import given_in, is_with_knowledge
 from dcd.results.report import prose
 from dcd.results.report.frame import scrolling, section
-from dcd.results.report.markup import Markup, join, name_of, shortened, tag, with_names_apart
+from dcd.results.report.markup import join, name_of, tag
 from dcd.results.report.words import NONE, count, listed, number, sentence
+from dcd.runtime.text import shortened, with_names_isolated
 
 _MANY_COLUMNS = 15
 _LEVELS_SHOWN = 6
@@ -18,7 +21,9 @@ _LEVELS_SHOWN = 6
 
 def care(result: Result) -> Markup:
     """Cautions and conflicts in words."""
-    cautions = [tag("li", with_names_apart(caution.text, caution.variables)) for caution in result.cautions]
+    cautions = [
+        tag("li", with_names_isolated(caution.text, caution.variables)) for caution in result.cautions
+    ]
     with_knowledge = [conflict for conflict in result.conflicts if is_with_knowledge(conflict)]
     others = [conflict for conflict in result.conflicts if not is_with_knowledge(conflict)]
     return section(
@@ -36,7 +41,7 @@ def care(result: Result) -> Markup:
 
 def _conflicts(conflicts: Sequence[Conflict]) -> Markup | None:
     items = [
-        tag("li", with_names_apart(found.problem, found.variables), " ", tag("em", found.action))
+        tag("li", with_names_isolated(found.problem, found.variables), " ", tag("em", found.action))
         for found in conflicts
     ]
     return tag("ul", items, class_="conflicts") if items else None
@@ -61,7 +66,7 @@ def meaning(result: Result) -> Markup:
 def _knowledge(result: Result) -> Markup | None:
     if not result.knowledge:
         return None
-    statements = [tag("li", with_names_apart(statement, result.names)) for statement in result.knowledge]
+    statements = [tag("li", with_names_isolated(statement, result.names)) for statement in result.knowledge]
     return join(tag("h3", "Knowledge that was given"), tag("ul", statements))
 
 

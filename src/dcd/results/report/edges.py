@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from dcd.results.model import Edge, Result
 from dcd.results.report import prose
 from dcd.results.report.confidence import Scale
 from dcd.results.report.frame import scrolling, section
-from dcd.results.report.markup import Markup, join, name_of, tag
+from dcd.results.report.markup import join, name_of, tag
 from dcd.results.report.words import NONE, number, percent, pvalue
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dcd.results.report.markup import Markup, tag
+from markupsafe import Markup
+
+from dcd.results.report.markup import tag
 
 
 def section(identity: str, heading: str, *children: object, class_: str | None = None) -> Markup:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 
+from markupsafe import Markup
+
 from dcd.results.model import Result
 from dcd.results.report.confidence import GRADES, Scale
 from dcd.results.report.frame import section
-from dcd.results.report.graph import CONTRADICTION, colliders_seen, contradicted, draw_graph, edge_class
-from dcd.results.report.markup import Markup, tag
+from dcd.results.report.graph_picture import (
+    CONTRADICTION,
+    contradicted,
+    draw_graph,
+    edge_class,
+    supported_colliders,
+)
+from dcd.results.report.markup import tag
 from dcd.results.report.variables import pictures_of, variable_section
 from dcd.results.report.words import findings, number, sentence
 
@@ -106,7 +114,7 @@ def _legend(result: Result, scale: Scale) -> Markup:
     items += [
         _entry(_sample(f"line {grade}", False), scale.words(grade)) for grade in GRADES if grade in grades
     ]
-    if colliders_seen(result, scale):
+    if supported_colliders(result, scale):
         items.append(_entry(tag("span", class_="swatch collider"), "collider: two causes that meet"))
     if contradicted(result):
         items.append(_entry(tag("span", "!", class_="swatch clash"), CONTRADICTION))

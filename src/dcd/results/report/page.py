@@ -7,11 +7,13 @@ import hashlib
 from functools import cache
 from importlib import resources
 
+from markupsafe import Markup
+
 from dcd.results.model import Result
 from dcd.results.report import closing, opening
 from dcd.results.report.confidence import scale_of
 from dcd.results.report.edges import edges
-from dcd.results.report.markup import Markup, tag
+from dcd.results.report.markup import tag
 from dcd.results.report.words import number
 
 _PARTS = {

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from markupsafe import Markup
 
 from dcd.results.model import Column, View
-from dcd.results.report.markup import Markup, shortened, tag
+from dcd.results.report.markup import tag
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.text import shortened
 
 _WIDTH, _HEIGHT = 440, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 10, 10, 42

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from markupsafe import Markup
 
 from dcd.results.model import Boundary, Member, Result, View
 from dcd.results.origin import given_in
 from dcd.results.report.frame import scrolling
-from dcd.results.report.markup import Markup, join, name_of, tag, with_names_apart
+from dcd.results.report.markup import join, name_of, tag
 from dcd.results.report.scatter import Axis, draw_scatter, draw_weights
 from dcd.results.report.words import NONE, ROLES, STATUS, count, number, percent, pvalue, times
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.text import with_names_isolated
 
 _MUCH_LEFT = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small
@@ -206,12 +208,12 @@ def _panel(x: Axis, y: Axis, weights: FloatArray | None, caption: str, strength:
 
 def _remarks(result: Result, target: str) -> Markup | None:
     found = [
-        with_names_apart(caution.text, caution.variables)
+        with_names_isolated(caution.text, caution.variables)
         for caution in result.cautions
         if target in caution.variables
     ]
     found += [
-        with_names_apart(f"{conflict.problem} {conflict.action}", conflict.variables)
+        with_names_isolated(f"{conflict.problem} {conflict.action}", conflict.variables)
         for conflict in result.conflicts
         if target in conflict.variables
     ]

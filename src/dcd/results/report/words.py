@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in, is_with_knowledge
-from dcd.results.report.markup import set_apart, shortened
+from dcd.runtime.text import isolated, shortened
 
 NONE = "\u2013"  # an en dash where there is nothing
 ROLES = {
@@ -82,7 +82,7 @@ def sentence(text: str) -> str:
 
 def brief(name: str) -> str:
     """A name for a sentence or a label."""
-    return set_apart(shortened(name, 40)) if name.strip() else "(no name)"
+    return isolated(shortened(name, 40)) if name.strip() else "(no name)"
 
 
 def arrow(edge: Edge) -> str:

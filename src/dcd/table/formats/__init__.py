@@ -22,9 +22,9 @@ from dcd.table.formats.content import FORMATS, decoded, format_and_content
 from dcd.table.formats.delimited import check_lines, parse_text
 from dcd.table.formats.header import check_header, without_row_numbers
 from dcd.table.formats.numpy_files import ArrayFile, open_array
-from dcd.table.formats.suspect_cells import TableWarning, check_cells
+from dcd.table.formats.suspect_cells import check_cells
 
-__all__ = ["FORMATS", "ArrayFile", "ColumnFile", "TableWarning", "choose_columns", "open_file", "read_file"]
+__all__ = ["FORMATS", "ArrayFile", "ColumnFile", "choose_columns", "open_file", "read_file"]
 
 
 def read_file(

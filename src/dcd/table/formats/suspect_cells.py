@@ -9,16 +9,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, TableWarning
 
 LARGEST_WHOLE = 2**53  # beyond it, floats no longer tell neighbours apart
 _WITH_COMMAS = re.compile(r"[+-]?\d*(,\d+)+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d{16,}")
 _MOSTLY = 0.8
-
-
-class TableWarning(UserWarning):
-    """Something in a file that was read, but perhaps not as meant."""
 
 
 def warn(message: str) -> None:

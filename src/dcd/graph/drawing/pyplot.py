@@ -1,4 +1,4 @@
-"""What all plots share: matplotlib, loaded when it is needed."""
+"""matplotlib, loaded when a plot needs it, and the colours that plots share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
 
 def import_pyplot() -> Any:
-    """`matplotlib.pyplot`, or what to install."""
+    """`matplotlib.pyplot`, or an error that names the extra to install."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

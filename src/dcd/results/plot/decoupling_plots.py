@@ -1,4 +1,4 @@
-"""Pictures of decoupling: the weights, the dependence before and after, and a boundary member by member."""
+"""Plots of decoupling: the weights, the dependence before and after, and a boundary member by member."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.estimators.base import table_options
 from dcd.estimators.markov_boundary import MarkovBoundary
-from dcd.graph.svg import short
+from dcd.graph.drawing.cpdag_plot import LABEL_CELLS
+from dcd.graph.drawing.pyplot import BLUE, GREY, ORANGE, import_pyplot
 from dcd.independence.weighted_correlation import weighted_correlation
-from dcd.results.plot.style import BLUE, GREY, ORANGE, import_pyplot
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.text import shortened
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
@@ -34,7 +35,7 @@ def plot_weights(weights: MarkovBoundary | DecouplingResult | Balance, X: Any = 
 
     Parameters
     ----------
-    weights : what `dcd.decoupling_weights` or `dcd.convex_weights` returns, or a fitted `MarkovBoundary`.
+    weights : the result of `convex_weights` or `decoupling_weights`, or a fitted `MarkovBoundary`.
     X : the table that was decoupled (for a model, the one it was fitted to). It names the variables, and the
         matrices of convex weights cannot be drawn without it.
 
@@ -63,14 +64,14 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     ----------
     model : a fitted `MarkovBoundary`.
     X, y : what it was fitted to.
-    most : most members to draw, those with the smallest p-values.
+    most : the largest number of members to draw, those with the smallest p-values.
 
     Returns
     -------
-    The figure: a row for each member. On the left every row of the table counts the same; on the right dots
-    are the larger and darker the greater their weight. Lines are the least-squares ones and r the
-    correlations; categories have neither. p is the p-value of the model: of the weighted correlation, or, if
-    the model has the strategies of `RobustDCD`, of the association given the rest of the boundary.
+    The figure: a row for each member. On the left every row of the table counts the same; on the right the
+    size and darkness of a dot show its weight. Lines are least-squares fits and r is the correlation;
+    categories have neither. p is the p-value of the model: of the weighted correlation, or, with the
+    strategies of `RobustDCD`, of the association given the rest of the boundary.
     """
     check_number("most", most, at_least=1, whole=True, suggestion=6)
     table, target = _table_of_model(model, X, y)
@@ -91,26 +92,26 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     for row, member in zip(axes, members, strict=True):
         pair = table.complete_in([table.names.index(member), table.names.index(target)])
         weights = model.weights_[pair.rows]
-        given = " given the rest" if isinstance(model.decoupling_, Balance) else ""
+        condition = " given the rest" if isinstance(model.decoupling_, Balance) else ""
         _draw_pair(row[0], pair, np.ones(len(weights)), "as measured")
-        _draw_pair(row[1], pair, weights, "decoupled", f"{_pvalue(pvalues[member])}{given}")
-        row[0].set_ylabel(short(target), parse_math=False)
+        _draw_pair(row[1], pair, weights, "decoupled", f"{_pvalue(pvalues[member])}{condition}")
+        row[0].set_ylabel(shortened(target, LABEL_CELLS), parse_math=False)
     if len(model.boundary_) > most:
         figure.suptitle(f"{most} of {len(model.boundary_)} members", fontsize="medium")
     return figure
 
 
-# --- what there is to draw -------------------------------------------------------------------------------
+# --- the data of a plot ----------------------------------------------------------------------------------
 
 
 def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance, Dataset | None]:
-    """The weights with their account, and the columns that they decouple if those are known."""
+    """The weights with their diagnostics, and the columns that they decouple if those are known."""
     if not isinstance(weights, MarkovBoundary):
         if not isinstance(weights, (DecouplingResult, Balance)):
             raise InputError(
                 "parameter 'weights'",
                 f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
-                "Pass what dcd.convex_weights or dcd.decoupling_weights returns.",
+                "Pass what dcd.weights.convex_weights or dcd.weights.decoupling_weights returns.",
             )
         table = None if X is None else read_columns(X)
         _check_rows(weights.weights, table)
@@ -130,8 +131,7 @@ def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance,
 
 
 def _columns_of(table: Dataset, names: Sequence[str]) -> Dataset:
-    places = [table.names.index(name) for name in names]
-    return table.select(places)
+    return table.select([table.names.index(name) for name in names])
 
 
 def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
@@ -160,7 +160,7 @@ def _check_rows(weights: FloatArray, table: Dataset | None) -> None:
 def _dependence_matrices(
     result: DecouplingResult | Balance, table: Dataset | None
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Pairwise HSIC before and after, if it is known or can be had."""
+    """Pairwise HSIC before and after, if it is known or can be computed."""
     if isinstance(result, DecouplingResult):
         matrices = result.hsic_before, result.hsic_after
     elif table is not None:
@@ -195,14 +195,14 @@ def _draw_matrices(
     names: Sequence[str],
     dependence: tuple[float, float],
 ) -> None:
-    hidden = [np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix) for matrix in matrices]
-    most = max(float(np.nanmax(matrix)) for matrix in hidden)
-    for ax, matrix, label, units in zip(axes, hidden, ("before", "after"), dependence, strict=True):
+    off_diagonal = [np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix) for matrix in matrices]
+    most = max(float(np.nanmax(matrix)) for matrix in off_diagonal)
+    for ax, matrix, label, units in zip(axes, off_diagonal, ("before", "after"), dependence, strict=True):
         image = ax.imshow(matrix, vmin=0, vmax=most, cmap="Blues")
         ax.set_title(f"{label}: dependence {units:.1f} times chance", fontsize="medium")
         ax.spines[:].set_visible(False)
         if len(names) <= _NAMED_AT_MOST:
-            labels = [short(name, 14) for name in names]
+            labels = [shortened(name, 14) for name in names]
             ax.set_xticks(range(len(names)), labels, rotation=90, parse_math=False, fontsize="small")
             ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize="small")
         else:
@@ -218,16 +218,16 @@ def _draw_pair(ax: Axes, pair: Dataset, weights: FloatArray, label: str, remark:
     size = 12.0 if equal else np.minimum(10 * weights / weights.mean(), _LARGEST_DOT)
     alpha = 0.45 if equal else 0.1 + 0.7 * weights / weights.max()
     ax.scatter(x, y, s=size, alpha=alpha, color=BLUE, linewidths=0)
-    said = [remark] if remark else []
+    remarks = [remark] if remark else []
     if "nominal" not in pair.kinds:
-        said.insert(0, f"r = {weighted_correlation(x[:, None], y[:, None], weights)[0, 0]:.2f}")
+        remarks.insert(0, f"r = {weighted_correlation(x[:, None], y[:, None], weights)[0, 0]:.2f}")
         ax.plot(*_line(x, y, weights), color=ORANGE, lw=2)
-    ax.set_title(f"{label}: {', '.join(said)}" if said else label, fontsize="medium")
-    ax.set_xlabel(short(pair.names[0]), parse_math=False)
+    ax.set_title(f"{label}: {', '.join(remarks)}" if remarks else label, fontsize="medium")
+    ax.set_xlabel(shortened(pair.names[0], LABEL_CELLS), parse_math=False)
     for axis, name in zip((ax.xaxis, ax.yaxis), pair.names, strict=True):
         levels = pair.summary.levels.get(name, ())
         if 0 < len(levels) <= _NAMED_AT_MOST:
-            axis.set_ticks(range(len(levels)), [short(level, 14) for level in levels], parse_math=False)
+            axis.set_ticks(range(len(levels)), [shortened(level, 14) for level in levels], parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
 
 

@@ -1,26 +1,26 @@
-"""Pictures of graphs, in layers, causes above effects."""
+"""Plots of a `CPDAG` with matplotlib, in layers, causes above effects; graphviz is not needed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dcd.estimators.stability import Stability
 from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
-from dcd.graph.layout import Layout, layered_layout, smooth, way_of_edge
-from dcd.graph.svg import short
-from dcd.results.plot.style import import_pyplot
+from dcd.graph.drawing.layout import Layout, layered_layout, smooth
+from dcd.graph.drawing.pyplot import import_pyplot
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart with any kind of colour vision; style and label carry the meaning too.
+LABEL_CELLS = 24  # the longest label, in widths of an "n"
+# Okabe and Ito's palette, distinct for any kind of colour vision; line style and label carry the meaning too.
 _RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999"
 _PLAIN = "#333333"
 _TARGET, _MEMBER, _OUTSIDE = "#F0E442", "#CFE8F7", "#999999"
@@ -35,6 +35,19 @@ class _Style:
     line: str
 
 
+@runtime_checkable
+class EdgeFrequencies(Protocol):
+    """The part of a `Stability` that a plot shows: the (d, d) shares of resamples with an edge, by name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The d variables."""
+
+    @property
+    def edge(self) -> FloatArray:
+        """Symmetric matrix of shares, in the order of `names`."""
+
+
 _UNCOMPARED = _Style("edge", _PLAIN, "solid")
 _KNOWN = _Style("by knowledge", _PLAIN, "dashdot")
 
@@ -43,7 +56,7 @@ def plot_cpdag(
     cpdag: CPDAG,
     *,
     truth: CPDAG | None = None,
-    stability: Stability | None = None,
+    stability: EdgeFrequencies | None = None,
     target: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -53,7 +66,7 @@ def plot_cpdag(
     ----------
     cpdag : the graph. Arrows that it has by knowledge alone are dash-dotted.
     truth : draw the edges in comparison with this graph: same, other direction or type, extra, missing.
-    stability : draw an edge the wider and darker the more of these resamples have an edge there.
+    stability : what `dcd.stability` returns; the more resamples have an edge, the wider and darker it is.
     target : mark this variable and its Markov boundary; the others are grey.
     ax : axes to draw on; a new figure without it.
 
@@ -64,30 +77,25 @@ def plot_cpdag(
     _check_graphs(cpdag, truth)
     marks = _marks(cpdag, target)
     shares = None if stability is None else _shares(cpdag, stability)
-    plt = import_pyplot()
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
-    layout = layered_layout(cpdag, other)
+    layout = layered_layout(cpdag.adjacency, other)
+    labels = [shortened(name, LABEL_CELLS) for name in cpdag.names]
     if ax is None:
-        longest = max(len(short(name)) for name in cpdag.names)
-        least = 5.0 if truth is None and stability is None else 6.6  # a row of the legend fits
-        ax = _new_axes(plt, layout, longest, least)
+        legend_width = 5.0 if truth is None and stability is None else 6.6
+        ax = _new_axes(layout, max(map(len, labels)), legend_width)
     boxes = [
-        _draw_node(ax, place, name, *mark)
-        for name, place, mark in zip(cpdag.names, layout.positions, marks, strict=True)
+        _draw_node(ax, position, label, *mark)
+        for label, position, mark in zip(labels, layout.positions, marks, strict=True)
     ]
-    styles = _edges(cpdag, other)
+    styles = _edge_styles(cpdag, other)
     if target is not None and truth is None:
-        outside = {index for index, (_, colour) in enumerate(marks) if colour == _OUTSIDE}
-        styles = {
-            edge: replace(style, colour=_OUTSIDE) if outside & set(edge) else style
-            for edge, style in styles.items()
-        }
+        styles = _with_grey(styles, marks)
     for (i, j), style in styles.items():
         graph = other if style.label == "missing" and other is not None else cpdag.adjacency
         start, end = (i, j) if graph[i, j] else (j, i)
         share = None if shares is None else float(shares[i, j])
-        way = way_of_edge(layout, start, end)
-        _draw_edge(ax, way, (boxes[start], boxes[end]), style, directed=not graph[end, start], share=share)
+        path, ends = layout.path(start, end), (boxes[start], boxes[end])
+        _draw_edge(ax, path, ends, style, directed=not graph[end, start], share=share)
     entries = _legend_entries(list(styles.values()), compared=truth is not None, weighted=shares is not None)
     if entries:
         ax.legend(handles=entries, loc="lower center", ncols=_LEGEND_COLUMNS, frameon=False, fontsize="small")
@@ -96,23 +104,21 @@ def plot_cpdag(
 
 
 def _check_graphs(cpdag: object, truth: object) -> None:
-    for parameter, given in {"cpdag": cpdag, "truth": cpdag if truth is None else truth}.items():
-        if not isinstance(given, CPDAG):
-            found = type(given).__name__
-            raise InputError(f"parameter '{parameter}'", f"must be a CPDAG, got {found}", "Pass .cpdag_.")
+    for parameter, graph in {"cpdag": cpdag, "truth": cpdag if truth is None else truth}.items():
+        if not isinstance(graph, CPDAG):
+            problem = f"must be a CPDAG, got {type(graph).__name__}"
+            raise InputError(f"parameter '{parameter}'", problem, "Pass .cpdag_.")
 
 
 def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
     """How often resamples have an edge between two variables, in the order of the graph."""
-    if not isinstance(stability, Stability):
-        found = type(stability).__name__
-        raise InputError(
-            "parameter 'stability'", f"must be a Stability, got {found}", "Pass what dcd.bootstrap returns."
-        )
+    if not isinstance(stability, EdgeFrequencies):
+        problem = f"must be a Stability, got {type(stability).__name__}"
+        raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
     missing = [name for name in cpdag.names if name not in stability.names]
     if missing:
         raise InputError(
-            "parameter 'stability'", f"knows no variable {missing[0]!r}", suggest(missing[0], stability.names)
+            "parameter 'stability'", f"has no variable {missing[0]!r}", suggest(missing[0], stability.names)
         )
     order = [stability.names.index(name) for name in cpdag.names]
     return stability.edge[np.ix_(order, order)]
@@ -131,7 +137,18 @@ def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
     return marks
 
 
-def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style]:
+def _with_grey(
+    styles: dict[tuple[int, int], _Style], marks: list[tuple[str, str]]
+) -> dict[tuple[int, int], _Style]:
+    """Edges at grey nodes are grey, too."""
+    outside = {index for index, (_, colour) in enumerate(marks) if colour == _OUTSIDE}
+    return {
+        edge: replace(style, colour=_OUTSIDE) if outside & set(edge) else style
+        for edge, style in styles.items()
+    }
+
+
+def _edge_styles(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style]:
     """Each edge of either graph once, with its style."""
     estimated = cpdag.adjacency
     known = {frozenset((cpdag.index(cause), cpdag.index(effect))) for cause, effect in cpdag.background}
@@ -156,47 +173,40 @@ def _edges(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style
 # --- drawing ---------------------------------------------------------------------------------------------
 
 
-def _new_axes(plt: Any, layout: Layout, longest: int, least_width: float) -> Axes:
+def _new_axes(layout: Layout, longest: int, least_width: float) -> Axes:
     """Axes as large as the boxes need; a wide graph gets more room between its layers."""
-    across, down = np.ptp(_all_points(layout), axis=0) + np.array([1.3, 1.4])
+    across, down = np.ptp(layout.points, axis=0) + np.array([1.3, 1.4])
     width = max(across * (0.55 + 0.09 * longest), least_width)
     height = max(down * np.clip(0.45 * width / down, 0.8, 1.4), 1.8)
-    figure: Figure = plt.figure(figsize=(width, height))
+    figure: Figure = import_pyplot().figure(figsize=(width, height))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
-def _all_points(layout: Layout) -> FloatArray:
-    bends = [np.array(route) for route in layout.routes.values() if route]
-    return np.vstack([layout.positions, *bends])
-
-
-def _draw_node(ax: Axes, place: FloatArray, name: str, fill: str, colour: str) -> Any:
+def _draw_node(ax: Axes, position: FloatArray, label: str, fill: str, colour: str) -> Any:
     box = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": colour}
+    x, y = position
     # parse_math=False: a column name is text, never markup.
-    x, y = place
-    text = ax.text(
-        x, y, short(name), ha="center", va="center", color=colour, bbox=box, parse_math=False, zorder=3
-    )
+    text = ax.text(x, y, label, ha="center", va="center", color=colour, bbox=box, parse_math=False, zorder=3)
     return text.get_bbox_patch()
 
 
 def _draw_edge(
-    ax: Axes, way: FloatArray, boxes: tuple[Any, Any], style: _Style, *, directed: bool, share: float | None
+    ax: Axes, path: FloatArray, boxes: tuple[Any, Any], style: _Style, *, directed: bool, share: float | None
 ) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     width, alpha = (1.6, 1.0) if share is None else _weight_of_line(share)
     start_box: Any = boxes[0]
-    if len(way) > 2:  # all but the last piece, which is straight, goes under the boxes
-        curve, start_box = smooth(way)[:-3], None
+    if len(path) > 2:  # all but the last piece, which is straight, goes under the boxes
+        curve, start_box = smooth(path)[:-3], None
         codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
         line = {"ec": style.colour, "lw": width, "ls": style.line, "alpha": alpha, "capstyle": "butt"}
         ax.add_patch(PathPatch(Path(curve, codes), fill=False, zorder=1, **line))
     ax.annotate(
         "",
-        xy=way[-1],
-        xytext=way[-2],
+        xy=path[-1],
+        xytext=path[-2],
         arrowprops={
             "arrowstyle": "-|>" if directed else "-",
             "color": style.colour,
@@ -238,8 +248,7 @@ def _legend_entries(styles: list[_Style], *, compared: bool, weighted: bool) -> 
 
 
 def _set_limits(ax: Axes, layout: Layout, legend_rows: int) -> None:
-    points = _all_points(layout)
-    (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    (left, bottom), (right, top) = layout.points.min(axis=0), layout.points.max(axis=0)
     below = 0.5 + 0.33 * legend_rows
     ax.set(xlim=(left - 0.65, right + 0.65), ylim=(bottom - below, top + 0.5))
     ax.set_axis_off()

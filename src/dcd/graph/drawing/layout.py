@@ -1,9 +1,9 @@
 """Where to draw the nodes of a graph: in layers, causes above effects, with few crossings.
 
 After Sugiyama, Tagawa and Toda (1981). Each connected part of the graph is laid out by itself: its nodes are
-put in layers, edges that pass a layer get a bend point in it, the order within each layer is improved until
-no exchange removes a crossing, and the places are the least-squares ones with room between neighbours. Then
-the parts are set side by side in rows. Nothing here draws: plots, the report and notebooks do.
+assigned to layers, an edge that passes a layer gets a bend point in it, the order within each layer is
+improved until no exchange of neighbours removes a crossing, and x is the least-squares solution with room
+between neighbours. Then the parts are set side by side in rows.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 
 from dcd.graph.adjacency import check_adjacency, skeleton_of, topological_order
-from dcd.graph.cpdag import CPDAG
+from dcd.graph.equivalence import consistent_extension
 from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.errors import InputError
 
 Route = tuple[tuple[float, float], ...]
 
-_SWEEPS = 12  # down and up; on graphs one can read, the last improvement comes well before
+_SWEEPS = 12  # down and up; on graphs of a readable size the last improvement comes well before
 _STALE = 6  # sweeps without an improvement after which to stop
-_STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs have one start
-_MOST_FOR_EXCHANGES = 600  # likewise; beyond, barycentres alone, since nobody can tell
+_STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs get one start
+_MOST_FOR_EXCHANGES = 600  # likewise; beyond, barycentres alone: nobody could see the difference
 _PLACEMENTS = 16
 _BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # room beside a bend point; two nodes are 1 apart
 _STRAIGHT = 8.0  # how much more a long edge wants to be straight than a short one
@@ -34,35 +35,45 @@ _STRAIGHT = 8.0  # how much more a long edge wants to be straight than a short o
 
 @dataclass(frozen=True)
 class Layout:
-    """Places for a graph, in units of the room that one node takes.
+    """Coordinates for a graph, in units of the room that one node takes.
 
     Attributes
     ----------
     positions : (d, 2) array of x and y of the nodes; neighbours in a layer are at least 1 apart, layers
         exactly 1, and y falls from causes to effects.
-    routes : for each pair `(upper, lower)` of positions with an edge, the points that the edge passes
-        between its ends, from the upper to the lower end; none for an edge to the next layer.
+    routes : for each pair `(upper, lower)` of nodes with an edge, the points that the edge passes between
+        its ends, from the upper to the lower end; none for an edge to the next layer.
     """
 
     positions: FloatArray
     routes: Mapping[tuple[int, int], Route] = field(repr=False)
 
+    @property
+    def points(self) -> FloatArray:
+        """(k, 2) array of all nodes and all points of routes."""
+        return np.vstack([self.positions, *(np.array(route) for route in self.routes.values() if route)])
 
-def layered_positions(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> FloatArray:
-    """(d, 2) coordinates of the nodes; see `layered_layout`."""
-    return layered_layout(cpdag, also).positions
+    def path(self, start: int, end: int) -> FloatArray:
+        """(k, 2) points that an edge passes, from node `start` to node `end`, both included."""
+        bends = self.routes.get((start, end))
+        if bends is None:
+            bends = self.routes[end, start][::-1]
+        return np.array([self.positions[start], *bends, self.positions[end]])
 
 
-def layered_layout(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> Layout:
-    """Places for the nodes of a graph and ways for its edges.
+def layered_layout(adjacency: npt.ArrayLike, also: npt.ArrayLike | None = None) -> Layout:
+    """Coordinates for the nodes of a graph and routes for its edges.
 
     Parameters
     ----------
-    cpdag : the graph. Its arrows point down; an undirected edge has one end or the other above.
+    adjacency : of a CPDAG. Its arrows point down; an undirected edge has one end or the other above.
     also : adjacency matrix of a second graph over the same variables in the same order, whose edges are drawn
-        too, such as the truth. Its arrows point down where that contradicts none of `cpdag`.
+        too, such as the truth. Its arrows point down where that does not contradict the first graph.
     """
-    dag = cpdag.to_dag().adjacency.to_numpy(dtype=bool)
+    extension = consistent_extension(adjacency)
+    if extension is None:
+        raise InputError("parameter 'adjacency'", "is not the CPDAG of any DAG", "Pass that of a CPDAG.")
+    dag = extension.astype(bool)
     if also is not None:
         dag = _united(dag, check_adjacency(also, "also").astype(bool))
     n_parts, part_of = connected_components(dag, directed=False)
@@ -79,7 +90,7 @@ def layered_layout(cpdag: CPDAG, also: npt.ArrayLike | None = None) -> Layout:
 
 
 def _united(dag: BoolArray, also: BoolArray) -> BoolArray:
-    """The DAG with the edges of another graph added, turned around where they would close a cycle."""
+    """The DAG with the edges of another graph added, reversed where they would close a cycle."""
     united = dag.copy()
     reaches = _reachability(united)
     for i, j in np.argwhere(also & ~skeleton_of(dag)):
@@ -103,11 +114,11 @@ def _reachability(dag: BoolArray) -> BoolArray:
 
 
 def _lay_out(dag: BoolArray) -> Layout:
-    """Places for a connected DAG, with the upper left node of its frame at (0, 0)."""
+    """Coordinates for a connected DAG, with the upper left corner of its frame at (0, 0)."""
     layer = _layers(dag, widest=max(5, int(np.ceil(1.3 * np.sqrt(len(dag))))))
     proper = _Proper(dag, layer)
     proper.order()
-    x = proper.place()
+    x = proper.x_coordinates()
     x -= x.min()
     routes = {
         edge: tuple((float(x[bend]), -float(proper.layer[bend])) for bend in bends)
@@ -179,7 +190,7 @@ class _Proper:
         return list(seen)
 
     def order(self) -> None:
-        """Put every row in the order with the fewest crossings found, from a few starts."""
+        """Order every row so that few edges cross: the best of a few local searches."""
         rng = np.random.default_rng(0)  # any fixed starts: the same graph is drawn the same way each time
         best, fewest = self._copy_of_rows(), self.crossings()
         for start in range(_STARTS if len(self.layer) <= _MOST_FOR_STARTS else 1):
@@ -215,25 +226,26 @@ class _Proper:
             rank[row] = np.arange(len(row))
 
     def _exchange_neighbours(self) -> None:
-        """Exchange neighbours in a row as long as that removes crossings."""
+        """Exchange neighbours in a row while that removes crossings."""
         rank = self._ranks().tolist()
         improved = True
         while improved:
             improved = False
             for row in self.rows:
-                for place in range(len(row) - 1):
-                    left, right = row[place], row[place + 1]
-                    if self._crossings_of(left, right, rank) > self._crossings_of(right, left, rank):
-                        row[place], row[place + 1] = right, left
-                        rank[left], rank[right] = place + 1, place
+                for index in range(len(row) - 1):
+                    first, second = row[index : index + 2]
+                    if self._crossings_of(first, second, rank) > self._crossings_of(second, first, rank):
+                        row[index : index + 2] = second, first
+                        rank[first], rank[second] = index + 1, index
                         improved = True
 
-    def _crossings_of(self, left: int, right: int, rank: Sequence[float]) -> int:
+    def _crossings_of(self, first: int, second: int, rank: Sequence[float]) -> int:
+        """How many edges of two neighbours cross if `first` stands on the left."""
         return sum(
             rank[a] > rank[b]
             for related in (self.above, self.below)
-            for a in related[left]
-            for b in related[right]
+            for a in related[first]
+            for b in related[second]
         )
 
     def crossings(self) -> int:
@@ -247,7 +259,7 @@ class _Proper:
                 count += int(crossed.sum()) // 2
         return count
 
-    def place(self) -> FloatArray:
+    def x_coordinates(self) -> FloatArray:
         """An x for every node and bend point: near those above and below, with room in the row."""
         x = np.zeros(len(self.layer))
         for row in self.rows:
@@ -280,7 +292,7 @@ class _Proper:
 
 def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
     """Where the upper left corner of each part goes: in rows, tall parts first."""
-    sizes = [np.array(_extent(layout)) + 1.0 for layout in layouts]
+    sizes = [np.ptp(layout.points, axis=0) + 1.0 for layout in layouts]
     widest = max(size[0] for size in sizes)
     area = sum(float(size.prod()) for size in sizes)
     row_width = max(widest, 6.0, 1.2 * np.sqrt(area))
@@ -295,32 +307,18 @@ def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
     return corners
 
 
-def _extent(layout: Layout) -> tuple[float, float]:
-    points = [*layout.positions.tolist(), *(point for route in layout.routes.values() for point in route)]
-    width, height = np.ptp(np.array(points), axis=0)
-    return float(width), float(height)
-
-
-# --- ways ------------------------------------------------------------------------------------------------
-
-
-def way_of_edge(layout: Layout, start: int, end: int) -> FloatArray:
-    """(k, 2) points that an edge passes, from node `start` to node `end`, both included."""
-    points = layout.routes.get((start, end))
-    if points is None:
-        points = layout.routes[end, start][::-1]
-    return np.array([layout.positions[start], *points, layout.positions[end]])
+# --- curves ----------------------------------------------------------------------------------------------
 
 
 def smooth(points: FloatArray) -> FloatArray:
-    """(3k + 1, 2) control points of cubic Bézier curves through k + 1 points of a way.
+    """(3k + 1, 2) control points of cubic Bézier curves through the k + 1 points of a path.
 
     x is a function of y that is monotone between the points (Fritsch and Carlson 1980), so that a curve never
     swings out beyond them. The last piece is straight, for an arrowhead to sit on.
     """
     steps = np.diff(points, axis=0)
     slopes = steps[:, 0] / steps[:, 1]
-    at_points = [slopes[0], *(_between(left, right) for left, right in pairwise(slopes)), slopes[-1]]
+    at_points = [slopes[0], *(_harmonic_mean(a, b) for a, b in pairwise(slopes)), slopes[-1]]
     if len(points) > 2:
         at_points[-2] = slopes[-1]
     curve = [points[0]]
@@ -331,6 +329,6 @@ def smooth(points: FloatArray) -> FloatArray:
     return np.array(curve)
 
 
-def _between(left: float, right: float) -> float:
-    """The harmonic mean of two slopes; 0 where they turn."""
-    return 2 * left * right / (left + right) if left * right > 0 else 0.0
+def _harmonic_mean(a: float, b: float) -> float:
+    """Of two slopes; 0 where they have opposite signs."""
+    return 2 * a * b / (a + b) if a * b > 0 else 0.0

@@ -1,0 +1,1 @@
+"""Pictures of graphs: one layout, one SVG renderer for reports and notebooks, and matplotlib."""

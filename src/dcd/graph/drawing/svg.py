@@ -1,0 +1,247 @@
+"""A graph as SVG: the one renderer of notebooks and of the report.
+
+A node is a box with its label; an edge leaves the lower side of the upper box, passes the bend points of its
+layout upright, and enters the upper side of the lower box. Colours are presentation attributes, which a style
+sheet overrides. `graph.svg.j2` holds the markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dcd.graph.drawing.layout import Layout, layered_layout
+from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.text import shortened, text_width
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_CELL = 8.9  # width of an "n" at the size of the labels in DejaVu Sans, the widest of the usual fonts
+_HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0  # of a box, between layers, between boxes, around all
+_HEAD = 9.0
+_PADDING = 6.0  # between a label and the sides of its box, at least
+_NOTEBOOK_SCALE, _NOTEBOOK_CELLS = 0.85, 24
+_NOTEBOOK_ATTRIBUTES = {
+    "xmlns": "http://www.w3.org/2000/svg",
+    "role": "img",
+    "style": "max-width:100%;height:auto",
+    "font-family": "sans-serif",
+    "font-size": 14,
+}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node to draw: its label, full name, and attributes of its element, a link if it has `href`."""
+
+    label: str
+    title: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A letter in a circle on an edge."""
+
+    letter: str
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge to draw between the nodes at two positions; a title is shown where the pointer rests."""
+
+    first: int
+    second: int
+    directed: bool
+    title: str | None = None
+    dashed: bool = False
+    badges: Sequence[Badge] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def draw_graph(
+    adjacency: npt.ArrayLike,
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    *,
+    attributes: Mapping[str, Any],
+    scale: float = 1.0,
+    **texts: str,
+) -> Markup:
+    """The picture, with `attributes` on its root.
+
+    Parameters
+    ----------
+    adjacency : of a CPDAG.
+    nodes, edges : what to draw of it, nodes in the order of the matrix.
+    attributes : of the svg element.
+    scale : size of the picture relative to that of the report, where labels have 14 pixels.
+    texts : `summary` and `description` for screen readers.
+    """
+    layout = layered_layout(adjacency)
+    widths = [max(54.0, _CELL * text_width(node.label) + 2 * _PADDING + 4.0) for node in nodes]
+    to_page = _Page(layout, max(widths))
+    centres = to_page(layout.positions)
+    boxes = [
+        {"x": x, "left": x - width / 2, "top": y - _HEIGHT / 2, "y": y, "width": width, "height": _HEIGHT}
+        for (x, y), width in zip(centres.tolist(), widths, strict=True)
+    ]
+    paths = _paths(edges, layout, widths, to_page)
+    return _render(
+        "graph.svg.j2",
+        nodes=list(zip(nodes, boxes, strict=True)),
+        edges=[(edge, _drawn(edge, path)) for edge, path in zip(edges, paths, strict=True)],
+        attributes=attributes,
+        size=to_page.size.round(),
+        scale=scale,
+        padding=_PADDING,
+        **texts,
+    )
+
+
+class _Page:
+    """From the units of a layout to pixels."""
+
+    def __init__(self, layout: Layout, widest: float) -> None:
+        self.unit = np.array([widest + _GAP, -_LAYER])
+        self.origin = np.array([layout.points[:, 0].min(), layout.points[:, 1].max()])
+        self.corner = np.array([widest / 2 + _MARGIN, _HEIGHT / 2 + _MARGIN])
+        self.size = self(layout.points).max(axis=0) + self.corner
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        pixels: FloatArray = (points - self.origin) * self.unit + self.corner
+        return pixels
+
+
+def _paths(
+    edges: Sequence[Edge], layout: Layout, widths: Sequence[float], to_page: _Page
+) -> list[FloatArray]:
+    """For each edge the points it passes, from the lower side of one box to the upper side of another."""
+    ends = [
+        pair if (pair := (edge.first, edge.second)) in layout.routes else (edge.second, edge.first)
+        for edge in edges
+    ]
+    paths = [to_page(layout.path(*pair)) for pair in ends]
+    for side, sign in ((0, 1), (-1, -1)):
+        for node, width in enumerate(widths):
+            here = [index for index, pair in enumerate(ends) if pair[side] == node]
+            here.sort(key=lambda index: (_slant(paths[index], side), index))
+            spacing = min(16.0, 0.7 * width / max(len(here) - 1, 1))
+            for rank, index in enumerate(here):
+                paths[index][side] += spacing * (rank - (len(here) - 1) / 2), sign * _HEIGHT / 2
+    return paths
+
+
+def _slant(path: FloatArray, side: int) -> float:
+    """How far to the right an edge leaves this end."""
+    across, down = path[1 if side == 0 else -2] - path[side]
+    return float(across / max(abs(down), 1.0))
+
+
+def _drawn(edge: Edge, path: FloatArray) -> dict[str, Any]:
+    """The curve of an edge, its head, and where its badges go, one above the other."""
+    x, y = path[-1]
+    middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
+    if edge.directed:
+        path[-1, 1] -= _HEAD - 1
+    return {
+        "curve": _curve(path.tolist()),
+        "head": f"M{x:.1f} {y:.1f}l-4.5 -{_HEAD:g}h9z" if edge.directed else None,
+        "badges": [
+            (badge, middle.round(1) - np.array([0, 18 * index])) for index, badge in enumerate(edge.badges)
+        ],
+    }
+
+
+def _curve(path: Sequence[Sequence[float]]) -> str:
+    """Upright at every point, so that edges leave and enter boxes and pass layers straight."""
+    pieces = [f"M{path[0][0]:.1f} {path[0][1]:.1f}"]
+    for (x0, y0), (x1, y1) in pairwise(path):
+        middle = (y0 + y1) / 2
+        pieces.append(f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}")
+    return "".join(pieces)
+
+
+# --- notebooks -------------------------------------------------------------------------------------------
+
+
+class NamedGraph(Protocol):
+    """The part of a `CPDAG` that a picture shows."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+
+    @property
+    def adjacency(self) -> IntArray:
+        """Their edges."""
+
+    @property
+    def directed_edges(self) -> tuple[tuple[str, str], ...]:
+        """`(cause, effect)` for each arrow."""
+
+    @property
+    def undirected_edges(self) -> tuple[tuple[str, str], ...]:
+        """Each edge without a direction once."""
+
+    @property
+    def background(self) -> tuple[tuple[str, str], ...]:
+        """Arrows by knowledge."""
+
+
+def graph_html(graph: NamedGraph) -> str:
+    """The picture with its edges as text below, behind a summary that opens."""
+    return str(_render("graph.html.j2", picture=graph_svg(graph), summary=_summary(graph), text=str(graph)))
+
+
+def graph_svg(graph: NamedGraph) -> str:
+    """The picture: causes above effects, undirected edges without a head, knowledge's arrows dashed."""
+    position = {name: index for index, name in enumerate(graph.names)}
+    edges = [
+        Edge(position[a], position[b], directed, dashed=(a, b) in graph.background)
+        for pairs, directed in ((graph.directed_edges, True), (graph.undirected_edges, False))
+        for a, b in pairs
+    ]
+    nodes = [Node(shortened(name, _NOTEBOOK_CELLS), name, {"class": "node"}) for name in graph.names]
+    arrows = "; ".join(f"{a} to {b}" for a, b in graph.directed_edges) or "none"
+    lines = "; ".join(f"{a} and {b}" for a, b in graph.undirected_edges) or "none"
+    return draw_graph(
+        graph.adjacency,
+        nodes,
+        edges,
+        attributes=_NOTEBOOK_ATTRIBUTES,
+        scale=_NOTEBOOK_SCALE,
+        summary=_summary(graph),
+        description=f"Directed: {arrows}. Undirected: {lines}.",
+    )
+
+
+def _summary(graph: NamedGraph) -> str:
+    arrows, lines = len(graph.directed_edges), len(graph.undirected_edges)
+    return (
+        f"Graph of {len(graph.names)} variables with {arrows} directed and {lines} undirected "
+        f"edge{'' if arrows + lines == 1 else 's'}"
+    )
+
+
+def _render(template: str, **values: Any) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(_templates().get_template(template).render(values))
+
+
+@cache
+def _templates() -> Environment:
+    from dcd.runtime.templates import template_environment  # Jinja2 is loaded for the first picture only
+
+    return template_environment("graph/drawing")

@@ -1,0 +1,95 @@
+"""The graph of a result as SVG: nodes are links to their sections, edges show how sure they are."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from dcd.graph.drawing import svg
+from dcd.results.model import Edge, Result
+from dcd.results.origin import is_with_knowledge
+from dcd.results.report.confidence import Scale
+from dcd.results.report.words import arrow, percent, pvalue
+from dcd.runtime.text import shortened
+
+CONTRADICTION = "the data contradict themselves"
+_LABEL = "Graph of links to the variables; the table of edges says the same in text"
+
+
+def draw_graph(result: Result, scale: Scale) -> Markup:
+    """The whole picture."""
+    position = {name: index for index, name in enumerate(result.names)}
+    contradictions, colliders = contradicted(result), supported_colliders(result, scale)
+    edges = [
+        svg.Edge(
+            position[edge.first],
+            position[edge.second],
+            edge.type == "->",
+            title=_described(edge, scale),
+            badges=_badges(edge, scale, contradictions),
+            attributes={
+                "class": f"edge {edge_class(edge, scale)}",
+                "data-edge": index,
+                "data-strength": scale.strength(edge),
+            },
+        )
+        for index, edge in enumerate(result.edges)
+    ]
+    nodes = [_node(index, name, len(result.names), name in colliders) for name, index in position.items()]
+    attributes = {"class": "graph", "role": "group", "aria-label": _LABEL}
+    return svg.draw_graph(result.cpdag.adjacency, nodes, edges, attributes=attributes)
+
+
+def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.Node:
+    return svg.Node(
+        shortened(name.strip() or "(no name)", 18 if n_nodes <= 20 else 13),
+        name,
+        {
+            "class": "node collider" if is_collider else "node",
+            "href": f"#v{index}",
+            "data-variable": index,
+            "aria-label": f"{name}{', a collider' if is_collider else ''}",
+        },
+    )
+
+
+def _badges(edge: Edge, scale: Scale, contradictions: set[frozenset[str]]) -> list[svg.Badge]:
+    badges = []
+    if frozenset((edge.first, edge.second)) in contradictions:
+        badges.append(svg.Badge("!", "clash", CONTRADICTION))
+    if scale.given.directed(edge):
+        badges.append(svg.Badge("K", "known", "by knowledge"))
+    return badges
+
+
+def supported_colliders(result: Result, scale: Scale) -> set[str]:
+    """Variables in which two arrows meet that do not come from knowledge."""
+    return {
+        collider.middle
+        for collider in result.colliders
+        if not {(end, collider.middle) for end in (collider.first, collider.second)} & scale.given.arrows
+    }
+
+
+def contradicted(result: Result) -> set[frozenset[str]]:
+    """The edges where the data contradict themselves; an edge against knowledge is drawn as required."""
+    pairs = {frozenset(clash.variables) for clash in result.conflicts if not is_with_knowledge(clash)}
+    return pairs & {frozenset((edge.first, edge.second)) for edge in result.edges}
+
+
+def edge_class(edge: Edge, scale: Scale) -> str:
+    """The kind of an edge and how sure it is."""
+    kind = "given" if scale.given.directed(edge) else "arrow" if edge.type == "->" else "line"
+    return f"{kind} {scale.grade(edge) or 'required'}"
+
+
+def _described(edge: Edge, scale: Scale) -> str:
+    parts = [arrow(edge), f"p-value {pvalue(edge.pvalue)}"]
+    if scale.given.drew(edge):
+        return ", ".join([*parts, "required as knowledge: the data show no edge"])
+    if edge.frequencies is not None:
+        parts.append(f"in {percent(edge.frequencies.edge)} of resamples")
+    if edge.evidence is not None and not scale.given.directed(edge):
+        parts.append(f"evidence of the direction {edge.evidence:.1f}")
+    if scale.given.directed(edge):
+        parts.append("direction by knowledge")
+    return ", ".join(parts)

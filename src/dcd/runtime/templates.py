@@ -1,0 +1,51 @@
+"""Pages and pictures from Jinja2 templates: the one place where text becomes HTML or SVG.
+
+Every value that a template shows is escaped, and characters that would be invisible or that no page may hold
+are shown as �. Only the output of a template is markup.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dcd.runtime.text import visible
+
+
+def template_environment(folder: str, **filters: Callable[..., Any]) -> Environment:
+    """The templates in a folder of the package, with filters of their own."""
+    environment = Environment(
+        loader=PackageLoader("dcd", folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(attributes=_attributes, csp_hash=_csp_hash, **filters)
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """A value as a template shows it, before it is escaped."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _attributes(values: Mapping[str, Any]) -> Markup:
+    """Attributes of an element, each with a space before it; None leaves one out."""
+    parts = (
+        Markup(' {}="{}"').format(key, _shown(value)) for key, value in values.items() if value is not None
+    )
+    return Markup("").join(parts)
+
+
+def _csp_hash(text: str) -> str:
+    """The source expression by which a Content-Security-Policy allows one inline style or script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

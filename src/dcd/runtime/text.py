@@ -1,0 +1,70 @@
+"""Names of columns as text for people: nothing invisible, cut to a width, safe beside an arrow."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_LEFT_TO_RIGHT = "\u200e"  # a mark of no width
+_JOINERS = "\u200c\u200d"  # part of words and of emoji
+
+
+def visible(text: str) -> str:
+    """The text with a � for every character that XML forbids, or that hides or reverses others.
+
+    >>> visible("a" + chr(0x202E) + "b")
+    'a�b'
+    """
+    return text if text.isprintable() else "".join(map(_visible_character, text))
+
+
+def _visible_character(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in "\n\r\t" or character.isprintable() or (character.isspace() and category != "Cc"):
+        return character
+    return character if character in _JOINERS + _LEFT_TO_RIGHT or category == "Co" else "\ufffd"
+
+
+def shortened(text: str, cells: int) -> str:
+    """The text cut to a width in cells; wide characters take two."""
+    width = 0.0
+    for index, character in enumerate(text):
+        width += _cell_width(character)
+        if width > cells:
+            return text[: max(index - 1, 1)] + "…"
+    return text
+
+
+def text_width(text: str) -> float:
+    """Approximate width in cells, the width of an "n"."""
+    return sum(map(_cell_width, text))
+
+
+def _cell_width(character: str) -> float:
+    if unicodedata.combining(character) or character in _JOINERS + "\ufe0f":
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2.0
+    if character.isupper() or character in "mw@%":
+        return 1.25
+    return 0.6 if character in "iljtf.,:;'| " else 1.0
+
+
+def isolated(name: str) -> str:
+    """A name for plain text with an arrow beside it.
+
+    Without marks around it, a name written from right to left reverses the arrow as well, which then points
+    at the cause.
+    """
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in name):
+        return f"{_LEFT_TO_RIGHT}{name}{_LEFT_TO_RIGHT}"
+    return name
+
+
+def with_names_isolated(text: str, names: Iterable[str]) -> str:
+    """A sentence with all these names in it isolated."""
+    right_to_left = sorted((name for name in set(names) if isolated(name) != name), key=len, reverse=True)
+    if not right_to_left:
+        return text
+    return re.sub("|".join(map(re.escape, right_to_left)), lambda match: isolated(match[0]), text)
