@@ -384,7 +384,7 @@ def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):
         "\n",
     ):
         other.write_text(content)
-        with pytest.raises(InputError, match="is no checkpoint"):
+        with pytest.raises(InputError, match="is not a checkpoint"):
             RobustDCD().fit(interacting_table(), checkpoint=other)
         assert other.read_text() == content
     other.write_text('{"kind": "dcd checkpoint", "format": 1, "version": "0.1.0"}\n')
@@ -400,7 +400,7 @@ def test_what_is_no_path_is_refused(wrong):
 
 def test_places_where_no_file_can_be_are_refused(tmp_path):
     for place in (tmp_path / "no folder" / "run.dcd", tmp_path, os.devnull):
-        with pytest.raises(InputError, match="no file can be made there"):
+        with pytest.raises(InputError, match="no file can be created there"):
             RobustDCD().fit(interacting_table(), checkpoint=place)
 
 
