@@ -30,6 +30,7 @@ from dcd.search.neighbours import Cut, TargetSearch
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import WeightOptions
+from dcd.weights.sketch import Decoupling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,33 +52,12 @@ class Collider:
         return f"{self.first} -> {self.middle} <- {self.second} (evidence {self.evidence:.1f})"
 
 
-class Decoupled(Protocol):
-    """A set of variables that a fit decoupled, and how far that went."""
+class DecoupledVariables(Decoupling, Protocol):
+    """A set that a fit decoupled, and how far that went."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables."""
-        ...
-
-    @property
-    def ess(self) -> float:
-        """Effective sample size under the weights."""
-        ...
-
-    @property
-    def dependence_before(self) -> float:
-        """Dependence under equal weights, in units of what chance leaves."""
-        ...
-
-    @property
-    def dependence(self) -> float:
-        """The same under the learned weights."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """Why learning stopped."""
-        ...
+        """The variables of the set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +76,7 @@ class Diagnostics(ABC):
 
     searches: tuple[TargetSearch, ...]
     level: float
-    sets: tuple[Decoupled, ...] = field(repr=False)
+    sets: tuple[DecoupledVariables, ...] = field(repr=False)
     colliders: tuple[Collider, ...] = ()
     cut_boundaries: tuple[str, ...] = ()
 
@@ -148,21 +128,21 @@ class Discovery(BaseEstimator):
         X : table.
         y : ignored.
         sample_weight : (n,) array or None
-            What each row counts for, such as the weights of a survey.
+            Weights of the rows, such as those of a survey.
         checkpoint : path or None
             File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
-            call goes on where the last one stopped, and ends with the same result. A file of other data,
-            other parameters or another version is refused with what differs; `n_jobs`, `progress`,
-            `memory_limit` and the order of the columns may differ.
+            call resumes where the last one stopped, with the same result. The file of other data, other
+            parameters or another version is refused; `n_jobs`, `progress`, `memory_limit` and the order of
+            the columns may differ.
         max_time : float or None
-            Seconds that the fit may take. With a checkpoint it stops when they are over, and the same call
-            goes on. Without one it stops early if by the first pieces it would take much longer. Looked at
-            whenever a piece is done, so that it ends a little late.
+            Seconds that the fit may take; checked whenever a piece is done. With a checkpoint the fit stops
+            at the limit, and the same call resumes it. Without one it stops early if the estimate far
+            exceeds the limit.
 
         Raises
         ------
         TimeLimitError
-            when the time is over or would not do.
+            at the limit, or when the estimate far exceeds it.
         """
         if max_time is not None:
             check_number("max_time", max_time, above=0, suggestion=3600)

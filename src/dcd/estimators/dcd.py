@@ -1,4 +1,4 @@
-"""`DCD`: the stages in order, from a table to its CPDAG."""
+"""`DCD`: the published method, from a table to its CPDAG."""
 
 from __future__ import annotations
 
@@ -93,60 +93,61 @@ _NEXT = {"Markov boundaries": "subsets of boundaries"}
 class DCD(Discovery):
     """Decoupled causal discovery: from a table of measurements to the causal graph behind it.
 
-    For every variable, weights are learned that make all others independent of each other; what still
-    depends on the variable is its Markov boundary. The graph is built from boundaries alone (Algorithm 1).
+    For each variable, the method learns sample weights that make all others mutually independent; the ones
+    that still depend on the variable form its Markov boundary. The graph is built from boundaries alone
+    (Algorithm 1). `RobustDCD` is the recommended estimator; this one is the method as published.
 
-    The answer is a CPDAG. An arrow means that every causal graph that fits the data has it, an undirected
-    edge that its direction cannot be told from such data. It rests on there being no hidden common causes,
-    no feedback, and enough noise in every variable.
+    The result is a CPDAG: an arrow is in every causal graph that fits the data, and the direction of an
+    undirected edge cannot be determined from such data. The method assumes no hidden common causes, no
+    feedback, and enough noise in every variable.
 
     Parameters
     ----------
     alpha : float, default=0.05
-        Level of the test, as in the paper. With many variables a smaller one avoids chance edges.
+        Level of the test, as in the paper. With many variables a smaller level avoids false edges.
     learning_rate : float, default=0.05
         Step size of Adam on the logarithms of the weights.
     max_steps : int, default=300
-        Most steps of Adam for one set. Few sets need more than a hundred.
+        Maximum number of steps of Adam for one set. Few sets need more than a hundred.
     min_ess : float, default=0.2
         Learning stops before the effective sample size falls below this share of the rows.
     tolerance : float, default=0.002
         Learning has converged when ten steps together lower the loss by less than this share of its first
-        value; 0 never stops for it.
+        value; 0 turns this criterion off.
     init_scale : float, default=0.0
-        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
-        result free of randomness.
+        Standard deviation of a random start of the log weights. 0 starts at equal weights, and the result is
+        deterministic.
     max_subsets : int or None, default=256
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
     search : "full" or "pruned", default="full"
-        Exclude all subsets of every boundary, as published, or only those that perfect boundaries could tell
-        something new by. With perfect boundaries the answer is the same; with estimated ones it can differ.
+        Exclude all subsets of every boundary, as published, or only those that can add information if the
+        boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
     knowledge : Knowledge or None, default=None
-        Arrows that must be or may not be, tiers, roots and leaves. They go before what the data tell; where
-        the two differ, that is in `conflicts_`. The answer then has every arrow that follows from both.
+        Required and forbidden arrows, tiers, roots and leaves. Knowledge takes precedence over the data;
+        contradictions are in `conflicts_`. The graph has every arrow that follows from both.
     kinds : dict or None, default=None
-        "continuous", "ordinal" or "nominal" for columns where the rule errs: text, categories and truth
-        values are nominal, ordered categories and whole numbers with at most ten different values ordinal,
-        other numbers continuous.
+        "continuous", "ordinal" or "nominal" for columns where the default is wrong: text, categories and
+        booleans are nominal, ordered categories and integers with at most ten distinct values ordinal, other
+        numbers continuous.
     missing : "refuse", "complete-rows" or "testwise", default="refuse"
         What to do about missing values: refuse the table, use its complete rows, or let each test use the
         rows that are complete in its variables (testwise deletion).
     drop_degenerate : bool, default=False
         Leave out columns that are constant or copies of others, instead of refusing them.
     n_jobs : int or None, default=None
-        Processes to use, -1 for all cores. The result does not depend on it.
+        Number of processes, -1 for all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
-        Memory that the fit may take: bytes, or text such as "4GiB" or "500MB"; None is without limit. Tables
-        that do not fit go to scratch files in the system's temporary folder (which TMPDIR sets), and work is
-        done in smaller blocks. The graph does not depend on it; a limit so small that blocks shrink can
-        change the last digits of p-values.
+        Memory that the fit may use: bytes, or text such as "4GiB" or "500MB"; None for no limit. Tables that
+        do not fit are kept in scratch files in the system's temporary folder (set by TMPDIR) and processed in
+        smaller blocks. The graph does not depend on it; very small limits can change the last digits of
+        p-values.
     progress : bool, default=True
-        Show a progress bar when run in a terminal.
+        Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=None
-        Seed of the random start; without effect while `init_scale` is 0.
+        Seed of the random start; has no effect while `init_scale` is 0.
 
     Attributes
     ----------
@@ -155,14 +156,18 @@ class DCD(Discovery):
         `[i, j] = 1, [j, i] = 0` for `i -> j`; both 1 for `i - j`.
     markov_boundaries_ : dict
         `{target: {member: role}}` with role "parent", "child", "neighbour" (direction unknown) or "spouse"
-        in the finished graph. Members are the estimated boundary and whoever has an edge to the target; the
-        boundary as estimated is in `diagnostics_.searches`.
+        in the finished graph. Members are the estimated boundary and the variables with an edge to the
+        target; the boundary as estimated is in `diagnostics_.searches`.
+    colliders_ : tuple
+        Empty: the published method attaches no evidence to colliders.
     conflicts_ : tuple of Conflict
-        What the data contradicted, and what was done about it.
+        Contradictions found, and how they were resolved.
     diagnostics_ : PublishedDiagnostics
-        How each set was decoupled, what each search showed, and which were cut short.
+        How each set was decoupled, the result of each search, and which searches were cut short.
+    account_ : Account
+        Fingerprint and some rows of the table, for `dcd.summarise`.
     table_ : TableSummary
-        What was made of the table: kinds of its columns, rows used, columns left out.
+        How the table was read: kinds of its columns, rows used, columns left out.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples

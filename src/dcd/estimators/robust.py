@@ -1,4 +1,4 @@
-"""`RobustDCD`: the stages in order, with strategies that lift the limits of the published ones."""
+"""`RobustDCD`: the same stages as `DCD`, with strategies that lift the limits of the published ones."""
 
 from __future__ import annotations
 
@@ -32,18 +32,14 @@ from dcd.search.linear import Lines, lines_of
 from dcd.search.order_search import search_orders
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
+from dcd.weights.convex import BalanceSummary
 
 
-@dataclass(frozen=True)
-class BalancedSet:
-    """A set of variables that was decoupled by convex weights; see `dcd.weights.convex.BalanceSummary`."""
+@dataclass(frozen=True, kw_only=True)
+class BalancedSet(BalanceSummary):
+    """A set of variables that was decoupled by convex weights, and how far."""
 
     variables: tuple[str, ...]
-    ess: float
-    dependence_before: float
-    dependence: float
-    gap: float
-    status: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +49,7 @@ class RobustDiagnostics(Diagnostics):
     Attributes
     ----------
     names : the variables, in the order of the positions in `interactions`.
-    interactions : the associations that had to survive decoupling, with both p-values.
+    interactions : the associations that were tested again under decoupling weights, with both p-values.
     n_samples : rows of the table.
     linear : all relations of the table are linear, and neighbours were found by a search over orders.
     """
@@ -66,7 +62,7 @@ class RobustDiagnostics(Diagnostics):
 
     @property
     def explained_away(self) -> int:
-        """How many associations were there before decoupling and gone after."""
+        """How many associations disappeared under decoupling weights."""
         log_level = np.log(self.level)
         return sum(interaction.log_pvalue_decoupled >= log_level for interaction in self.interactions)
 
@@ -87,27 +83,26 @@ class RobustDiagnostics(Diagnostics):
             )
         if self.cut_boundaries:
             cut = ", ".join(self.cut_boundaries)
-            lines.append(f"Boundaries of the largest size, which may lack members: {cut}.")
+            lines.append(f"Boundaries that reached the largest size and may lack members: {cut}.")
         return "\n".join([*lines, *map(str, self.colliders)])
 
 
 class RobustDCD(Discovery):
-    """Decoupled causal discovery for low noise, curved relations, many variables and colliders in doubt.
+    """Decoupled causal discovery that copes with low noise, curved relations and many variables.
 
     The same stages as `DCD`, each with another strategy. Boundaries grow and shrink, so that only their own
     variables are ever decoupled. Associations are tested by smooth functions of ranks, adjusted for the
-    boundary, and have to survive decoupling weights where variables interact. Colliders are decided for all
-    of the skeleton at once, each with its evidence. What the arrows mean, and what they rest on, is as
-    for `DCD`.
+    boundary, and must persist under decoupling weights where variables interact. Colliders are decided for
+    the whole skeleton at once, each with its evidence. The meaning of the arrows and the assumptions are
+    those of `DCD`.
 
     Parameters
     ----------
     alpha : float, default=0.05
         Level of the tests of one boundary together; each of the d - 1 is at alpha / (d - 1). About this
-        share of boundaries has a member too many. A parent in a search over orders has to pass the same
-        level.
+        share of boundaries has a false member. A parent in a search over orders must pass the same level.
     test : PartialAssociation, WeightedAssociation or None
-        When two variables are associated given others. None is `PartialAssociation()`.
+        The conditional independence test. None is `PartialAssociation()`.
     search : GrowShrink or None
         How boundaries are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
@@ -117,11 +112,11 @@ class RobustDCD(Discovery):
     kinds, missing, drop_degenerate : as of `DCD`
         How to read the table: columns of categories, missing values, degenerate columns.
     n_jobs : int or None, default=None
-        Processes to use, -1 for all cores. The result does not depend on it.
+        Number of processes, -1 for all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
-        Memory that the fit may take, as of `DCD`.
+        Memory that the fit may use, as of `DCD`.
     progress : bool, default=True
-        Show a progress bar when run in a terminal.
+        Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=0
         Seed of the search for the best orientation, which starts at random orders.
 
@@ -129,11 +124,10 @@ class RobustDCD(Discovery):
     ----------
     cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
     colliders_ : tuple of Collider
-        The colliders with their evidence; without those that knowledge, not evidence, puts into every graph.
+        The colliders with their evidence, except those that knowledge puts into every graph.
     diagnostics_ : RobustDiagnostics
-        What was decoupled, what that changed, and how far it went.
-    table_ : TableSummary
-        What was made of the table: kinds of its columns, rows used, columns left out.
+        Which sets were decoupled, how far, and which associations that explained away.
+    account_, table_ : as of `DCD`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -234,14 +228,7 @@ class RobustDCD(Discovery):
 
 def _balanced_sets(record: Record, names: Sequence[str]) -> tuple[BalancedSet, ...]:
     return tuple(
-        BalancedSet(
-            tuple(names[v] for v in members),
-            summary.ess,
-            summary.dependence_before,
-            summary.dependence,
-            summary.gap,
-            summary.status,
-        )
+        BalancedSet(variables=tuple(names[v] for v in members), **vars(summary))
         for members, summary in sorted(record.balances.items())
         if len(members) > 1
     )

@@ -23,7 +23,7 @@ def cautions_of(
     conflicts: Sequence[Conflict],
     resampling: Resampling | None,
 ) -> tuple[Caution, ...]:
-    """All of them, the gravest kinds first."""
+    """All caveats, the gravest kinds first."""
     return (
         *_of_rows(data),
         *_of_decoupling(diagnostics, boundaries),
@@ -40,8 +40,8 @@ def _of_rows(data: Data) -> Iterator[Caution]:
         yield Caution(
             "few-rows",
             (),
-            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations show: that "
-            "there is no edge says little.",
+            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations show: the "
+            "absence of an edge means little.",
         )
     if data.n_rows_used < 0.8 * data.n_rows:
         yield Caution(
@@ -59,7 +59,7 @@ def _of_decoupling(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> 
             "failed-decoupling",
             failed,
             f"Decoupling failed around {listed(failed)}: the weights left more dependence than chance does. "
-            "Edges there may be false. RobustDCD stands this better.",
+            "Edges there may be false. RobustDCD copes better with this.",
         )
     views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
     low = tuple(
@@ -69,8 +69,8 @@ def _of_decoupling(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> 
         yield Caution(
             "low-effective-sample-size",
             low,
-            f"Around {listed(low)}, the weights leave less than {_LOW_ESS:.0%} of the sample: what is "
-            "seen there rests on few rows.",
+            f"Around {listed(low)}, the weights leave less than {_LOW_ESS:.0%} of the sample: results there "
+            "rest on few rows.",
         )
 
 

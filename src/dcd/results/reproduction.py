@@ -1,4 +1,4 @@
-"""What it takes to run a fit again: versions, parameters as plain data, and the lines of Python."""
+"""How to run a fit again: versions, parameters as plain data, and the lines of Python."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ _DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": Co
 def reproduction_of(
     model: Any, data: Data, resampling: Resampling | None, *, title: str | None, rows: bool
 ) -> Reproduction:
-    """The account of a fitted model."""
-    given = {
+    """How to reproduce a fitted model."""
+    chosen = {
         name: value for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
     }
     parameters = {
-        name: plain(_DEFAULTS[name]() if _is_default(name, value) else value) for name, value in given.items()
+        name: plain(_DEFAULTS[name]() if _is_default(name, value) else value)
+        for name, value in chosen.items()
     }
-    seed = given.get("random_state")
+    seed = chosen.get("random_state")
     return Reproduction(
         versions=_versions(),
         estimator=type(model).__name__,
         parameters=parameters,
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
-        code=_code(model, given, data, resampling, {"title": title, "rows": rows}),
+        code=_code(model, chosen, data, resampling, {"title": title, "rows": rows}),
     )
 
 
@@ -75,7 +76,7 @@ def plain(value: Any) -> Any:
 
 def _code(
     model: Any,
-    given: dict[str, Any],
+    chosen: dict[str, Any],
     data: Data,
     resampling: Resampling | None,
     shown: dict[str, str | bool | None],
@@ -83,7 +84,7 @@ def _code(
     signature = inspect.signature(type(model)).parameters
     changed = {
         name: value
-        for name, value in given.items()
+        for name, value in chosen.items()
         if name in signature and not _same(value, signature[name].default)
     }
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())

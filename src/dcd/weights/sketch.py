@@ -13,19 +13,32 @@ _N_BINS = 24
 _SHORTEST_AXIS = 2.0  # so that equal weights, all 1, stand in the middle
 
 
-class LearnedWeights(Protocol):
-    """Weights of the rows with how far they decouple a set; see `Balance` and `DecouplingResult`."""
+class Decoupling(Protocol):
+    """How far a set of variables was decoupled."""
 
     @property
-    def weights(self) -> FloatArray: ...  # noqa: D102
+    def ess(self) -> float:
+        """Effective sample size under the weights."""
+
     @property
-    def ess(self) -> float: ...  # noqa: D102
+    def status(self) -> str:
+        """Why learning ended."""
+
     @property
-    def status(self) -> str: ...  # noqa: D102
+    def dependence_before(self) -> float:
+        """Dependence under equal weights, in units of what chance leaves."""
+
     @property
-    def dependence_before(self) -> float: ...  # noqa: D102
+    def dependence(self) -> float:
+        """The same under the learned weights."""
+
+
+class LearnedWeights(Decoupling, Protocol):
+    """The same with the weights of the rows; see `Balance` and `DecouplingResult`."""
+
     @property
-    def dependence(self) -> float: ...  # noqa: D102
+    def weights(self) -> FloatArray:
+        """(n,) weights."""
 
 
 @dataclass(frozen=True, eq=False)
