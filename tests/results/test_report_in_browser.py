@@ -137,7 +137,7 @@ def test_scatters_come_in_pairs_with_the_weights(visit, result):
 def test_the_slider_hides_edges_below_it_and_says_how_many_remain(visit, result):
     page = visit("plain")
     strengths = [scale_of(result).strength(edge) for edge in result.edges]
-    steps = scale_of(result).steps(result)
+    steps = scale_of(result).slider_stops(result)
     slider = page.locator("#confidence")
     slider.focus()
     remaining = []

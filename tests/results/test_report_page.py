@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html as html_text
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -9,19 +10,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from markupsafe import Markup
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
 import dcd
 from dcd import CPDAG, InputError
 from dcd.results import Result, report
 from dcd.results.model import Column
+from dcd.results.origin import given_in
 from dcd.results.report.confidence import scale_of
+from dcd.results.report.findings import findings, groups
 from dcd.results.report.graph_picture import draw_graph
-from dcd.results.report.markup import escape, tag
-from dcd.results.report.scatter import Axis, draw_scatter
-from dcd.results.report.words import count, findings, groups, listed, percent, pvalue
-from dcd.runtime.text import isolated, shortened, with_names_isolated
+from dcd.results.report.phrases import count, listed, percent, pvalue
+from dcd.results.report.scatter_plots import Axis, draw_scatter
+from dcd.runtime.text import visible
 
 VOID = {"meta", "input", "br", "hr", "link"}
 
@@ -57,36 +58,6 @@ def read(html):
 @pytest.fixture(scope="module")
 def result():
     return make_result(random_cpdag([f"v{i}" for i in range(7)], 8))
-
-
-# --- markup ----------------------------------------------------------------------------------------------
-
-
-def test_text_is_escaped_and_markup_is_not():
-    assert tag("p", "<b>", Markup("<i>"), class_="a\"b'") == '<p class="a&quot;b&#x27;">&lt;b&gt;<i></p>'
-    assert tag("input", type="range", disabled=True, hidden=None) == '<input type="range" disabled>'
-    assert tag("ul", [tag("li", 1), None, [tag("li", "&")]]) == "<ul><li>1</li><li>&amp;</li></ul>"
-
-
-def test_what_cannot_be_seen_is_shown():
-    assert escape("a\u0000b\u202ec\ud800") == "a\ufffdb\ufffdc\ufffd"
-    joined = "👩\u200d👧 \u0645\u06cc\u200c\u062e\n"
-    assert escape(joined) == joined
-
-
-def test_long_labels_are_cut_by_width():
-    assert shortened("n" * 40, 10) == "n" * 9 + "…"
-    assert len(shortened("漢" * 40, 10)) == 5
-    assert shortened("short", 10) == "short"
-
-
-def test_names_written_from_right_to_left_are_set_apart_and_others_left_alone():
-    word, longer = "\u05d0\u05d1", "\u05d0\u05d1\u05d2"
-    assert isolated("a (1)") == "a (1)"
-    assert isolated(word) == f"\u200e{word}\u200e"
-    told = with_names_isolated(f"{longer} → a ← {word}", [word, "a", longer])
-    assert told == f"\u200e{longer}\u200e → a ← \u200e{word}\u200e"
-    assert escape(told) == told
 
 
 # --- words -----------------------------------------------------------------------------------------------
@@ -128,7 +99,7 @@ def test_counts_and_lists_read_well():
 def test_findings_tell_the_graph():
     cpdag = random_cpdag(["a", "b", "c"], 3)
     result = make_result(cpdag)
-    told = " ".join(findings(result))
+    told = " ".join(findings(result, given_in(result)))
     assert "Of 3 pairs of variables, three pairs are directly related." in told
     assert "cannot be told" in told
     assert groups(result) == [["a", "b", "c"]]
@@ -155,7 +126,7 @@ def test_what_follows_from_knowledge_is_not_shown_as_data():
     result = Result.from_dict(document)
     assert [(e.type, e.background) for e in result.edges] == [("->", True), ("->", False)]
     assert {"given"} < classes_of(result)["b", "c"]
-    told = " ".join(findings(result))
+    told = " ".join(findings(result, given_in(result)))
     assert "cannot be told from the data" in told
     assert "Knowledge that was given, and not the data, directs two edges: a → b and b → c." in told
     text = "".join(read(report.render(result)).text)
@@ -179,7 +150,7 @@ def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
     assert classes["c", "b"] == {"given", "firm"}
     assert classes["x", "z"] == classes["y", "z"] == {"arrow", "firm"}
     assert scale.strength(result.edges[0]) is None
-    told = " ".join(findings(result))
+    told = " ".join(findings(result, given_in(result)))
     assert "three pairs are directly related. One edge is there only because knowledge requires it." in told
     assert "The direction is known for two of them: x → z and y → z." in told
     assert "3 of 3 edges came back" in told
@@ -245,7 +216,7 @@ def test_confidence_is_by_resamples_where_there_are_any(result):
         assert by_pvalue.strength(edge) == pytest.approx(-np.log10(edge.pvalue))
     resampled = make_result(random_cpdag(["a", "b", "c"], 2), n_sample=2, resampled=True)
     assert {scale_of(resampled).strength(edge) for edge in resampled.edges} == {0.875}
-    steps = scale_of(resampled).steps(resampled)
+    steps = scale_of(resampled).slider_stops(resampled)
     assert steps[0] == (0.0, "all edges")
     assert steps[-1][0] == pytest.approx(0.85)
 
@@ -270,12 +241,13 @@ def test_the_page_is_whole_and_loads_nothing(result, tmp_path):
 def test_the_policy_knows_style_and_script_by_their_hash(result):
     html = report.render(result)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
-    assert policy.startswith("default-src &#x27;none&#x27;;")
+    policy = html_text.unescape(policy)
+    assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
     for element in ("style", "script"):
         (text,) = re.findall(rf"<{element}>(.*?)</{element}>", html, flags=re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-        assert f"{element}-src &#x27;sha256-{digest}&#x27;" in policy
+        assert f"{element}-src 'sha256-{digest}'" in policy
 
 
 def test_everything_is_in_the_text(result):
@@ -298,7 +270,7 @@ def test_hostile_names_are_text():
     assert "img" not in page.seen
     text = "".join(page.text)
     for name in HOSTILE:
-        assert escape(name).replace("&#x27;", "'") in html.replace("&#x27;", "'")
+        assert visible(name) in html_text.unescape(html)
     assert "<script>alert(1)</script>" in text
     html.encode("utf-8")
 

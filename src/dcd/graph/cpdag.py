@@ -181,10 +181,10 @@ class CPDAG:
         return "\n".join(arrows + lines) or "(no edges)"
 
     def _repr_svg_(self) -> str:
-        return graph_svg(self)
+        return graph_svg(self.names, self.adjacency, self.background)
 
     def _repr_html_(self) -> str:
-        return graph_html(self)
+        return graph_html(self.names, self.adjacency, self.background, text=str(self))
 
     def __repr__(self) -> str:
         known = f" ({len(self.background)} by knowledge)" if self.background else ""

@@ -26,6 +26,7 @@ def template_environment(folder: str, **filters: Callable[..., Any]) -> Environm
         finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.filters.update(attributes=_attributes, csp_hash=_csp_hash, **filters)
     return environment

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.drawing.layout import Layout, layered_layout
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.text import shortened, text_width
@@ -28,7 +29,7 @@ _CELL = 8.9  # width of an "n" at the size of the labels in DejaVu Sans, the wid
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0  # of a box, between layers, between boxes, around all
 _HEAD = 9.0
 _PADDING = 6.0  # between a label and the sides of its box, at least
-_NOTEBOOK_SCALE, _NOTEBOOK_CELLS = 0.85, 24
+_NOTEBOOK_SCALE, _NOTEBOOK_CELLS, _NOTEBOOK_TALLEST = 0.85, 24, 130.0
 _NOTEBOOK_ATTRIBUTES = {
     "xmlns": "http://www.w3.org/2000/svg",
     "role": "img",
@@ -39,7 +40,7 @@ _NOTEBOOK_ATTRIBUTES = {
 
 
 @dataclass(frozen=True)
-class Node:
+class DrawnNode:
     """A node to draw: its label, full name, and attributes of its element, a link if it has `href`."""
 
     label: str
@@ -57,7 +58,7 @@ class Badge:
 
 
 @dataclass(frozen=True)
-class Edge:
+class DrawnEdge:
     """An edge to draw between the nodes at two positions; a title is shown where the pointer rests."""
 
     first: int
@@ -71,11 +72,12 @@ class Edge:
 
 def draw_graph(
     adjacency: npt.ArrayLike,
-    nodes: Sequence[Node],
-    edges: Sequence[Edge],
+    nodes: Sequence[DrawnNode],
+    edges: Sequence[DrawnEdge],
     *,
     attributes: Mapping[str, Any],
     scale: float = 1.0,
+    tallest_layer: float = _LAYER,
     **texts: str,
 ) -> Markup:
     """The picture, with `attributes` on its root.
@@ -86,11 +88,12 @@ def draw_graph(
     nodes, edges : what to draw of it, nodes in the order of the matrix.
     attributes : of the svg element.
     scale : size of the picture relative to that of the report, where labels have 14 pixels.
+    tallest_layer : most pixels from one layer to the next, which a wide graph gets.
     texts : `summary` and `description` for screen readers.
     """
     layout = layered_layout(adjacency)
     widths = [max(54.0, _CELL * text_width(node.label) + 2 * _PADDING + 4.0) for node in nodes]
-    to_page = _Page(layout, max(widths))
+    to_page = _Page(layout, max(widths), tallest_layer)
     centres = to_page(layout.positions)
     boxes = [
         {"x": x, "left": x - width / 2, "top": y - _HEIGHT / 2, "y": y, "width": width, "height": _HEIGHT}
@@ -100,7 +103,7 @@ def draw_graph(
     return _render(
         "graph.svg.j2",
         nodes=list(zip(nodes, boxes, strict=True)),
-        edges=[(edge, _drawn(edge, path)) for edge, path in zip(edges, paths, strict=True)],
+        edges=[(edge, _shapes(edge, path)) for edge, path in zip(edges, paths, strict=True)],
         attributes=attributes,
         size=to_page.size.round(),
         scale=scale,
@@ -112,8 +115,10 @@ def draw_graph(
 class _Page:
     """From the units of a layout to pixels."""
 
-    def __init__(self, layout: Layout, widest: float) -> None:
-        self.unit = np.array([widest + _GAP, -_LAYER])
+    def __init__(self, layout: Layout, widest: float, tallest_layer: float) -> None:
+        across, down = np.ptp(layout.points, axis=0)
+        layer = np.clip(0.45 * (widest + _GAP) * across / max(down, 1.0), _LAYER, tallest_layer)
+        self.unit = np.array([widest + _GAP, -layer])
         self.origin = np.array([layout.points[:, 0].min(), layout.points[:, 1].max()])
         self.corner = np.array([widest / 2 + _MARGIN, _HEIGHT / 2 + _MARGIN])
         self.size = self(layout.points).max(axis=0) + self.corner
@@ -124,7 +129,7 @@ class _Page:
 
 
 def _paths(
-    edges: Sequence[Edge], layout: Layout, widths: Sequence[float], to_page: _Page
+    edges: Sequence[DrawnEdge], layout: Layout, widths: Sequence[float], to_page: _Page
 ) -> list[FloatArray]:
     """For each edge the points it passes, from the lower side of one box to the upper side of another."""
     ends = [
@@ -148,7 +153,7 @@ def _slant(path: FloatArray, side: int) -> float:
     return float(across / max(abs(down), 1.0))
 
 
-def _drawn(edge: Edge, path: FloatArray) -> dict[str, Any]:
+def _shapes(edge: DrawnEdge, path: FloatArray) -> dict[str, Any]:
     """The curve of an edge, its head, and where its badges go, one above the other."""
     x, y = path[-1]
     middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
@@ -175,62 +180,39 @@ def _curve(path: Sequence[Sequence[float]]) -> str:
 # --- notebooks -------------------------------------------------------------------------------------------
 
 
-class NamedGraph(Protocol):
-    """The part of a `CPDAG` that a picture shows."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables."""
-
-    @property
-    def adjacency(self) -> IntArray:
-        """Their edges."""
-
-    @property
-    def directed_edges(self) -> tuple[tuple[str, str], ...]:
-        """`(cause, effect)` for each arrow."""
-
-    @property
-    def undirected_edges(self) -> tuple[tuple[str, str], ...]:
-        """Each edge without a direction once."""
-
-    @property
-    def background(self) -> tuple[tuple[str, str], ...]:
-        """Arrows by knowledge."""
-
-
-def graph_html(graph: NamedGraph) -> str:
+def graph_html(
+    names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]], *, text: str
+) -> str:
     """The picture with its edges as text below, behind a summary that opens."""
-    return str(_render("graph.html.j2", picture=graph_svg(graph), summary=_summary(graph), text=str(graph)))
+    picture = graph_svg(names, adjacency, background)
+    return _render("graph.html.j2", picture=picture, summary=_summary(adjacency), text=text)
 
 
-def graph_svg(graph: NamedGraph) -> str:
-    """The picture: causes above effects, undirected edges without a head, knowledge's arrows dashed."""
-    position = {name: index for index, name in enumerate(graph.names)}
-    edges = [
-        Edge(position[a], position[b], directed, dashed=(a, b) in graph.background)
-        for pairs, directed in ((graph.directed_edges, True), (graph.undirected_edges, False))
-        for a, b in pairs
-    ]
-    nodes = [Node(shortened(name, _NOTEBOOK_CELLS), name, {"class": "node"}) for name in graph.names]
-    arrows = "; ".join(f"{a} to {b}" for a, b in graph.directed_edges) or "none"
-    lines = "; ".join(f"{a} and {b}" for a, b in graph.undirected_edges) or "none"
+def graph_svg(names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]]) -> Markup:
+    """The picture of a CPDAG: causes above effects, arrows by background knowledge dashed."""
+    arrows = np.argwhere(directed_part(adjacency)).tolist()
+    lines = np.argwhere(np.triu(undirected_part(adjacency))).tolist()
+    edges = [DrawnEdge(i, j, True, dashed=(names[i], names[j]) in background) for i, j in arrows]
+    edges += [DrawnEdge(i, j, False) for i, j in lines]
+    directed = "; ".join(f"{names[i]} to {names[j]}" for i, j in arrows) or "none"
+    undirected = "; ".join(f"{names[i]} and {names[j]}" for i, j in lines) or "none"
     return draw_graph(
-        graph.adjacency,
-        nodes,
+        adjacency,
+        [DrawnNode(shortened(name, _NOTEBOOK_CELLS), name, {"class": "node"}) for name in names],
         edges,
         attributes=_NOTEBOOK_ATTRIBUTES,
         scale=_NOTEBOOK_SCALE,
-        summary=_summary(graph),
-        description=f"Directed: {arrows}. Undirected: {lines}.",
+        tallest_layer=_NOTEBOOK_TALLEST,
+        summary=_summary(adjacency),
+        description=f"Directed: {directed}. Undirected: {undirected}.",
     )
 
 
-def _summary(graph: NamedGraph) -> str:
-    arrows, lines = len(graph.directed_edges), len(graph.undirected_edges)
+def _summary(adjacency: IntArray) -> str:
+    n_arrows, n_lines = directed_part(adjacency).sum(), undirected_part(adjacency).sum() // 2
     return (
-        f"Graph of {len(graph.names)} variables with {arrows} directed and {lines} undirected "
-        f"edge{'' if arrows + lines == 1 else 's'}"
+        f"Graph of {len(adjacency)} variables with {n_arrows} directed and {n_lines} undirected "
+        f"edge{'' if n_arrows + n_lines == 1 else 's'}"
     )
 
 

@@ -1,6 +1,7 @@
-"""A result as one self-contained HTML page, for people who were not there.
+"""A result as one self-contained HTML page, for people who did not run the analysis.
 
-Result -> words, confidence, graph, scatter -> sections -> page -> one HTML file
+A module prepares the values of a section (findings, graph_picture, variable_details, edge_table), `page`
+collects them, and a template for each section in `templates/` holds the markup.
 """
 
 from __future__ import annotations

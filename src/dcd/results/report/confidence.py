@@ -1,6 +1,7 @@
-"""How sure an edge is: one number for each, in three classes, and the steps of the slider.
+"""How sure an edge is: one number for each edge, in three grades, and the stops of the slider.
 
-With resamples the number is how often the pair had an edge; without, it is -log10 of the p-value.
+With resamples the number is the share of them in which the pair had an edge; without, it is -log10 of the
+p-value.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Literal, get_args
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in
-from dcd.results.report.words import percent, power_of_ten
+from dcd.results.report.phrases import percent, power_of_ten
 
 Grade = Literal["firm", "fair", "weak"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -22,18 +23,18 @@ _EXPONENTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, 60, 80, 100, 150, 200, 3
 class Scale:
     """How confidence is measured in a result.
 
-    `firm` and `fair` are the limits of the classes. Edges that are there by knowledge alone (`given`) have no
-    class: the data do not show them.
+    `firm` and `fair` are the lower limits of these grades. Edges that come from `knowledge` alone have no
+    grade: the data do not show them.
     """
 
     by_frequency: bool
     firm: float
     fair: float
-    given: Given = field(default_factory=Given)
+    knowledge: Given = field(default_factory=Given)
 
     def strength(self, edge: Edge) -> float | None:
-        """The number of an edge; None if nothing is known of it."""
-        if self.given.drew(edge):
+        """The number of an edge; None if there is none."""
+        if self.knowledge.drew(edge):
             return None
         if self.by_frequency:
             return None if edge.frequencies is None else edge.frequencies.edge
@@ -42,8 +43,8 @@ class Scale:
         return -log10(max(edge.pvalue, 1e-300))
 
     def grade(self, edge: Edge) -> Grade | None:
-        """The class of an edge."""
-        if self.given.drew(edge):
+        """The grade of an edge; None if it comes from knowledge alone."""
+        if self.knowledge.drew(edge):
             return None
         strength = self.strength(edge)
         if strength is None or strength >= self.firm:
@@ -51,7 +52,7 @@ class Scale:
         return "fair" if strength >= self.fair else "weak"
 
     def words(self, grade: Grade) -> str:
-        """What a class means."""
+        """What a grade means."""
         if self.by_frequency:
             firm, fair = percent(self.firm), percent(self.fair)
             return {
@@ -62,7 +63,7 @@ class Scale:
         firm, fair = power_of_ten(-int(self.firm)), power_of_ten(-int(self.fair))
         return {"firm": f"p up to {firm}", "fair": f"p up to {fair}", "weak": f"p above {fair}"}[grade]
 
-    def steps(self, result: Result) -> list[tuple[float, str]]:
+    def slider_stops(self, result: Result) -> list[tuple[float, str]]:
         """`(least strength, words)` for each stop of the slider, from all edges to the strongest."""
         strengths = [s for edge in result.edges if (s := self.strength(edge)) is not None]
         top = max(strengths, default=0.0)
@@ -77,5 +78,7 @@ class Scale:
 
 def scale_of(result: Result) -> Scale:
     """The scale for a result."""
-    given = given_in(result)
-    return Scale(True, 0.8, 0.5, given) if result.resampling is not None else Scale(False, 8.0, 4.0, given)
+    knowledge = given_in(result)
+    if result.resampling is not None:
+        return Scale(by_frequency=True, firm=0.8, fair=0.5, knowledge=knowledge)
+    return Scale(by_frequency=False, firm=8.0, fair=4.0, knowledge=knowledge)

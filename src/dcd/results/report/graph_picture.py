@@ -8,7 +8,7 @@ from dcd.graph.drawing import svg
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
-from dcd.results.report.words import arrow, percent, pvalue
+from dcd.results.report.phrases import arrow, percent, pvalue
 from dcd.runtime.text import shortened
 
 CONTRADICTION = "the data contradict themselves"
@@ -20,7 +20,7 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
     position = {name: index for index, name in enumerate(result.names)}
     contradictions, colliders = contradicted(result), supported_colliders(result, scale)
     edges = [
-        svg.Edge(
+        svg.DrawnEdge(
             position[edge.first],
             position[edge.second],
             edge.type == "->",
@@ -39,8 +39,8 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
     return svg.draw_graph(result.cpdag.adjacency, nodes, edges, attributes=attributes)
 
 
-def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.Node:
-    return svg.Node(
+def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.DrawnNode:
+    return svg.DrawnNode(
         shortened(name.strip() or "(no name)", 18 if n_nodes <= 20 else 13),
         name,
         {
@@ -56,7 +56,7 @@ def _badges(edge: Edge, scale: Scale, contradictions: set[frozenset[str]]) -> li
     badges = []
     if frozenset((edge.first, edge.second)) in contradictions:
         badges.append(svg.Badge("!", "clash", CONTRADICTION))
-    if scale.given.directed(edge):
+    if scale.knowledge.directed(edge):
         badges.append(svg.Badge("K", "known", "by knowledge"))
     return badges
 
@@ -66,7 +66,7 @@ def supported_colliders(result: Result, scale: Scale) -> set[str]:
     return {
         collider.middle
         for collider in result.colliders
-        if not {(end, collider.middle) for end in (collider.first, collider.second)} & scale.given.arrows
+        if not {(end, collider.middle) for end in (collider.first, collider.second)} & scale.knowledge.arrows
     }
 
 
@@ -78,18 +78,18 @@ def contradicted(result: Result) -> set[frozenset[str]]:
 
 def edge_class(edge: Edge, scale: Scale) -> str:
     """The kind of an edge and how sure it is."""
-    kind = "given" if scale.given.directed(edge) else "arrow" if edge.type == "->" else "line"
+    kind = "given" if scale.knowledge.directed(edge) else "arrow" if edge.type == "->" else "line"
     return f"{kind} {scale.grade(edge) or 'required'}"
 
 
 def _described(edge: Edge, scale: Scale) -> str:
     parts = [arrow(edge), f"p-value {pvalue(edge.pvalue)}"]
-    if scale.given.drew(edge):
+    if scale.knowledge.drew(edge):
         return ", ".join([*parts, "required as knowledge: the data show no edge"])
     if edge.frequencies is not None:
         parts.append(f"in {percent(edge.frequencies.edge)} of resamples")
-    if edge.evidence is not None and not scale.given.directed(edge):
+    if edge.evidence is not None and not scale.knowledge.directed(edge):
         parts.append(f"evidence of the direction {edge.evidence:.1f}")
-    if scale.given.directed(edge):
+    if scale.knowledge.directed(edge):
         parts.append("direction by knowledge")
     return ", ".join(parts)

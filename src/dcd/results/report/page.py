@@ -1,101 +1,92 @@
-"""The page around the sections: one file, its own style and script inside, and nothing it may load."""
+"""The values of every section of the page; `templates/` holds the markup, one file for each section."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from functools import cache
-from importlib import resources
+from typing import Any
 
-from markupsafe import Markup
+from dcd.results.model import Column, Result
+from dcd.results.origin import is_with_knowledge
+from dcd.results.report.confidence import GRADES, Scale, scale_of
+from dcd.results.report.edge_table import edge_table
+from dcd.results.report.findings import findings
+from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class, supported_colliders
+from dcd.results.report.phrases import count, listed, number, sentence
+from dcd.results.report.rendering import render_template
+from dcd.results.report.variable_details import variable_details
 
-from dcd.results.model import Result
-from dcd.results.report import closing, opening
-from dcd.results.report.confidence import scale_of
-from dcd.results.report.edges import edges
-from dcd.results.report.markup import tag
-from dcd.results.report.words import number
-
-_PARTS = {
-    "short": "In short",
-    "graph": "Graph",
-    "variables": "Variables",
-    "edges": "Edges",
-    "care": "Care",
-    "meaning": "Meaning",
-    "data": "Data",
-    "again": "Reproduce",
+_MANY_COLUMNS = 15
+_KINDS = {
+    "arrow": "cause → effect",
+    "line": "related, direction unknown",
+    "given": "direction by knowledge that was given (K)",
 }
 
 
-@cache
-def _packaged(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
 def page(result: Result) -> str:
-    """The whole HTML file as text."""
-    style, script = _packaged("report.css"), _packaged("report.js")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"{result.title} | causal discovery"),
-        Markup(f"<style>{style}</style>"),
-    )
-    return f"<!doctype html>\n{tag('html', head, _body(result, script), lang='en')}\n"
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing may load; the one style and the one script are known by their hash."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
-        "form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _body(result: Result, script: str) -> Markup:
+    """The whole HTML file as text: its style and script are inside, and it may load nothing."""
     scale = scale_of(result)
-    return tag(
-        "body",
-        tag("a", "Skip to the findings", href="#main", class_="skip"),
-        _header(result),
-        tag(
-            "main",
-            opening.in_short(result),
-            tag("div", opening.graph(result, scale), opening.variables(result), class_="explore"),
-            tag(
-                "div",
-                edges(result, scale),
-                tag("div", closing.care(result), closing.meaning(result)),
-                class_="abreast",
-            ),
-            tag("div", closing.data(result), closing.again(result), class_="abreast"),
-            id="main",
-        ),
-        tag("footer", tag("p", "Made with dcd ", result.reproduction.versions.get("dcd", ""), ".")),
-        Markup(f"<script>{script}</script>"),
+    return render_template(
+        "page.html.j2",
+        result=result,
+        findings=findings(result, scale.knowledge),
+        **_graph(result, scale),
+        **variable_details(result, scale.knowledge),
+        **edge_table(result, scale),
+        **_conflicts(result),
+        has_knowledge_arrows=bool(scale.knowledge.arrows),
+        **_data(result),
     )
 
 
-def _header(result: Result) -> Markup:
-    links = [tag("li", tag("a", words, href=f"#{identity}")) for identity, words in _PARTS.items()]
-    return tag(
-        "header",
-        tag("p", "Causal discovery", class_="eyebrow"),
-        tag("h1", tag("bdi", result.title)),
-        tag(
-            "p",
-            f"Which of these {number(len(result.names))} variables act directly on which others? An answer "
-            f"from {number(result.data.n_rows_used)} rows of data, by {result.reproduction.estimator}.",
-            class_="question",
-        ),
-        tag("nav", tag("ul", links), aria_label="Parts of this report"),
-    )
+def _graph(result: Result, scale: Scale) -> dict[str, Any]:
+    """The picture, the stops of its slider, and its legend as `(classes, directed, words)`."""
+    classes = {edge_class(edge, scale) for edge in result.edges}
+    kinds = {drawn.split()[0] for drawn in classes}
+    grades = {scale.grade(edge) for edge in result.edges}
+    legend = [(f"{kind} firm", kind != "line", words) for kind, words in _KINDS.items() if kind in kinds]
+    if "given required" in classes:
+        legend.append(("given required", True, "required as knowledge, not seen in the data"))
+    legend += [(f"line {grade}", False, scale.words(grade)) for grade in GRADES if grade in grades]
+    return {
+        "picture": draw_graph(result, scale),
+        "stops": scale.slider_stops(result),
+        "legend": legend,
+        "has_colliders": bool(supported_colliders(result, scale)),
+        "has_contradictions": bool(contradicted(result)),
+    }
+
+
+def _conflicts(result: Result) -> dict[str, Any]:
+    with_knowledge = [conflict for conflict in result.conflicts if is_with_knowledge(conflict)]
+    own = [conflict for conflict in result.conflicts if not is_with_knowledge(conflict)]
+    return {"own_conflicts": own, "knowledge_conflicts": with_knowledge}
+
+
+def _data(result: Result) -> dict[str, Any]:
+    """The table at a glance."""
+    data, columns = result.data, result.data.columns
+    used = "all" if data.n_rows == data.n_rows_used else number(data.n_rows_used)
+    is_partial = used == "all" and any(column.n_missing for column in columns)
+    partly = ", each for the variables that it has" if is_partial else ""
+    text = f"{number(data.n_rows)} rows, {used} of them used{partly}. {_columns_in_words(columns)}"
+    has_levels = any(column.levels for column in columns)
+    heads = [("Column", None), ("Kind", None), ("Missing", "number")]
+    return {
+        "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
+        "data_columns": [*heads, ("Levels", None)] if has_levels else heads,
+        "has_levels": has_levels,
+        "columns_folded": len(columns) > _MANY_COLUMNS and _are_alike(columns),
+    }
+
+
+def _are_alike(columns: tuple[Column, ...]) -> bool:
+    """Whether one sentence describes all columns."""
+    return len({column.kind for column in columns}) == 1 and not any(c.n_missing or c.levels for c in columns)
+
+
+def _columns_in_words(columns: tuple[Column, ...]) -> str:
+    kinds = [column.kind for column in columns]
+    shares = [f"{number(kinds.count(kind))} {kind}" for kind in dict.fromkeys(kinds)]
+    n_missing = sum(column.n_missing for column in columns)
+    missing = f"{number(n_missing)} values missing" if n_missing else "no values missing"
+    return f"{sentence(count(len(columns), 'column'))} ({listed(shares)}), {missing}."

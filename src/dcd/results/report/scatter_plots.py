@@ -1,12 +1,11 @@
-"""Small pictures of rows: two variables under equal weights and under decoupling weights, and the weights.
+"""Small plots of rows: two variables under equal weights and under decoupling weights, and the weights.
 
 A dot is a stroke of no length with a round end, and all dots of one size are one path: some ten characters
-for each row, so that hundreds of pictures fit into a page.
+for each row, so that hundreds of plots fit into a page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dcd.results.model import Column, View
-from dcd.results.report.markup import tag
+from dcd.results.report.rendering import render_template
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import shortened
 
@@ -29,7 +28,7 @@ _TREND_AT = 25
 
 @dataclass(frozen=True)
 class Axis:
-    """One column of the sample, on its way to the page."""
+    """One column of the sample as an axis of a scatter plot."""
 
     column: Column
     values: FloatArray
@@ -49,12 +48,12 @@ class Axis:
         return low - spare, high + spare
 
     def at(self, values: FloatArray) -> FloatArray:
-        """Share of the way along the axis."""
+        """Positions of values as shares of the length of the axis."""
         low, high = self.ends
         return (values - low) / (high - low)
 
     def spread(self, step: float) -> FloatArray:
-        """Values, those of levels moved a little so that dots do not cover each other.
+        """Values, those of levels jittered so that dots do not cover each other.
 
         The steps of two axes must differ: with the same, the dots of two categories would lie on a diagonal.
         """
@@ -76,7 +75,7 @@ class Axis:
 
 
 def _short(value: float) -> str:
-    """A number in five characters, where that can be."""
+    """A number in five characters where possible."""
     text = f"{value:.3g}"
     return text if len(text) <= 5 else f"{value:.2g}"
 
@@ -89,20 +88,20 @@ def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Ma
     with np.errstate(invalid="ignore"):
         across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.at(x.spread(_STEP_X))
         down = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.at(y.spread(_STEP_Y))
-    return tag(
-        "svg",
-        _frame(x, y),
-        _dots(across, down, shares),
-        _trend(x, y, shares),
-        class_="scatter",
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_label=label,
+    return render_template(
+        "scatter.svg.j2",
+        width=_WIDTH,
+        height=_HEIGHT,
+        label=label,
+        frame=f"M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}",
+        ticks=_ticks(x, y),
+        dots=_dots(across, down, shares),
+        trend=_trend(x, y, shares),
     )
 
 
-def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[Markup]:
-    """One path for each size; rows of next to no weight are left out."""
+def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[tuple[float, str]]:
+    """A width and a path for each size; rows of next to no weight are left out."""
     limits = np.array([np.sqrt(a * b) for a, b in pairwise(_SIZES)])
     size_of = np.digitize(shares, limits)
     paths = []
@@ -110,33 +109,29 @@ def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[Mark
         chosen = np.flatnonzero((size_of == size) & (shares > 0.03))
         if len(chosen):
             strokes = "".join(f"M{across[row]:.0f} {down[row]:.0f}h0" for row in chosen)
-            paths.append(tag("path", d=strokes, class_="dots", stroke_width=round(_DOT * weight**0.5, 1)))
+            paths.append((round(_DOT * weight**0.5, 1), strokes))
     return paths
 
 
-def _frame(x: Axis, y: Axis) -> list[Markup]:
+def _ticks(x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
+    """`(x, y, anchor, label)` of every tick."""
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-    parts = [tag("path", d=f"M{_LEFT} {_TOP}V{bottom}H{right}", class_="axis")]
+    ticks = []
     for share, label in x.ticks():
-        at = _LEFT + share * (right - _LEFT)
         anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
-        parts.append(tag("text", label, x=round(at), y=bottom + 30, text_anchor=anchor, class_="tick"))
+        ticks.append((round(_LEFT + share * (right - _LEFT)), bottom + 30, anchor, label))
     for share, label in y.ticks():
-        at = bottom - share * (bottom - _TOP)
-        parts.append(tag("text", label, x=_LEFT - 8, y=round(at + 8), text_anchor="end", class_="tick"))
-    return parts
+        ticks.append((_LEFT - 8, round(bottom - share * (bottom - _TOP) + 8), "end", label))
+    return ticks
 
 
-def _trend(x: Axis, y: Axis, shares: FloatArray) -> Markup | None:
-    """The mean of y along x: a line, or a bar at each level."""
-    if y.nominal and len(y.column.levels or ()) > 2:
-        return None
+def _trend(x: Axis, y: Axis, shares: FloatArray) -> str:
+    """The mean of y along x as a path: a line, or a bar at each level."""
     known = shares > 0
-    if known.sum() < 10:
-        return None
+    if (y.nominal and len(y.column.levels or ()) > 2) or known.sum() < 10:
+        return ""
     xs, ys, ws = x.at(x.values)[known], y.at(y.values)[known], shares[known]
-    points = _level_means(x, xs, ys, ws) if x.column.levels is not None else _smooth(xs, ys, ws)
-    return tag("path", d=points, class_="trend") if points else None
+    return _level_means(x, xs, ys, ws) if x.column.levels is not None else _smooth(xs, ys, ws)
 
 
 def _smooth(xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
@@ -152,10 +147,10 @@ def _smooth(xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
 def _level_means(x: Axis, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
     half = 0.3 / len(x.column.levels or ("",))
     parts = []
-    for place in np.unique(xs):
-        here = xs == place
+    for level in np.unique(xs).tolist():
+        here = xs == level
         mean = float(ws[here] @ ys[here] / ws[here].sum())
-        parts.append(f"M{_at(float(place) - half, mean)}L{_at(float(place) + half, mean)}")
+        parts.append(f"M{_at(level - half, mean)}L{_at(level + half, mean)}")
     return "".join(parts)
 
 
@@ -166,38 +161,27 @@ def _at(share_x: float, share_y: float) -> str:
 
 def draw_weights(view: View) -> Markup:
     """Histogram of the weights; equal weights would all be at 1."""
-    width, height, bottom = 440, 122, 92
-    tallest = max(view.counts, default=0) or 1
+    width, bottom = 440, 92
     low, high = view.bins[0], view.bins[-1]
     step = width / max(len(view.counts), 1)
+    heights = [max(84 * count / (max(view.counts) or 1), 1.5) if count else 0.0 for count in view.counts]
     bars = [
-        tag(
-            "rect",
-            x=round(index * step + 1, 1),
-            y=round(bottom - max(84 * count / tallest, 1.5), 1),
-            width=round(step - 2, 1),
-            height=round(max(84 * count / tallest, 1.5), 1),
-        )
-        for index, count in enumerate(view.counts)
-        if count
+        (round(index * step + 1, 1), round(bottom - height, 1), round(step - 2, 1), round(height, 1))
+        for index, height in enumerate(heights)
+        if height
     ]
-    one = width * (1 - low) / (high - low)
-    return tag(
-        "svg",
-        bars,
-        tag("path", d=f"M0 {bottom}H{width}", class_="axis"),
-        tag("path", d=f"M{one:.0f} 4V{bottom}", class_="one"),
-        [
-            tag("text", label, x=round(at), y=116, text_anchor=anchor, class_="tick")
-            for at, label, anchor in _weight_ticks(width, one, high)
-        ],
-        class_="weights",
-        viewBox=f"0 0 {width} {height}",
-        role="img",
-        aria_label=f"Histogram of the weights of {view.n_rows} rows, from {low:.2g} to {high:.2g}",
+    one = round(width * (1 - low) / (high - low))
+    ticks = [(0, "0", "start"), (width, f"{high:.2g}", "end")]
+    if 25 < one < width - 40:
+        ticks.append((one, "1", "middle"))
+    return render_template(
+        "histogram.svg.j2",
+        width=width,
+        bottom=bottom,
+        bars=bars,
+        one=one,
+        ticks=ticks,
+        n_rows=view.n_rows,
+        low=f"{low:.2g}",
+        high=f"{high:.2g}",
     )
-
-
-def _weight_ticks(width: float, one: float, high: float) -> Sequence[tuple[float, str, str]]:
-    ticks = [(0.0, "0", "start"), (width, f"{high:.2g}", "end")]
-    return [*ticks, (one, "1", "middle")] if 25 < one < width - 40 else ticks

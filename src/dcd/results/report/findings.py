@@ -1,0 +1,127 @@
+"""The findings of a result in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dcd.results.model import Edge, Result
+from dcd.results.origin import Given, is_with_knowledge
+from dcd.results.report.phrases import arrow, brief, count, listed, number, pvalue, sentence
+
+
+def findings(result: Result, knowledge: Given) -> list[str]:
+    """The findings, a sentence or two each, the most important first.
+
+    `knowledge` is the part of the graph that the data do not show.
+    """
+    seen = [edge for edge in result.edges if not knowledge.drew(edge)]
+    return [
+        *_relations(result, seen),
+        *_directions(seen, knowledge),
+        *_groups(result),
+        *_sureness(result, seen),
+        *_doubts(result),
+    ]
+
+
+def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
+    d = len(result.names)
+    required = len(result.edges) - len(seen)
+    added = count(required, "edge is", "edges are") + " there only because knowledge requires it."
+    added = f" {sentence(added if required == 1 else added.replace(' it.', ' them.'))}" if required else ""
+    if not seen:
+        return ["No two variables were found to be directly related." + added]
+    pairs = d * (d - 1) // 2
+    related = count(len(seen), "pair is", "pairs are")
+    text = f"Of {number(pairs)} pairs of variables, {related} directly related.{added}"
+    degree = {name: sum(name in (edge.first, edge.second) for edge in result.edges) for name in result.names}
+    most = max(degree.values())
+    hubs = [brief(name) for name in result.names if degree[name] == most]
+    if len(hubs) <= 3 and most > 2:
+        text += f" {listed(hubs)} {'has' if len(hubs) == 1 else 'have'} the most relations ({most})."
+    return [text]
+
+
+def _directions(seen: Sequence[Edge], knowledge: Given) -> list[str]:
+    if not seen:
+        return []
+    known = [edge for edge in seen if knowledge.directed(edge)]
+    arrows = [edge for edge in seen if edge.type == "->" and not knowledge.directed(edge)]
+    lines = len(seen) - len(arrows) - len(known)
+    if not arrows:
+        text = (
+            "The direction of these relations cannot be told from the data: graphs with different directions "
+            "fit equally well."
+        )
+    else:
+        shown = listed([arrow(edge) for edge in arrows], 6)
+        text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {shown}."
+        if lines:
+            text += f" For {count(lines, 'other')} it cannot be told from such data."
+    if known:
+        shown = listed([arrow(edge) for edge in known], 6)
+        text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {shown}."
+    return [text]
+
+
+def groups(result: Result) -> list[list[str]]:
+    """The connected parts of the graph, large ones first."""
+    part = {name: {name} for name in result.names}
+    for edge in result.edges:
+        joined = part[edge.first] | part[edge.second]
+        for name in joined:
+            part[name] = joined
+    distinct = {frozenset(members) for members in part.values()}
+    ordered = [[name for name in result.names if name in members] for members in distinct]
+    return sorted(ordered, key=lambda members: (-len(members), result.names.index(members[0])))
+
+
+def _groups(result: Result) -> list[str]:
+    parts = groups(result)
+    connected = [members for members in parts if len(members) > 1]
+    alone = [brief(members[0]) for members in parts if len(members) == 1]
+    sentences = []
+    if 1 < len(connected) <= 6:
+        shown = "; ".join(listed([brief(name) for name in members], 6) for members in connected)
+        sentences.append(
+            f"They form {count(len(connected), 'group')} with no relation between them: {shown}."
+        )
+    if alone:
+        stand = "stands" if len(alone) == 1 else "stand"
+        sentences.append(f"{listed(alone)} {stand} apart: no relation with the others was seen.")
+    return [" ".join(sentences)] if sentences else []
+
+
+def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
+    if not seen:
+        return []
+    if result.resampling is not None:
+        again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
+        return [
+            f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
+            f"{len(seen)} edges came back at least four times in five."
+        ]
+    weakest = max(seen, key=lambda edge: edge.pvalue or 0.0)
+    if weakest.pvalue is None:
+        return []
+    return [
+        f"The weakest edge is {arrow(weakest)}. If the two were not directly related, an association like "
+        f"theirs would come up by chance with probability {pvalue(weakest.pvalue)}."
+    ]
+
+
+def _doubts(result: Result) -> list[str]:
+    n_cautions, n_conflicts = len(result.cautions), len(result.conflicts)
+    n_known = sum(is_with_knowledge(conflict) for conflict in result.conflicts)
+    if not n_cautions and not n_conflicts:
+        return ["Nothing in the data contradicted itself, and nothing unusual was noticed on the way."]
+    doubts = []
+    if n_cautions:
+        doubts.append(count(n_cautions, "reason") + " for care")
+    if n_conflicts > n_known:
+        doubts.append(count(n_conflicts - n_known, "contradiction") + " in the data")
+    if n_known:
+        doubts.append(count(n_known, "contradiction") + " between data and knowledge")
+    verb = "was" if n_cautions + n_conflicts == 1 else "were"
+    where = "it is" if verb == "was" else "they are"
+    return [f"{sentence(listed(doubts))} {verb} noted; {where} below."]

@@ -1,0 +1,75 @@
+"""Numbers, names and edges as words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dcd.results.model import Edge
+from dcd.runtime.text import isolated, shortened
+
+NONE = "\u2013"  # an en dash where there is nothing
+_DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def pvalue(value: float | None) -> str:
+    """A p-value for people."""
+    if value is None:
+        return NONE
+    if value < 1e-300:
+        return "< 10⁻³⁰⁰"
+    if value >= 0.0001:
+        return f"{value:.2g}" if value >= 0.001 else f"{value:.1g}"
+    digit, _, power = f"{value:.0e}".partition("e")
+    return f"{digit} \u00d7 {power_of_ten(int(power))}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """10 with an exponent."""
+    return f"10{str(exponent).translate(_DIGITS)}"
+
+
+def number(value: float) -> str:
+    """A whole number with thin spaces between thousands."""
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
+def percent(share: float) -> str:
+    """A share; 0 % and 100 % only if it is exactly that."""
+    rounded = round(100 * share)
+    if rounded == 100 and share < 1:
+        return "> 99 %"
+    return "< 1 %" if rounded == 0 and share > 0 else f"{rounded} %"
+
+
+def count(amount: int, noun: str, plural: str | None = None) -> str:
+    """`three edges`."""
+    word = _NUMBERS[amount] if amount < len(_NUMBERS) else number(amount)
+    return f"{word} {noun if amount == 1 else plural or noun + 's'}"
+
+
+def listed(items: Sequence[str], most: int = 8) -> str:
+    """Items in a sentence, the first of many."""
+    if len(items) > most:
+        return f"{', '.join(items[:most])} and {number(len(items) - most)} more"
+    return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def label(name: str, cells: int = 40) -> str:
+    """A name cut to a width; never empty."""
+    return shortened(name, cells) if name.strip() else "(no name)"
+
+
+def brief(name: str) -> str:
+    """A name for a sentence, with arrows beside it."""
+    return isolated(label(name))
+
+
+def arrow(edge: Edge) -> str:
+    """`a → b` or `a — b`."""
+    return f"{brief(edge.first)} {'→' if edge.type == '->' else '—'} {brief(edge.second)}"

@@ -1,0 +1,47 @@
+"""The templates of the report, with its words for numbers and names as filters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from dcd.results.report.phrases import NONE, count, label, number, percent, sentence
+from dcd.runtime.templates import template_environment
+from dcd.runtime.text import shortened, with_names_isolated
+
+_LEVELS_SHOWN = 6
+
+
+def render_template(template: str, **values: Any) -> Markup:
+    """A template with these values, all of which it shows as text."""
+    return Markup(_templates().get_template(template).render(values))
+
+
+@cache
+def _templates() -> Environment:
+    return template_environment(
+        "results/report/templates",
+        counted=count,
+        isolated=with_names_isolated,
+        json=_json,
+        label=label,
+        level_list=_level_list,
+        number=number,
+        percent=percent,
+        sentence=sentence,
+    )
+
+
+def _level_list(levels: Sequence[str] | None) -> str:
+    labels = ", ".join(shortened(level, 24) for level in (levels or ())[:_LEVELS_SHOWN])
+    more = len(levels or ()) - _LEVELS_SHOWN
+    return f"{labels} and {more} more" if more > 0 else labels or NONE
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False)

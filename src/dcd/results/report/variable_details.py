@@ -1,0 +1,170 @@
+"""One section for each variable: its Markov boundary, what decoupling did, and the rows behind each edge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from dcd.results.model import Boundary, Member, Result, View
+from dcd.results.origin import Given
+from dcd.results.report.phrases import NONE, count, number, percent, pvalue
+from dcd.results.report.scatter_plots import Axis, draw_scatter, draw_weights
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.text import with_names_isolated
+
+_ROLES = {
+    "parent": "cause",
+    "child": "effect",
+    "neighbour": "cause or effect",
+    "spouse": "cause of a common effect",
+}
+_STATUS = {
+    "balanced": "down to the level of chance",
+    "converged": "as far as it goes",
+    "ess_floor": "as far as the floor under the sample size allows",
+    "path_end": "as far as it goes",
+    "max_steps": "up to the largest number of steps",
+    "nothing_to_decouple": "nothing to decouple",
+}
+_MUCH_DEPENDENCE = 2.0
+_MOST_DOTS = 120_000  # in the whole page, to keep it small
+
+
+def variable_details(result: Result, knowledge: Given) -> dict[str, Any]:
+    """Values for the sections of all variables; `knowledge` is the part that the data do not show."""
+    details = _Details(result, knowledge)
+    return {
+        "has_rows": details.has_rows,
+        "variables": [
+            details.of_variable(index, boundary) for index, boundary in enumerate(result.boundaries)
+        ],
+    }
+
+
+class _Details:
+    """What the sections share: effects in the graph, frequencies of edges, and the sample as arrays."""
+
+    def __init__(self, result: Result, knowledge: Given) -> None:
+        self.result = result
+        self.position = {name: index for index, name in enumerate(result.names)}
+        self.effects = defaultdict(set)
+        for edge in result.edges:
+            if edge.type == "->":
+                self.effects[edge.first].add(edge.second)
+        self.frequencies = {
+            frozenset((edge.first, edge.second)): edge.frequencies
+            for edge in result.edges
+            if not knowledge.drew(edge)
+        }
+        sample = result.sample
+        self.has_rows = sample is not None and bool(sample.rows)
+        self.axes: dict[str, Axis] = {}
+        self.weights: dict[str, FloatArray] = {}
+        if sample is not None and sample.rows:
+            step = self._thinning(len(sample.rows))
+            for column in result.data.columns:
+                self.axes[column.name] = Axis(column, _floats(sample.values[column.name])[::step])
+            self.weights = {name: _floats(weights)[::step] for name, weights in sample.weights.items()}
+
+    def _thinning(self, n_rows: int) -> int:
+        """The step between drawn rows, larger if there are very many scatter plots."""
+        n_plots = 2 * sum(len(boundary.members) for boundary in self.result.boundaries)
+        return -(-n_rows // min(n_rows, max(60, _MOST_DOTS // max(n_plots, 1))))
+
+    def of_variable(self, index: int, boundary: Boundary) -> dict[str, Any]:
+        """Values for the section of one variable."""
+        members, target, view = boundary.members, boundary.target, boundary.view
+        n_adjacent = sum(member.role != "spouse" for member in members)
+        n_spouses = sum(self._share_effect(target, member) for member in members)
+        columns = [("Variable", None), ("It is", None), ("p-value", "number")]
+        if self.result.resampling:
+            columns.append(("In resamples", "number"))
+        if not self.has_rows:  # with rows, the strengths are beside the scatter plots
+            columns += [("Association", None), ("As measured", "number"), ("Weighted", "number")]
+        is_decoupled = view is not None and len(view.decoupled) > 1
+        return {
+            "index": index,
+            "target": target,
+            "n_adjacent": n_adjacent,
+            "n_spouses": n_spouses,
+            "n_others": len(members) - n_adjacent - n_spouses,
+            "columns": columns,
+            "members": [self._member(target, member, is_decoupled) for member in members],
+            "view": view,
+            "effect": _effect(view) if view is not None and is_decoupled else "",
+            "histogram": draw_weights(view) if view is not None and is_decoupled else "",
+            "remarks": self._remarks(target),
+        }
+
+    def _share_effect(self, target: str, member: Member) -> bool:
+        """Whether a member without an edge is a cause of an effect of the target, in the graph."""
+        return member.role == "spouse" and bool(self.effects[target] & self.effects[member.name])
+
+    def _member(self, target: str, member: Member, is_decoupled: bool) -> dict[str, Any]:
+        is_apart = member.role == "spouse" and not self._share_effect(target, member)
+        numbers = [pvalue(member.pvalue)]
+        if self.result.resampling:
+            frequencies = self.frequencies.get(frozenset((member.name, target)))
+            numbers.append(NONE if frequencies is None else percent(frequencies.edge))
+        return {
+            "name": member.name,
+            "index": self.position[member.name],
+            "role": "no edge drawn" if is_apart else _ROLES[member.role],
+            "numbers": numbers,
+            "measure": member.measure,
+            "before": _signed(member.before),
+            "after": _signed(member.after),
+            "panels": self._panels(target, member, is_decoupled) if self.has_rows else [],
+        }
+
+    def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[tuple[str, str, str | None]]:
+        """`(caption, strength, scatter plot)` as measured and, if there are weights, under them."""
+        x, y = self.axes[member.name], self.axes[target]
+        panels: list[tuple[str, float | None, FloatArray | None]] = [("As measured", member.before, None)]
+        if is_decoupled and target in self.weights:
+            panels.append(("Weighted", member.after, self.weights[target]))
+        is_empty = np.isnan(x.values).all() or np.isnan(y.values).all()
+        label = f"{target} against {member.name}"
+        return [
+            (
+                caption,
+                _signed(strength),
+                None if is_empty else draw_scatter(x, y, weights, f"{label}, {caption.lower()}"),
+            )
+            for caption, strength, weights in panels
+        ]
+
+    def _remarks(self, target: str) -> list[str]:
+        """Cautions and conflicts that concern a variable."""
+        texts = [(caution.text, caution.variables) for caution in self.result.cautions]
+        texts += [(f"{clash.problem} {clash.action}", clash.variables) for clash in self.result.conflicts]
+        return [with_names_isolated(text, names) for text, names in texts if target in names]
+
+
+def _floats(values: tuple[float | None, ...]) -> FloatArray:
+    return np.array(values, dtype=np.float64)
+
+
+def _signed(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}".replace("-", "\u2212")
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else number(value)
+
+
+def _effect(view: View) -> str:
+    """What the weights did, in a sentence or two."""
+    variables = count(len(view.decoupled), "variable")
+    if view.dependence_before <= 1 and view.dependence == view.dependence_before:
+        return f"The {variables} around it are as good as independent as they are, so all rows count alike."
+    before, after = _times(view.dependence_before), _times(view.dependence)
+    text = (
+        f"Weights make the {variables} around it independent of each other: their dependence goes from "
+        f"{before} to {after} times what chance leaves ({_STATUS.get(view.status, view.status)}). "
+    )
+    if view.dependence > _MUCH_DEPENDENCE:
+        return text + "Some is left, so part of what is seen may still come by way of the others."
+    return text + "What then still goes along with it does so by itself."
