@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from dcd.results.files import write_text as write_result_text
+from dcd.runtime.files import write_text as write_result_text
 
 import dcd
 import dcd.cli.options
