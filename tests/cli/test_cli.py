@@ -19,7 +19,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from dcd.runtime.files import write_text as write_result_text
 
 import dcd
 import dcd.cli.options
@@ -27,6 +26,7 @@ from dcd.cli import agreement, outputs, terminal
 from dcd.cli import dcd as group
 from dcd.cli.running import run
 from dcd.runtime.files import whole_file
+from dcd.runtime.files import write_text as write_result_text
 
 try:
     import termios
@@ -315,7 +315,7 @@ def test_a_checkpoint_keeps_the_fit_and_the_resamples(call, data, tmp_path, monk
     assert refused.code == 2
     assert re.match(r"error: checkpoint '.*run\.dcd': belongs to another run: data was ", refused.err)
     assert "alpha" in call(*arguments, "--checkpoint", checkpoint, "--alpha", 0.1).err
-    for module in ("growth", "resampling"):
+    for module in ("search.grow_shrink", "estimators.resampling"):
         monkeypatch.setattr(f"dcd.{module}.as_done", None)
     assert call(*arguments, "--checkpoint", checkpoint, "--jobs", 2).out == first.out
 
