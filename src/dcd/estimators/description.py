@@ -14,7 +14,7 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.version import __version__
 from dcd.table.dataset import Dataset
 
-_WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
+WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _BLOCK = 16_384  # rows
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
@@ -27,7 +27,7 @@ def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> 
     parameters = {
         name: _parameter_text(name, value)
         for name, value in model.get_params(deep=False).items()
-        if name not in (*_WITHOUT_EFFECT, *without)
+        if name not in (*WITHOUT_EFFECT, *without)
     }
     return {
         "version": __version__,

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import scipy
 
+from dcd.estimators.description import WITHOUT_EFFECT
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
 from dcd.runtime.version import __version__
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 
-_WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}
 
 
@@ -25,7 +25,7 @@ def reproduction_of(
 ) -> Reproduction:
     """How to reproduce a fitted model."""
     chosen = {
-        name: value for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
+        name: value for name, value in model.get_params(deep=False).items() if name not in WITHOUT_EFFECT
     }
     parameters = {
         name: plain(_DEFAULTS[name]() if _is_default(name, value) else value)
