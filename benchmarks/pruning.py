@@ -1,4 +1,4 @@
-"""The pruned search against the full one: questions of a perfect identifier, and accuracy on data.
+"""Pruned subsets against all of them: questions of a perfect identifier, and accuracy on data.
 
 Writes `benchmarks/results/pruning.md`. Data: the protocol of the paper's Table 1 and Erdős–Rényi graphs of
 degree 2, n = 800. The sets of the pruned search are among those of the full one, which goes on from them: its
@@ -18,16 +18,15 @@ import pandas as pd
 
 import dcd
 from dcd.graph.separation import oracle
-from dcd.search.algorithm1 import construct
+from dcd.search.algorithm1 import Subsets, construct
 from dcd.search.decoupled_boundaries import BoundaryIdentifier
-from dcd.search.neighbours import Search
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import WeightOptions
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 20_000
-SEARCHES: tuple[Search, ...] = ("full", "pruned")
+SUBSETS: tuple[Subsets, ...] = ("all", "pruned")
 CELLS = [
     ("func", "scale-free", 10),
     ("mlp", "scale-free", 10),
@@ -44,7 +43,7 @@ def questions(n_variables: int, degree: float, seed: int) -> dict[str, object]:
     above = np.triu(rng.random((n_variables, n_variables)) < degree / (n_variables - 1), k=1)
     dag = above[np.ix_(order, order)].astype(np.int8)
     row: dict[str, object] = {"degree": degree}
-    for search in SEARCHES:
+    for subsets in SUBSETS:
         asked: set[frozenset[str]] = set()
         identify = oracle(dag)
 
@@ -52,9 +51,9 @@ def questions(n_variables: int, degree: float, seed: int) -> dict[str, object]:
             asked.add(frozenset(others))
             return identify(target, others)  # noqa: B023
 
-        found = construct(range(n_variables), recorded, None, None, search=search)  # type: ignore[arg-type]
+        found = construct(range(n_variables), recorded, None, None, subsets=subsets)  # type: ignore[arg-type]
         assert np.array_equal(found.cpdag.adjacency, dcd.graph.dag_to_cpdag(dag))
-        row[search] = len(asked) - n_variables
+        row[subsets] = len(asked) - n_variables
     return row
 
 
@@ -67,21 +66,21 @@ def on_data(mechanism: str, graph: str, d: int, seed: int) -> dict[str, object]:
     dataset = read_table(table, options=TableOptions(), sample_weight=None).in_canonical_order()
     started = time.process_time()
     identifier = BoundaryIdentifier(dataset, alpha=0.05, options=WeightOptions())
-    for search in reversed(SEARCHES):
-        found = construct(dataset.names, identifier, identifier.pvalue, 256, search=search)
-        row[f"{search} seconds"] = time.process_time() - started
-        row[f"{search} sets"] = len(identifier.decoupled_sets)
+    for subsets in reversed(SUBSETS):
+        found = construct(dataset.names, identifier, identifier.pvalue, 256, subsets=subsets)
+        row[f"{subsets} seconds"] = time.process_time() - started
+        row[f"{subsets} sets"] = len(identifier.decoupled_sets)
         names = [f"x{index}" for index in range(d)]
         score = dcd.metrics.compare(dcd.graph.dag_to_cpdag(dag), found.cpdag.reorder(names).adjacency)
-        row[f"{search} shd"], row[f"{search} f1"] = score.shd_c, score.f1
+        row[f"{subsets} shd"], row[f"{subsets} f1"] = score.shd_c, score.f1
     return row
 
 
 def count_table(rows: Sequence[dict[str, object]]) -> str:
     """Means over the graphs of a density."""
-    lines = ["| degree | sets, full | sets, pruned | full / pruned |", "|---|---|---|---|"]
+    lines = ["| degree | sets, all | sets, pruned | all / pruned |", "|---|---|---|---|"]
     for degree, cell in pd.DataFrame(rows).groupby("degree"):
-        full, pruned = cell["full"].mean(), cell["pruned"].mean()
+        full, pruned = cell["all"].mean(), cell["pruned"].mean()
         lines.append(f"| {degree:g} | {full:.1f} | {pruned:.1f} | {full / max(pruned, 1e-9):.1f} |")
     return "\n".join(lines)
 
@@ -89,20 +88,20 @@ def count_table(rows: Sequence[dict[str, object]]) -> str:
 def accuracy_table(rows: Sequence[dict[str, object]]) -> str:
     """Mean ± standard error; the difference is of graphs one by one."""
     lines = [
-        "| data | d | graphs | SHD_c, full | SHD_c, pruned | difference | F1, full | F1, pruned "
-        "| sets, full | sets, pruned | time, full / pruned |",
+        "| data | d | graphs | SHD_c, all | SHD_c, pruned | difference | F1, all | F1, pruned "
+        "| sets, all | sets, pruned | time, all / pruned |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (mechanism, graph, d), cell in pd.DataFrame(rows).groupby(["mechanism", "graph", "d"], sort=False):
         mean, error = cell.mean(numeric_only=True), cell.sem(numeric_only=True)
-        gap = cell["pruned shd"] - cell["full shd"]
+        gap = cell["pruned shd"] - cell["all shd"]
         lines.append(
             f"| {mechanism}, {graph} | {d} | {len(cell)} "
-            f"| {mean['full shd']:.2f} ± {error['full shd']:.2f} "
+            f"| {mean['all shd']:.2f} ± {error['all shd']:.2f} "
             f"| {mean['pruned shd']:.2f} ± {error['pruned shd']:.2f} | {gap.mean():+.2f} ± {gap.sem():.2f} "
-            f"| {mean['full f1']:.3f} | {mean['pruned f1']:.3f} "
-            f"| {mean['full sets']:.0f} | {mean['pruned sets']:.0f} "
-            f"| {mean['full seconds'] / mean['pruned seconds']:.2f} |"
+            f"| {mean['all f1']:.3f} | {mean['pruned f1']:.3f} "
+            f"| {mean['all sets']:.0f} | {mean['pruned sets']:.0f} "
+            f"| {mean['all seconds'] / mean['pruned seconds']:.2f} |"
         )
     return "\n".join(lines)
 

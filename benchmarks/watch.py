@@ -68,7 +68,7 @@ def simulated(d: int, n: int, seed: int = 0) -> Any:
 
 def robust(table: Any) -> object:
     """The graph, by tests."""
-    return dcd.RobustDCD(progress=False, search=dcd.GrowShrink(lines_from=None)).fit(table)
+    return dcd.RobustDCD(progress=False, search=dcd.GrowShrink(linear_from=None)).fit(table)
 
 
 def published(table: Any) -> object:

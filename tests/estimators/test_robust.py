@@ -92,7 +92,7 @@ def test_strategies_can_be_swapped_one_by_one():
         {"test": dcd.PartialAssociation(decouple="never")},
         {"test": dcd.PartialAssociation(decouple="always")},
         {"test": dcd.WeightedAssociation()},
-        {"search": dcd.GrowShrink(max_size=4, max_given=1)},
+        {"search": dcd.GrowShrink(max_size=4, max_conditioning=1)},
         {"orientation": dcd.ColliderEvidence(temper=1.0)},
     ):
         model = RobustDCD(alpha=1e-3, **parameters).fit(frame)

@@ -493,8 +493,8 @@ def test_round_trip_through_json():
         ({"directed": (half * np.nan).tolist()}, "outside 0 to 1"),
         ({"directed": "text"}, "no matrix"),
         ({"directed": (7 * half).tolist()}, "outside 0 to 1"),
-        ({"directed": (0.6 * (half + half.T)).tolist()}, "no shares of all resamples"),
-        ({"undirected": (0.1 * half).tolist()}, "no shares of all resamples"),
+        ({"directed": (0.6 * (half + half.T)).tolist()}, "sum to more than 1 or are not symmetric"),
+        ({"undirected": (0.1 * half).tolist()}, "sum to more than 1 or are not symmetric"),
     ]:
         with pytest.raises(InputError, match=problem):
             Stability.from_dict({**result.to_dict(), **change})

@@ -253,7 +253,7 @@ def test_what_is_no_graph_is_a_failure(monkeypatch, returned):
 def test_weights_that_diverge_are_a_failure_not_an_empty_graph():
     script = (
         "import numpy as np\n"
-        "from dcd.evaluation.baselines.gcastle import _above\n"
+        "from dcd.evaluation.baselines.gcastle_methods import _above\n"
         "try:\n    _above(np.full((3, 3), np.nan), 0.3)\n"
         "except ArithmeticError as error:\n    print(error)\n"
     )
@@ -283,7 +283,7 @@ def test_pc_with_our_kernel_test_is_pc_with_causal_learns(seed, worker):
 
 
 def test_marks_of_causal_learn():
-    causal_learn = pytest.importorskip("dcd.evaluation.baselines.causal_learn")
+    causal_learn = pytest.importorskip("dcd.evaluation.baselines.causal_learn_methods")
     # 0 -> 1, 1 - 2, 0 <-> 2 in causal-learn's encoding: the mark stands at the row.
     graph = np.array([[0, -1, 1], [1, 0, -1], [1, -1, 0]])
     expected = [[0, 1, 1], [0, 0, 1], [1, 1, 0]]

@@ -83,7 +83,7 @@ QUIET = {"progress": False}
 FITS = {
     "curved, robust": lambda: (dcd.RobustDCD(**QUIET), curved(1), {}),
     "curved, published": lambda: (dcd.DCD(**QUIET), curved(1), {}),
-    "curved, pruned": lambda: (dcd.DCD(search="pruned", **QUIET), curved(2), {}),
+    "curved, pruned": lambda: (dcd.DCD(subsets="pruned", **QUIET), curved(2), {}),
     "linear, robust": lambda: (dcd.RobustDCD(**QUIET), linear(3), {}),
     "linear, published": lambda: (dcd.DCD(alpha=0.01, **QUIET), linear(3), {}),
     "wide linear, robust": lambda: (dcd.RobustDCD(**QUIET), wide(4), {}),

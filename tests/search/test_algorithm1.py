@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support.known_graphs import all_dags, random_dag
+from support.known_graphs import all_dags, classes_up_to_names, random_dag
 from support.searches import erring_identifier
 
 import dcd
@@ -11,7 +11,7 @@ from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import draw_skeleton, fit_pattern
 from dcd.graph.separation import oracle
 from dcd.runtime.errors import SearchCutWarning
-from dcd.search.neighbours import exclusions
+from dcd.search.algorithm1 import exclusions
 
 
 def fit(n_variables, edges, colliders):
@@ -35,9 +35,9 @@ def assert_recovers(dag):
     names = [f"v{index}" for index in range(len(dag))]
     identify = remembering(oracle(dag, names))
     truth = dag_to_cpdag(dag)
-    for search in ("full", "pruned"):
-        result = dcd.search.construct_cpdag(names, identify, search=search)
-        assert np.array_equal(result.cpdag.adjacency, truth), (search, dag)
+    for subsets in ("all", "pruned"):
+        result = dcd.search.construct_cpdag(names, identify, subsets=subsets)
+        assert np.array_equal(result.cpdag.adjacency, truth), (subsets, dag)
         assert result.conflicts == ()
         assert result.cuts == ()
 
@@ -45,31 +45,32 @@ def assert_recovers(dag):
 # --- Theorem 2: exact with a perfect identifier ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "count"), [(3, 25), (4, 543)])
-def test_theorem_2_on_all_small_dags(n, count):
+@pytest.mark.parametrize(
+    ("n", "count", "n_classes"),
+    [(3, 25, 11), (4, 543, 185), pytest.param(5, 29281, 8782, marks=pytest.mark.slow)],
+)
+def test_theorem_2_on_all_small_dags(n, count, n_classes):
+    """Equivalent DAGs have the same separations, so one of each class speaks for all of them."""
     dags = list(all_dags(n))
-    assert len(dags) == count
-    for dag in dags:
-        assert_recovers(dag)
-
-
-@pytest.mark.slow
-def test_theorem_2_on_all_dags_of_five_nodes():
-    """Equivalent DAGs have the same separations, so one of each class speaks for all of its 29,281."""
-    classes = {}
-    count = 0
-    for dag in all_dags(5):
-        classes.setdefault(dag_to_cpdag(dag).tobytes(), dag)
-        count += 1
-    assert (count, len(classes)) == (29281, 8782)
+    classes = {dag_to_cpdag(dag).tobytes(): dag for dag in dags}
+    assert (len(dags), len(classes)) == (count, n_classes)
     for dag in classes.values():
         assert_recovers(dag)
 
 
-@pytest.mark.slow
-def test_theorem_2_on_a_thousand_larger_dags():
+def test_theorem_2_on_all_dags_of_five_nodes_up_to_their_names():
+    shapes = classes_up_to_names(5)
+    assert sum(n_namings for _, n_namings in shapes) == 8782
+    rng = np.random.default_rng(5)
+    for dag, _ in shapes:
+        order = rng.permutation(5)
+        assert_recovers(dag[np.ix_(order, order)])
+
+
+@pytest.mark.parametrize("n_dags", [40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_theorem_2_on_larger_dags(n_dags):
     rng = np.random.default_rng(2026)
-    for _ in range(1000):
+    for _ in range(n_dags):
         assert_recovers(random_dag(int(rng.integers(6, 10)), rng))
 
 

@@ -13,7 +13,7 @@ import dcd
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import skeleton_of, unshielded_colliders
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.search.algorithm1 import orient_skeleton
+from dcd.search.assemble import orient_skeleton
 from dcd.search.colliders import BlockLikelihood, ColliderEvidence, log_prior
 
 

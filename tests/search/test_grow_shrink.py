@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 from support.known_graphs import all_dags, random_dag
-from support.searches import Oracle
+from support.searches import Oracle, searches_with
 
 import dcd
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import skeleton_of
 from dcd.graph.separation import oracle
 from dcd.independence.association import PartialAssociation, WeightedAssociation
-from dcd.search.grow_shrink import GrowShrink, search_boundaries
+from dcd.search.grow_shrink import GrowShrink
 
 
 def assert_found_right(dag):
     n = len(dag)
     names = [str(v) for v in range(n)]
-    searches = search_boundaries(GrowShrink(max_size=n, max_given=n), Oracle(dag), names, 0.01)
+    searches = searches_with(GrowShrink(max_size=n, max_conditioning=n), Oracle(dag), names, 0.01)
     truth = oracle(dag)
     for target, search in enumerate(searches):
         others = [v for v in range(n) if v != target]
@@ -24,9 +24,9 @@ def assert_found_right(dag):
         assert {int(name) for name in search.neighbours} == set(np.flatnonzero(skeleton_of(dag)[target]))
 
 
-@pytest.mark.slow
-def test_with_a_perfect_test_all_small_graphs_come_out_right():
-    for dag in all_dags(4):
+@pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_with_a_perfect_test_all_small_graphs_come_out_right(n):
+    for dag in all_dags(n):
         assert_found_right(dag)
 
 
@@ -78,7 +78,9 @@ def test_finds_parents_children_and_spouses():
         assert GrowShrink().boundary(test, 2, 5, 0.001) == [0, 1, 3]
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("max_size", 0), ("max_given", -1), ("max_size", 2.5)])
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("max_size", 0), ("max_conditioning", -1), ("max_size", 2.5)]
+)
 def test_bad_parameters(parameter, value):
     with pytest.raises(dcd.InputError, match=parameter):
         dcd.RobustDCD(search=GrowShrink(**{parameter: value})).fit(np.random.default_rng(0).random((200, 3)))

@@ -4,7 +4,7 @@ from itertools import combinations, islice, product
 
 import numpy as np
 import pytest
-from support.known_graphs import random_dag
+from support.known_graphs import classes_up_to_names, random_dag
 
 import dcd
 from dcd import DCD, InputError
@@ -13,7 +13,7 @@ from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.separation import oracle
 from dcd.runtime.errors import SearchCutWarning
 from dcd.search.algorithm1 import construct
-from dcd.search.pruned_neighbours import closed_sets
+from dcd.search.pruned_subsets import closed_sets
 
 
 def dag_of_degree(n, degree, rng):
@@ -22,7 +22,7 @@ def dag_of_degree(n, degree, rng):
     return dag[np.ix_(order, order)]
 
 
-def built(dag, search, identify=None):
+def built(dag, subsets, identify=None):
     """The construction, and the sets within which it asked for boundaries."""
     asked = []
     names = range(len(dag))
@@ -32,7 +32,7 @@ def built(dag, search, identify=None):
         asked.append(frozenset(others))
         return identify(target, others)
 
-    return construct(names, recorded, None, None, search=search), set(asked)
+    return construct(names, recorded, None, None, subsets=subsets), set(asked)
 
 
 def descendants(dag):
@@ -81,12 +81,9 @@ def test_what_drops_a_spouse_has_all_common_children_and_their_descendants(seed)
 
 
 def test_same_graph_on_all_kinds_of_dags_of_five_nodes():
-    """Every DAG has an order in which all arrows go forwards, so 1,024 matrices have all shapes there are."""
+    """One of each class of equivalent DAGs, for these have the same separations."""
     rng = np.random.default_rng(0)
-    pairs = list(combinations(range(5), 2))
-    for choice in product((0, 1), repeat=len(pairs)):
-        dag = np.zeros((5, 5), dtype=np.int8)
-        dag[tuple(np.array(pairs).T)] = choice
+    for dag, _ in classes_up_to_names(5):
         order = rng.permutation(5)
         dag = dag[np.ix_(order, order)]
         result, asked = built(dag, "pruned")
@@ -101,7 +98,7 @@ def test_same_graph_and_fewer_sets_on_larger_dags(degree):
     n_sets = np.zeros(2)
     for _ in range(10):
         dag = dag_of_degree(9, degree, rng)
-        full, all_sets = built(dag, "full")
+        full, all_sets = built(dag, "all")
         pruned, sets = built(dag, "pruned")
         assert np.array_equal(full.cpdag.adjacency, dag_to_cpdag(dag))
         assert np.array_equal(pruned.cpdag.adjacency, dag_to_cpdag(dag))
@@ -131,8 +128,8 @@ def test_names_and_their_order_do_not_matter(seed):
         dag = random_dag(7, rng)
         order = rng.permutation(7)
         identify = oracle(dag)
-        found = construct(range(7), identify, None, None, search="pruned").cpdag
-        turned = construct(order.tolist(), identify, None, None, search="pruned").cpdag
+        found = construct(range(7), identify, None, None, subsets="pruned").cpdag
+        turned = construct(order.tolist(), identify, None, None, subsets="pruned").cpdag
         assert turned == found
 
 
@@ -143,7 +140,7 @@ def test_rounds_are_prepared_before_they_are_asked():
     rng = np.random.default_rng(5)
     dag = dag_of_degree(8, 4, rng)
     identify = oracle(dag)
-    for search, n_rounds in (("full", 2), ("pruned", 8)):
+    for subsets, n_rounds in (("all", 2), ("pruned", 8)):
         ready, labels = set(), []
 
         def prepare(sets, label, ready=ready, labels=labels):
@@ -154,7 +151,7 @@ def test_rounds_are_prepared_before_they_are_asked():
             assert frozenset(others) in ready
             return identify(target, others)
 
-        construct(range(8), prepared, None, None, search=search, prepare=prepare)
+        construct(range(8), prepared, None, None, subsets=subsets, prepare=prepare)
         assert labels[0] == "Markov boundaries"
         assert 1 < len(labels) <= n_rounds
 
@@ -165,10 +162,10 @@ def test_the_bound_counts_questions_and_says_what_it_cut():
     names = list("abcdefg")
     identify = oracle(dag, names)
     with pytest.warns(SearchCutWarning, match="boundary of 6 variables"):
-        cut = dcd.search.construct_cpdag(names, identify, search="pruned", max_subsets=1)
+        cut = dcd.search.construct_cpdag(names, identify, subsets="pruned", max_subsets=1)
     assert all(0 < record.subsets_searched <= 6 for record in cut.cuts)
     assert {record.subsets_in_all for record in cut.cuts} == {2**5 - 2, 2**6 - 2}  # effects and causes
-    bounded = dcd.search.construct_cpdag(names, identify, search="pruned", max_subsets=21)
+    bounded = dcd.search.construct_cpdag(names, identify, subsets="pruned", max_subsets=21)
     assert bounded.cuts == ()  # the full search would be cut at 6 + 15 of 62
     assert np.array_equal(bounded.cpdag.adjacency, dag_to_cpdag(dag))
 
@@ -201,8 +198,8 @@ def test_true_knowledge_changes_nothing_but_directions():
         absent = [(a, b) for a, b in product(names, names) if a != b and (a, b) not in arrows]
         known = dcd.Knowledge(required=arrows[:1], forbidden=absent[:6])
         found = [
-            dcd.search.construct_cpdag(names, oracle(dag, names), knowledge=known, search=search)
-            for search in ("full", "pruned")
+            dcd.search.construct_cpdag(names, oracle(dag, names), knowledge=known, subsets=subsets)
+            for subsets in ("all", "pruned")
         ]
         assert found[0].cpdag == found[1].cpdag
         assert found[1].conflicts == ()
@@ -215,7 +212,7 @@ def test_estimated_boundaries():
         dag = dcd.simulate.random_dag(8, random_state=seed)
         table = dcd.simulate.sample(dag, 300, mechanism="mlp", random_state=seed)
         full, pruned = (
-            DCD(search=search, progress=False).fit(table).diagnostics_ for search in ("full", "pruned")
+            DCD(subsets=subsets, progress=False).fit(table).diagnostics_ for subsets in ("all", "pruned")
         )
         assert [s.boundary for s in pruned.searches] == [s.boundary for s in full.searches]
         assert {s.variables for s in pruned.sets} <= {s.variables for s in full.sets}
@@ -224,10 +221,10 @@ def test_estimated_boundaries():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="'search': must be one of 'full', 'pruned', got 'prune'"):
-        DCD(search="prune").fit(np.random.default_rng(0).standard_normal((50, 3)))
-    with pytest.raises(InputError, match="'search'"):
-        dcd.search.construct_cpdag("ab", lambda target, others: set(), search="half")
+    with pytest.raises(InputError, match="'subsets': must be one of 'all', 'pruned', got 'prune'"):
+        DCD(subsets="prune").fit(np.random.default_rng(0).standard_normal((50, 3)))
+    with pytest.raises(InputError, match="'subsets'"):
+        dcd.search.construct_cpdag("ab", lambda target, others: set(), subsets="half")
 
 
 @pytest.mark.parametrize("seed", range(20))

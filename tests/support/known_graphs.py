@@ -1,10 +1,11 @@
 """Graphs to test on: all small ones, and random ones of any density."""
 
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 
 from dcd.graph.adjacency import is_acyclic
+from dcd.graph.equivalence import dag_to_cpdag
 
 
 def all_dags(n):
@@ -17,6 +18,22 @@ def all_dags(n):
                 dag[(i, j) if direction == 1 else (j, i)] = 1
         if is_acyclic(dag):
             yield dag
+
+
+def classes_up_to_names(n):
+    """`(dag, n_namings)`: a DAG of each equivalence class up to the names of its nodes, and its namings.
+
+    Every DAG has an order in which all arrows go forwards, so upper triangular matrices have all shapes.
+    """
+    upper, shapes = np.triu_indices(n, 1), {}
+    renamings = [np.array(order)[:, None] * n + np.array(order) for order in permutations(range(n))]
+    for arrows in product((0, 1), repeat=len(upper[0])):
+        dag = np.zeros((n, n), dtype=np.int8)
+        dag[upper] = arrows
+        cpdag = dag_to_cpdag(dag).ravel()
+        namings = {cpdag[renaming].tobytes() for renaming in renamings}
+        shapes.setdefault(min(namings), (dag, len(namings)))
+    return list(shapes.values())
 
 
 def random_dag(n, rng):

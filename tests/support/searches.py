@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from dcd.graph.knowledge import bind_knowledge
 from dcd.graph.separation import d_separated, oracle
 from dcd.independence.association import Record
+from dcd.search.base import SearchTask
 
 
 def erring_identifier(dag, rate, rng):
@@ -35,6 +37,12 @@ class Oracle:
         found = np.zeros(len(self.dag))
         found[others] = [self.log_pvalue(v, target, given) for v in others]
         yield found
+
+
+def searches_with(strategy, test, names, level, knowledge=None):
+    """What a strategy finds about each variable."""
+    known = bind_knowledge(None, names) if knowledge is None else knowledge
+    return strategy.find(SearchTask(names=names, test=test, level=level, knowledge=known)).searches
 
 
 def likelihood_of(dag, likelihood):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcd.estimators.strength import measure_for, strength
 from dcd.runtime.array_types import FloatArray, Positions
-from dcd.search.neighbours import TargetSearch
+from dcd.search.base import TargetSearch
 from dcd.table.dataset import Dataset
 from dcd.table.fingerprint import fingerprint
 

@@ -24,9 +24,7 @@ from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
-from dcd.search.algorithm1 import Construction
-from dcd.search.conflicts import Conflict
-from dcd.search.neighbours import Cut, TargetSearch
+from dcd.search.base import Conflict, Construction, Cut, TargetSearch
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import WeightOptions

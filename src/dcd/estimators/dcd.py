@@ -15,9 +15,9 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number
 from dcd.runtime.runs import Run
-from dcd.search.algorithm1 import Construction, check_search, construct, warn_of_cuts
+from dcd.search.algorithm1 import Subsets, check_subsets, construct, warn_of_cuts
+from dcd.search.base import Construction
 from dcd.search.decoupled_boundaries import BoundaryIdentifier, DecoupledSet
-from dcd.search.neighbours import Search, check_max_subsets
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
 from dcd.weights.hsic_descent import WeightOptions
@@ -122,7 +122,7 @@ class DCD(Discovery):
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
-    search : "full" or "pruned", default="full"
+    subsets : "all" or "pruned", default="all"
         Exclude all subsets of every boundary, as published, or only those that can add information if the
         boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
     knowledge : Knowledge or None, default=None
@@ -188,7 +188,7 @@ class DCD(Discovery):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         max_subsets: int | None = 256,
-        search: Search = "full",
+        subsets: Subsets = "all",
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
@@ -205,7 +205,7 @@ class DCD(Discovery):
         self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
-        self.search = search
+        self.subsets = subsets
         self.knowledge = knowledge
         self.kinds = kinds
         self.missing = missing
@@ -242,7 +242,7 @@ class DCD(Discovery):
             identifier.pvalue,
             self.max_subsets,
             self.knowledge,
-            search=self.search,
+            subsets=self.subsets,
             prepare=prepare,
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
@@ -257,6 +257,5 @@ class DCD(Discovery):
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         weight_options(self)
-        check_max_subsets(self.max_subsets)
-        check_search(self.search)
+        check_subsets(self.subsets, self.max_subsets)
         check_n_jobs(self.n_jobs)

@@ -20,6 +20,7 @@ from dcd.independence.testwise import bind
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_number, check_strategy, make_generator
 from dcd.runtime.threads import one_blas_thread
+from dcd.search.base import BoundarySearch, check_search
 from dcd.search.decoupled_boundaries import learn_and_test
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
@@ -114,7 +115,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         tolerance: float = WeightOptions.tolerance,
         init_scale: float = WeightOptions.init_scale,
         test: Test | None = None,
-        search: GrowShrink | None = None,
+        search: BoundarySearch | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         drop_degenerate: bool = False,
@@ -217,11 +218,11 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
             learned = test.weights.learn(scores_of(decoupled), range(len(members)))
         self.decoupling_ = replace(learned, weights=decoupled.in_all_rows(learned.weights))
 
-    def _strategies(self) -> tuple[Test, GrowShrink]:
+    def _strategies(self) -> tuple[Test, BoundarySearch]:
         test = PartialAssociation() if self.test is None else self.test
         search = GrowShrink() if self.search is None else self.search
         check_strategy("test", test, (PartialAssociation, WeightedAssociation))
-        check_strategy("search", search, (GrowShrink,))
+        check_search(search)
         return test, search
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, str]:

@@ -1,4 +1,4 @@
-"""`bootstrap`: the same method on many resamples of a table, in parallel, able to go on after a crash."""
+"""`stability`: refit a method to many resamples of a table, in parallel, resumable after a crash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, is_on_disk, readable_again, to_array
 
-# Set for each refit, so that what the model has for them decides nothing.
+# Set for each refit, so the model's own values have no effect.
 _OURS = ("n_jobs", "progress", "random_state", "memory_limit")
 
 
@@ -45,21 +45,21 @@ def stability(
     checkpoint: str | os.PathLike[str] | None = None,
     max_time: float | None = None,
 ) -> Stability:
-    """How often each edge is found when the rows are drawn again.
+    """How often each edge is found when the method is refitted to random subsamples of the rows.
 
     Parameters
     ----------
     model : DCD or RobustDCD
-        The method with its parameters, fitted or not; it is cloned, and not changed.
+        The method with its parameters, fitted or not; it is cloned, not changed.
     X : table, as for `fit`.
     n_resamples : int, default=100
-        Resample number i depends on `random_state` and i alone: 100 of them begin with the same 50.
+        Resample i depends only on `random_state` and i, so the first 50 of 100 are those of a run of 50.
     scheme : "subsample" or "bootstrap", default="subsample"
-        Rows drawn without replacement, a share `fraction` of them, or as many as there are with
-        replacement. A bootstrap sample repeats rows, which tests take for evidence: among independent
-        variables it finds several times as many edges as the level allows.
+        Draw a share `fraction` of the rows without replacement, or n of n rows with replacement. A bootstrap
+        sample repeats rows, which tests take for evidence: between independent variables it finds several
+        times as many edges as the level allows.
     fraction : float, default=0.5
-        Share of the rows in a subsample; without effect on "bootstrap".
+        Share of the rows in a subsample; not used by "bootstrap".
     sample_weight : (n,) array or None
         Weights of the rows for `fit`; each resample takes those of its rows.
     n_jobs : int or None, default=None
@@ -69,11 +69,11 @@ def stability(
     random_state : int, Generator or None, default=0
         Seed of the resamples, and by them of the fits.
     checkpoint : path or None
-        File that keeps every finished resample. The same call with the same file goes on where the last one
-        stopped, be it by a crash, Ctrl-C or a smaller `n_resamples`, and gives the same result as a run
-        without a break. A file of other data or parameters is refused. It can be the file of `fit`.
+        File that keeps every finished resample. The same call with the same file continues where the last
+        one stopped (a crash, Ctrl-C, a smaller `n_resamples`) and returns the result of an uninterrupted run.
+        A file of other data or parameters is refused. It can be the file of `fit`.
     max_time : float or None
-        Seconds that it may take; as for `fit`.
+        Time limit in seconds, as for `fit`.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def stability(
     Warns
     -----
     FailedResamplesWarning
-        if the method refused some of the resamples, in which a column can be constant or a copy of another.
+        if the method refused some of the resamples, where a column was constant or a copy of another.
         They are counted in `Stability.failures` and left out of the frequencies.
 
     Examples
@@ -105,9 +105,9 @@ def stability(
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
-    # A column has the kind that it has in the table, also where a resample has few of its values.
+    # A column keeps the kind that it has in the table, even where a resample has few of its values.
     kinds = {**(model.kinds or {}), **table.kinds}
-    template = _with_its_part_of_memory(model, n_processes(n_jobs), draws)
+    template = _with_share_of_memory(model, n_processes(n_jobs), draws)
     template = clone(template).set_params(n_jobs=1, progress=False, kinds=kinds)
     shared = Shared(_Resampled(template, X, weights, table.names, draws))
 
@@ -118,16 +118,16 @@ def stability(
         nullcontext() if checkpoint is None else _opened(checkpoint, model, dataset, draws) as run.checkpoint
     ):
         results = run.gather("resamples", range(n_resamples), compute, label="resamples")
-    return _summed_up(table.names, results, draws)
+    return _summarised(table.names, results, draws)
 
 
 def check_memory(model: Discovery, n_rows: int, n_jobs: int | None) -> None:
     """Raise `InputError` if subsamples of a table cannot be worked on at once within the model's limit.
 
-    For those who fit the model first, which can take hours.
+    To be called before a fit that can take hours.
     """
     check_n_jobs(n_jobs)
-    _with_its_part_of_memory(model, n_processes(n_jobs), _Draws(n_rows, "subsample", 0.5, 0))
+    _with_share_of_memory(model, n_processes(n_jobs), _Draws(n_rows, "subsample", 0.5, 0))
 
 
 # --- the resamples ---------------------------------------------------------------------------------------
@@ -167,21 +167,21 @@ class _Resampled:
     draws: _Draws
 
 
-def _refit(given: _Resampled, index: int) -> dict[str, Any]:
+def _refit(task: _Resampled, index: int) -> dict[str, Any]:
     """The edges found in one resample, or why there are none."""
-    rows, seed = given.draws(index)
-    model = clone(given.model).set_params(random_state=seed)
-    weights = None if given.weights is None else given.weights[rows]
+    rows, seed = task.draws(index)
+    model = clone(task.model).set_params(random_state=seed)
+    weights = None if task.weights is None else task.weights[rows]
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to warn of, a fit to the table itself tells
-            graph = model.fit(_rows_of(given.table, rows), sample_weight=weights).cpdag_
+            warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
+            graph = model.fit(_rows_of(task.table, rows), sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
         return {
             "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         }
-    absent = [name for name in given.names if name not in graph.names]
-    if absent:  # it cannot tell of all pairs, so it is no vote against the edges of that column
+    absent = [name for name in task.names if name not in graph.names]
+    if absent:  # it says nothing about the pairs of that column, so it does not count
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {
         "directed": [list(edge) for edge in graph.directed_edges],
@@ -196,9 +196,9 @@ def _is_result(names: tuple[str, ...], kept: Any) -> bool:
     if "failure" in kept:
         return isinstance(kept["failure"], str)
     edges = [kept.get("directed"), kept.get("undirected")]
-    if not all(isinstance(found, list) for found in edges):
+    if not all(isinstance(one_kind, list) for one_kind in edges):
         return False
-    pairs = [edge for found in edges for edge in found or ()]
+    pairs = [edge for one_kind in edges for edge in one_kind or ()]
     known = set(names)
     if not all(
         isinstance(pair, list)
@@ -211,7 +211,7 @@ def _is_result(names: tuple[str, ...], kept: Any) -> bool:
     return len(joined) == len(pairs) and all(len(pair) == 2 for pair in joined)
 
 
-def _with_its_part_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
+def _with_share_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
     """The model with the memory that one of several refits at a time may take."""
     if model.memory_limit is None:
         return model
@@ -230,13 +230,13 @@ def _rows_of(X: Any, rows: Any) -> Any:
     return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else to_array(X, "the table")[rows]
 
 
-def _summed_up(names: tuple[str, ...], results: list[dict[str, Any]], draws: _Draws) -> Stability:
+def _summarised(names: tuple[str, ...], results: list[dict[str, Any]], draws: _Draws) -> Stability:
     failures: dict[str, int] = {}
     for result in results:
         if "failure" in result:
             failures[result["failure"]] = failures.get(result["failure"], 0) + 1
-    found = [result for result in results if "failure" not in result]
-    if not found:
+    graphs = [result for result in results if "failure" not in result]
+    if not graphs:
         most = max(failures, key=lambda reason: failures[reason])
         raise InputError(
             "the resamples",
@@ -245,16 +245,16 @@ def _summed_up(names: tuple[str, ...], results: list[dict[str, Any]], draws: _Dr
         )
     position = {name: index for index, name in enumerate(names)}
     counts = {kind: np.zeros((len(names), len(names))) for kind in ("directed", "undirected")}
-    for result in found:
+    for result in graphs:
         for kind, count in counts.items():
             for a, b in result[kind]:
                 count[position[a], position[b]] += 1
     undirected = counts["undirected"] + counts["undirected"].T
     stability = Stability(
         names=names,
-        directed=counts["directed"] / len(found),
-        undirected=undirected / len(found),
-        n_resamples=len(found),
+        directed=counts["directed"] / len(graphs),
+        undirected=undirected / len(graphs),
+        n_resamples=len(graphs),
         scheme=draws.scheme,
         fraction=draws.fraction if draws.scheme == "subsample" else None,
         failures=failures,
@@ -272,9 +272,9 @@ def _check_parameters(
     model: object, n_resamples: object, scheme: object, fraction: object, n_jobs: object
 ) -> None:
     if not isinstance(model, Discovery):
-        found = model.__name__ if isinstance(model, type) else type(model).__name__
+        kind = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InputError(
-            "parameter 'model'", f"must be an estimator of graphs, got {found}", "Try dcd.RobustDCD()."
+            "parameter 'model'", f"must be an estimator of graphs, got {kind}", "Try dcd.RobustDCD()."
         )
     model._check_parameters()
     check_number("n_resamples", n_resamples, at_least=1, whole=True, suggestion=100)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from dcd.estimators.base import Collider, Diagnostics, Discovery, check_n_jobs, statuses
 from dcd.estimators.codecs import robust_codecs
-from dcd.features.rank_scores import Scores, scores_of
+from dcd.features.rank_scores import scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.independence.association import (
     BoundTest,
@@ -20,16 +21,14 @@ from dcd.independence.association import (
     WeightedAssociation,
 )
 from dcd.independence.testwise import GappyScores, bind
-from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.algorithm1 import Construction, assemble
+from dcd.search.assemble import assemble
+from dcd.search.base import BoundarySearch, Construction, SearchTask, check_search
 from dcd.search.colliders import ColliderEvidence
-from dcd.search.grow_shrink import GrowShrink, search_boundaries
-from dcd.search.linear import Lines, lines_of
-from dcd.search.order_search import search_orders
+from dcd.search.grow_shrink import GrowShrink
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
 from dcd.weights.convex import BalanceSummary
@@ -51,14 +50,14 @@ class RobustDiagnostics(Diagnostics):
     names : the variables, in the order of the positions in `interactions`.
     interactions : the associations that were tested again under decoupling weights, with both p-values.
     n_samples : rows of the table.
-    linear : all relations of the table are linear, and neighbours were found by a search over orders.
+    all_linear : all relations are linear, and neighbours were found by a search over orders.
     """
 
     names: tuple[str, ...]
     sets: tuple[BalancedSet, ...] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
-    linear: bool = False
+    all_linear: bool = False
 
     @property
     def explained_away(self) -> int:
@@ -71,8 +70,8 @@ class RobustDiagnostics(Diagnostics):
             f"{len(self.interactions)} associations tested again under decoupling weights, "
             f"{self.explained_away} of them gone."
         ]
-        if self.linear:
-            lines = ["All relations in this table are linear: neighbours by a search over orders."]
+        if self.all_linear:
+            lines = ["All relations are linear: neighbours by a search over orders."]
         if self.sets:
             frame = self.to_frame()
             after, before = frame["dependence"].median(), frame["dependence_before"].median()
@@ -103,8 +102,8 @@ class RobustDCD(Discovery):
         share of boundaries has a false member. A parent in a search over orders must pass the same level.
     test : PartialAssociation, WeightedAssociation or None
         The conditional independence test. None is `PartialAssociation()`.
-    search : GrowShrink or None
-        How boundaries are searched. None is `GrowShrink()`.
+    search : GrowShrink, your own BoundarySearch or None
+        How boundaries and neighbours are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
         Which triples are colliders. None is `ColliderEvidence()`.
     knowledge : Knowledge or None, default=None
@@ -144,7 +143,7 @@ class RobustDCD(Discovery):
         *,
         alpha: float = 0.05,
         test: Test | None = None,
-        search: GrowShrink | None = None,
+        search: BoundarySearch | None = None,
         orientation: ColliderEvidence | None = None,
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
@@ -168,7 +167,7 @@ class RobustDCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _strategies(self) -> tuple[Test, GrowShrink, ColliderEvidence]:
+    def _strategies(self) -> tuple[Test, BoundarySearch, ColliderEvidence]:
         return (
             PartialAssociation() if self.test is None else self.test,
             GrowShrink() if self.search is None else self.search,
@@ -179,7 +178,7 @@ class RobustDCD(Discovery):
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         test, search, orientation = self._strategies()
         check_strategy("test", test, (PartialAssociation, WeightedAssociation))
-        check_strategy("search", search, (GrowShrink,))
+        check_search(search)
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
@@ -197,31 +196,31 @@ class RobustDCD(Discovery):
             bound: BoundTest = bind(test, dataset, level, scores)
             grams = GappyScores(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
-        lines, order = _lines_if_linear(test, search, scores, level), None
-        if lines is None:
-            searches = search_boundaries(
-                search, bound, names, level, knowledge=known, n_jobs=self.n_jobs, run=run
-            )
-        else:
-            with one_blas_thread():
-                searches, order = search_orders(lines, names, rng, knowledge=known)
-
-        def orient(skeleton: BoolArray, forbidden: BoolArray) -> dict[tuple[int, int, int], float]:
-            return orientation.colliders(grams, skeleton, rng, forbidden=forbidden, order=order)
-
-        construction = assemble(names, searches, orient, knowledge=known)
+        # Where decoupling weights are asked for in any case, regressions must not replace the test.
+        may_regress = isinstance(test, PartialAssociation) and test.decouple != "always"
+        task = SearchTask(
+            names=names,
+            test=bound,
+            level=level,
+            knowledge=known,
+            scores=scores if may_regress else None,
+            rng=rng,
+            n_jobs=self.n_jobs,
+            run=run,
+        )
+        outcome = search.find(task)
+        orient = partial(orientation.colliders, grams, random_state=rng, order=outcome.order)
+        construction = assemble(names, outcome.searches, orient, knowledge=known)
         diagnostics = RobustDiagnostics(
             searches=construction.searches,
             level=level,
             sets=_balanced_sets(bound.record, names),
             colliders=_weighed(construction.colliders),
-            cut_boundaries=tuple(
-                s.target for s in searches if lines is None and len(s.boundary) >= search.max_size
-            ),
+            cut_boundaries=outcome.cut_boundaries,
             names=names,
             interactions=tuple(answer for _, answer in sorted(bound.record.interactions.items())),
             n_samples=len(dataset.values),
-            linear=lines is not None,
+            all_linear=outcome.order is not None,
         )
         return construction, diagnostics
 
@@ -241,13 +240,3 @@ def _weighed(colliders: Mapping[tuple[str, str, str], float]) -> tuple[Collider,
         for (x, z, y), evidence in sorted(colliders.items(), key=lambda item: -item[1])
         if np.isfinite(evidence)
     )
-
-
-def _lines_if_linear(test: Test, search: GrowShrink, scores: Scores | None, level: float) -> Lines | None:
-    """The regressions of the table, if all relations are linear and the strategies leave it to them."""
-    if scores is None or search.lines_from is None or scores.n_variables < search.lines_from:
-        return None
-    if not isinstance(test, PartialAssociation) or test.decouple == "always":
-        return None  # weights were asked for
-    with one_blas_thread():
-        return lines_of(scores, level)

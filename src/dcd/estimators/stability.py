@@ -1,4 +1,4 @@
-"""`Stability`: how often each edge was found in resamples of a table, and the graph that most share."""
+"""`Stability`: how often each edge was found in resamples of a table, and the consensus of their graphs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEYS = ("names", "n_resamples", "scheme", "fraction", "failures", "seed", "dire
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Frequencies of edges over resamples, as `dcd.stability` returns them.
+    """Edge frequencies over resamples, as returned by `dcd.stability`.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Stability:
     scheme : "subsample" or "bootstrap".
     fraction : share of the rows in a subsample; None for "bootstrap".
     failures : `{reason: count}` of the resamples that the method refused.
-    seed : the `random_state` that gives the same resamples again; None if it is not known.
+    seed : the `random_state` that draws the same resamples again; None if unknown.
     """
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class Stability:
     def to_frame(self) -> pd.DataFrame:
         """One row for each pair that ever had an edge, the most frequent first.
 
-        Columns: `a`, `b`, the shares `->`, `<-` and `-`, and `edge`, their sum. `a` and `b` are turned so
+        Columns: `a`, `b`, the shares `->`, `<-` and `-`, and `edge`, their sum. `a` and `b` are ordered so
         that `->` is at least `<-`.
         """
         rows = []
@@ -151,9 +151,10 @@ class Stability:
     def from_dict(cls, saved: Mapping[str, Any]) -> Stability:
         """The inverse of `to_dict`."""
         if not isinstance(saved, Mapping) or saved.get("format") != _FORMAT:
-            found = saved.get("format") if isinstance(saved, Mapping) else None
+            version = saved.get("format") if isinstance(saved, Mapping) else None
             raise _refusal(
-                f"has format {found!r}, known is {_FORMAT}", "Read it with the version of dcd that wrote it."
+                f"has format {version!r}, known is {_FORMAT}",
+                "Read it with the version of dcd that wrote it.",
             )
         lacking = [key for key in _KEYS if key not in saved]
         if lacking:
@@ -210,17 +211,17 @@ class Stability:
         return self.names.index(name)
 
 
-# --- is it what `to_dict` gave? --------------------------------------------------------------------------
+# --- checks of saved values ------------------------------------------------------------------------------
 
 
-def _refusal(problem: str, remedy: str = "Write it anew with to_dict.") -> InputError:
+def _refusal(problem: str, remedy: str = "Write it again with to_dict.") -> InputError:
     return InputError("the saved stability", problem, remedy)
 
 
 def _check_saved(saved: Mapping[str, Any]) -> None:
     """An `InputError` that names the first entry that cannot be right."""
     names, failures, fraction, seed = (saved[key] for key in ("names", "failures", "fraction", "seed"))
-    right = {
+    valid = {
         "names": isinstance(names, (list, tuple))
         and all(isinstance(name, str) for name in names)
         and len(set(names)) == len(names),
@@ -231,12 +232,12 @@ def _check_saved(saved: Mapping[str, Any]) -> None:
         and all(isinstance(why, str) and _is_count(count) for why, count in failures.items()),
         "seed": seed is None or _is_count(seed),
     }
-    for key, fits in right.items():
+    for key, fits in valid.items():
         if not fits:
             raise _refusal(f"has {saved[key]!r:.60} for {key!r}")
     directed, undirected = _shares(saved, "directed"), _shares(saved, "undirected")
     if (undirected != undirected.T).any() or (directed + directed.T + undirected > 1 + 1e-9).any():
-        raise _refusal("has shares of a pair that are no shares of all resamples")
+        raise _refusal("has shares of a pair that sum to more than 1 or are not symmetric")
 
 
 def _is_count(value: object) -> bool:

@@ -1,12 +1,13 @@
-"""Statements about names become two (d, d) matrices over columns, or are found to contradict each other.
+"""Knowledge about the columns of one table: two (d, d) matrices of required and forbidden arrows.
 
-For each entry of the matrices the statement behind it is kept, so that a contradiction, or a finding that is
-overruled, can be told in the words in which the statement was made.
+`Knowledge` (`knowledge`) holds statements about names and hands them to a `Binder`, which looks up the
+columns they mean and refuses statements that contradict each other. For each entry of the matrices the
+sentence of the statement behind it is kept, for messages about contradictions and overruled findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -66,9 +67,9 @@ def is_pattern(name: str) -> bool:
 
 
 class Binder:
-    """Takes statements one by one, resolves their names among columns, and looks for contradictions.
+    """Takes statements one by one, looks up the columns they name, and checks for contradictions.
 
-    With `patterns` false, names that are no columns stand for nothing, rather than being patterns or wrong.
+    With `patterns` false, names that are not columns stand for nothing, rather than being patterns or wrong.
     `left_out` has columns of the table that are not used, and why, for the message about them.
     """
 
@@ -83,31 +84,19 @@ class Binder:
         self._tier_of = np.full(size, -1)
         self._tiers: Tiers = ()
 
-    def require(self, cause: str, effect: str) -> None:
-        """`cause -> effect` must be."""
-        ends = self._ends("required", cause, effect)
-        self._state(self._required, required_words(cause, effect), *ends)
-
-    def forbid(self, cause: str, effect: str) -> None:
-        """`cause -> effect` may not be."""
-        ends = self._ends("forbidden", cause, effect)
-        self._state(self._forbidden, forbidden_words(cause, effect), *ends)
-
-    def keep_apart(self, one: str, other: str) -> None:
-        """No edge between the two may be."""
-        ends, words = self._ends("no_edge", one, other), no_edge_words(one, other)
-        self._state(self._forbidden, words, *ends)
-        self._state(self._forbidden, words, *ends[::-1])
-
-    def root(self, name: str) -> None:
-        """No arrow may point at it."""
-        everything = range(len(self._columns))
-        self._state(self._forbidden, root_words(name), everything, self._match("roots", name))
-
-    def leaf(self, name: str) -> None:
-        """No arrow may leave it."""
-        everything = range(len(self._columns))
-        self._state(self._forbidden, leaf_words(name), self._match("leaves", name), everything)
+    def state(self, key: str, *names: str) -> None:
+        """A statement about a pair ("required", "forbidden", "no_edge") or a variable ("roots", "leaves")."""
+        everything = list(range(len(self._columns)))
+        if len(names) == 2:
+            causes, effects = self._ends(key, *names)
+        elif key == "roots":
+            causes, effects = everything, self._match(key, *names)
+        else:
+            causes, effects = self._match(key, *names), everything
+        matrix = self._required if key == "required" else self._forbidden
+        self._enter(matrix, sentence(key, *names), causes, effects)
+        if key == "no_edge":
+            self._enter(matrix, sentence(key, *names), effects, causes)
 
     def order(self, tiers: Tiers, *, closed: bool) -> None:
         """No arrow may point from a later tier to an earlier one; nor be within one if they are `closed`."""
@@ -146,13 +135,13 @@ class Binder:
         behind = np.where(required, self._required, np.where(forbidden, self._forbidden, self._required.T))
         return BoundKnowledge(required, forbidden | required.T, behind, tuple(self._sentences))
 
-    def _state(self, matrix: Numbers, sentence: str, causes: Iterable[int], effects: Iterable[int]) -> None:
+    def _enter(self, matrix: Numbers, words: str, causes: Sequence[int], effects: Sequence[int]) -> None:
         """Enter a statement for all these pairs; of two that say the same, the first is remembered."""
-        rows, columns = np.array([*causes], dtype=int), np.array([*effects], dtype=int)
+        rows, columns = np.array(causes, dtype=int), np.array(effects, dtype=int)
         block = matrix[np.ix_(rows, columns)]
         block[(block < 0) & (rows[:, None] != columns[None, :])] = len(self._sentences)
         matrix[np.ix_(rows, columns)] = block
-        self._sentences.append(sentence)
+        self._sentences.append(words)
 
     def _match(self, key: str, name: str) -> list[int]:
         if name in self._position:
@@ -166,7 +155,7 @@ class Binder:
         if not matching:
             raise InputError(
                 f"knowledge '{key}'",
-                f"{name!r} matches no column" if is_pattern(name) else f"{name!r} is no column",
+                f"{name!r} {'matches no' if is_pattern(name) else 'is not a'} column",
                 suggest(name, self._columns),
             )
         return matching
@@ -206,13 +195,13 @@ def _paths(arrows: BoolArray, start: int) -> dict[int, list[tuple[int, int]]]:
 
 def _contradiction(sentences: Sequence[str], about: str | None = None) -> InputError:
     distinct = list(dict.fromkeys(sentences))
-    told = ", but ".join([", ".join(f"'{one}'" for one in distinct[:-1]), f"'{distinct[-1]}'"])
+    quoted = ", but ".join([", ".join(f"'{one}'" for one in distinct[:-1]), f"'{distinct[-1]}'"])
     if len(distinct) == 1:
-        told = f"'{distinct[0]}' alone"
+        quoted = f"'{distinct[0]}' alone"
     where = "" if about is None else f" about {about}"
     return InputError(
         "parameter 'knowledge'",
-        f"contradicts itself{where}: {told}",
+        f"contradicts itself{where}: {quoted}",
         "Drop or narrow one of these statements.",
     )
 
@@ -220,19 +209,18 @@ def _contradiction(sentences: Sequence[str], about: str | None = None) -> InputE
 # --- sentences -------------------------------------------------------------------------------------------
 
 
-def forbidden_words(cause: str, effect: str) -> str:
-    """An arrow that may not be, in words."""
-    return f"{cause} -> {effect} is forbidden"
+_WORDS = {
+    "required": "{} -> {} is required",
+    "forbidden": "{} -> {} is forbidden",
+    "no_edge": "no edge between {} and {} is allowed",
+    "roots": "{} is a root (no arrow points at it)",
+    "leaves": "{} is a leaf (no arrow leaves it)",
+}
 
 
-def required_words(cause: str, effect: str) -> str:
-    """An arrow that must be, in words."""
-    return f"{cause} -> {effect} is required"
-
-
-def no_edge_words(one: str, other: str) -> str:
-    """Two variables kept apart, in words."""
-    return f"no edge between {one} and {other} is allowed"
+def sentence(key: str, *names: str) -> str:
+    """A statement about a pair or a variable, in words."""
+    return _WORDS[key].format(*names)
 
 
 def tier_words(tiers: Tiers, k: int) -> str:
@@ -249,13 +237,3 @@ def order_words(tiers: Tiers, earlier: int, later: int) -> str:
 def closed_words(tiers: Tiers, k: int) -> str:
     """A tier without edges within it, in words."""
     return f"no edge within {tier_words(tiers, k)} is allowed"
-
-
-def root_words(name: str) -> str:
-    """A variable without causes, in words."""
-    return f"{name} is a root (no arrow points at it)"
-
-
-def leaf_words(name: str) -> str:
-    """A variable without effects, in words."""
-    return f"{name} is a leaf (no arrow leaves it)"

@@ -1,9 +1,9 @@
-"""What is known beforehand: arrows that may not be, arrows that must be, tiers, roots and leaves.
+"""Background knowledge as it is stated: forbidden and required arrows, tiers, roots and leaves.
 
-`Knowledge` holds statements about names, which may be shell patterns. Bound to the columns of a table
-(`bound_knowledge`) it is two (d, d) matrices, `required` and `forbidden`. All statements are about arrows,
-that is, direct causes. On a given skeleton they come to a set of arrows: those required, and those of which
-only one direction is left.
+`Knowledge` holds statements about names, which may be shell patterns; it reads, checks and writes them. Bound
+to the columns of a table (`bound_knowledge`) it becomes two (d, d) matrices, `required` and `forbidden`. All
+statements are about arrows, that is, direct causes. On a skeleton they amount to a set of arrows: those
+required, and those of which only one direction is allowed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,14 @@ from dcd.graph.bound_knowledge import (
     Binder,
     BoundKnowledge,
     closed_words,
-    forbidden_words,
     is_pattern,
-    leaf_words,
-    no_edge_words,
     order_words,
-    required_words,
-    root_words,
+    sentence,
 )
 from dcd.runtime.errors import InputError, check_choice, suggest
 
-Pair = tuple[str, str]
-_PAIRS = ("forbidden", "required", "no_edge")
+NamePair = tuple[str, str]
+_PAIRS = ("required", "forbidden", "no_edge")
 _LISTS = ("roots", "leaves")
 
 
@@ -44,9 +40,9 @@ class Knowledge:
     Parameters
     ----------
     forbidden : pairs `(cause, effect)`
-        This arrow may not be. The other direction may.
+        This arrow is not allowed. The other direction is.
     required : pairs `(cause, effect)`
-        This arrow must be.
+        This arrow must exist.
     no_edge : pairs
         No arrow between the two in either direction.
     tiers : lists of names, the earliest first
@@ -69,9 +65,9 @@ class Knowledge:
     Tier 1 (age, sex) comes before tier 2 (*).
     """
 
-    forbidden: Sequence[Pair] = ()
-    required: Sequence[Pair] = ()
-    no_edge: Sequence[Pair] = ()
+    forbidden: Sequence[NamePair] = ()
+    required: Sequence[NamePair] = ()
+    no_edge: Sequence[NamePair] = ()
     tiers: Sequence[Sequence[str]] = ()
     roots: Sequence[str] = ()
     leaves: Sequence[str] = ()
@@ -86,22 +82,22 @@ class Knowledge:
         object.__setattr__(self, "tiers", tiers)
         check_choice("within_tiers", self.within_tiers, ("allowed", "forbidden"))
         plain = dict.fromkeys(name for name in self._all_names() if not is_pattern(name))
-        self._bind(Binder(tuple(plain), patterns=False))  # what no table can mend is told at once
+        self._bind(Binder(tuple(plain), patterns=False))  # contradictions that no table can resolve
 
     @classmethod
     def from_dict(cls, statements: Mapping[str, Any]) -> Knowledge:
-        """Of a mapping with the parameters as keys, such as `to_dict` makes."""
+        """From a mapping with the parameters as keys, such as `to_dict` makes."""
         if not isinstance(statements, Mapping):
             raise InputError("knowledge", f"must be a mapping, got {statements!r}", "See `to_dict`.")
         known = [one.name for one in fields(cls)]
         for key in statements:
             if key not in known:
-                raise InputError(f"knowledge '{key}'", "is no kind of statement", suggest(key, known))
+                raise InputError(f"knowledge '{key}'", "is not a kind of statement", suggest(key, known))
         return cls(**statements)
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Knowledge:
-        """Of a TOML file with the parameters as keys."""
+        """From a TOML file with the parameters as keys."""
         try:
             statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except OSError as error:
@@ -116,7 +112,7 @@ class Knowledge:
         return cls.from_dict(statements)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is stated, in lists and strings, fit for JSON and TOML."""
+        """The statements as lists and strings, fit for JSON and TOML."""
         stated: dict[str, Any] = {
             key: [list(item) for item in getattr(self, key)] for key in (*_PAIRS, "tiers")
         }
@@ -127,37 +123,32 @@ class Knowledge:
     def statements(self) -> tuple[str, ...]:
         """Every statement as a sentence for a person."""
         closed = range(len(self.tiers)) if self.within_tiers == "forbidden" else ()
+        required, forbidden, no_edge = (
+            [sentence(key, *pair) for pair in getattr(self, key)] for key in _PAIRS
+        )
         about_groups = (
-            *(no_edge_words(*pair) for pair in self.no_edge),
+            *no_edge,
             *(order_words(self.tiers, k, k + 1) for k in range(len(self.tiers) - 1)),
             *(closed_words(self.tiers, k) for k in closed),
         )
-        return (
-            *(f"{required_words(*pair)}." for pair in self.required),
-            *(f"{forbidden_words(*pair)}." for pair in self.forbidden),
-            *(f"{words[0].upper()}{words[1:]}." for words in about_groups),
-            *(f"{root_words(name)}." for name in self.roots),
-            *(f"{leaf_words(name)}." for name in self.leaves),
-        )
+        capitalised = [f"{words[0].upper()}{words[1:]}" for words in about_groups]
+        roots, leaves = ([sentence(key, name) for name in getattr(self, key)] for key in _LISTS)
+        return tuple(f"{words}." for words in (*required, *forbidden, *capitalised, *roots, *leaves))
 
     def bind(self, names: Iterable[object], left_out: Mapping[str, str] | None = None) -> BoundKnowledge:
-        """The same about these columns; an `InputError` if a name is none of them or statements clash.
+        """The same about these columns; an `InputError` if a name is not one of them or statements clash.
 
         `left_out` has columns that are not used, and why; a statement that names one of them is refused.
         """
         return self._bind(Binder(tuple(str(name) for name in names), left_out=left_out))
 
     def _bind(self, binder: Binder) -> BoundKnowledge:
-        for pair in self.required:
-            binder.require(*pair)
-        for pair in self.forbidden:
-            binder.forbid(*pair)
-        for pair in self.no_edge:
-            binder.keep_apart(*pair)
-        for name in self.roots:
-            binder.root(name)
-        for name in self.leaves:
-            binder.leaf(name)
+        for key in _PAIRS:
+            for pair in getattr(self, key):
+                binder.state(key, *pair)
+        for key in _LISTS:
+            for name in getattr(self, key):
+                binder.state(key, name)
         binder.order(self.tiers, closed=self.within_tiers == "forbidden")
         return binder.bound()
 
@@ -204,7 +195,7 @@ def _names(key: str, value: object, inner: bool = False) -> tuple[str, ...]:
     return names
 
 
-def _pair(key: str, value: object) -> Pair:
+def _pair(key: str, value: object) -> NamePair:
     names = _items(key, value)
     if len(names) != 2 or not all(isinstance(name, str) for name in names):
         raise InputError(

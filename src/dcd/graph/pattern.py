@@ -18,11 +18,11 @@ from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.equivalence import contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
 
-Pair = tuple[int, int]
+VariablePair = tuple[int, int]
 Triple = tuple[int, int, int]
 
 
-def draw_skeleton(n_variables: int, edges: Mapping[Pair, float]) -> IntArray:
+def draw_skeleton(n_variables: int, edges: Mapping[VariablePair, float]) -> IntArray:
     """The symmetric matrix of these edges."""
     skeleton = np.zeros((n_variables, n_variables), dtype=np.int8)
     for i, j in edges:
@@ -30,7 +30,7 @@ def draw_skeleton(n_variables: int, edges: Mapping[Pair, float]) -> IntArray:
     return skeleton
 
 
-def drop_circular(edges: dict[Pair, float], known: BoundKnowledge) -> list[Pair]:
+def drop_circular(edges: dict[VariablePair, float], known: BoundKnowledge) -> list[VariablePair]:
     """Take out edges that knowledge would direct into a cycle, the weakest first, and return them.
 
     Required arrows close no cycle, but among three variables each pair may have one direction left.
@@ -53,10 +53,10 @@ def drop_circular(edges: dict[Pair, float], known: BoundKnowledge) -> list[Pair]
 
 def fit_pattern(
     skeleton: IntArray,
-    edges: Mapping[Pair, float],
+    edges: Mapping[VariablePair, float],
     colliders: Mapping[Triple, float],
     arrows: BoolArray | None = None,
-) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
+) -> tuple[IntArray, list[tuple[Triple, str]], list[VariablePair]]:
     """Skeleton, `arrows` and colliders that some DAG fits: `(pattern, refused colliders, edges left out)`.
 
     The arrows are edges of the skeleton, close no cycle, and stay whatever happens. Parts of the graph that
@@ -80,14 +80,17 @@ def fit_pattern(
 
 
 def _fit_connected(
-    skeleton: IntArray, edges: Mapping[Pair, float], colliders: Mapping[Triple, float], arrows: BoolArray
-) -> tuple[IntArray, list[tuple[Triple, str]], list[Pair]]:
+    skeleton: IntArray,
+    edges: Mapping[VariablePair, float],
+    colliders: Mapping[Triple, float],
+    arrows: BoolArray,
+) -> tuple[IntArray, list[tuple[Triple, str]], list[VariablePair]]:
     """`fit_pattern` of one connected part.
 
     A skeleton can be impossible by itself: four variables in a ring need a collider somewhere, and there may
     be evidence for none. Then the weakest undirected edge of the contradiction is left out.
     """
-    left_out: list[Pair] = []
+    left_out: list[VariablePair] = []
     pattern, refused = _orient_colliders(skeleton, colliders, arrows)
     while core := contradictory_core(pattern):
         undirected = undirected_part(pattern)

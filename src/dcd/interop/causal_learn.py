@@ -7,19 +7,18 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import (
+from dcd.interop.edge_lists import (
     Graph,
-    arrows_and_lines,
     check_type,
     class_of_matrix,
     foreign_mark,
     load,
-    names_and_adjacency,
+    names_and_edges,
 )
 from dcd.runtime.errors import InputError
 
@@ -32,24 +31,21 @@ _SIGNS = {_TAIL: ("-", "-"), _ARROW: ("<", ">"), _CIRCLE: ("o", "o")}
 
 def to_causal_learn(graph: Graph) -> GeneralGraph:
     """A `GeneralGraph` of causal-learn."""
-    names, _ = names_and_adjacency(graph)
-    arrows, lines = arrows_and_lines(graph)
-    kind = load("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
+    names, arrows, lines = names_and_edges(graph)
     edge = load("causallearn.graph.Edge", "causal-learn").Edge
     mark = load("causallearn.graph.Endpoint", "causal-learn").Endpoint
     nodes = {name: load("causallearn.graph.GraphNode", "causal-learn").GraphNode(name) for name in names}
-    made = kind(list(nodes.values()))
+    converted = _general_graph()(list(nodes.values()))
     for cause, effect in arrows:
-        made.add_edge(edge(nodes[cause], nodes[effect], mark.TAIL, mark.ARROW))
+        converted.add_edge(edge(nodes[cause], nodes[effect], mark.TAIL, mark.ARROW))
     for a, b in lines:
-        made.add_edge(edge(nodes[a], nodes[b], mark.TAIL, mark.TAIL))
-    return made
+        converted.add_edge(edge(nodes[a], nodes[b], mark.TAIL, mark.TAIL))
+    return converted
 
 
 def from_causal_learn(graph: GeneralGraph) -> CPDAG:
     """The CPDAG of a `GeneralGraph` of causal-learn: `pc(...).G`, `ges(...)["G"]`."""
-    kind = load("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
-    check_type(graph, kind, "Pass pc(...).G or ges(...)['G'].")
+    check_type(graph, _general_graph(), "Pass pc(...).G or ges(...)['G'].")
     names = [node.get_name() for node in graph.get_nodes()]
     latent = load("causallearn.graph.NodeType", "causal-learn").NodeType.LATENT
     for node in graph.get_nodes():
@@ -66,6 +62,10 @@ def from_causal_learn(graph: GeneralGraph) -> CPDAG:
         adjacency[i, j] = at_i == _TAIL
         adjacency[j, i] = at_j == _TAIL
     return class_of_matrix(names, adjacency)
+
+
+def _general_graph() -> Any:
+    return load("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
 
 
 def _foreign(a: str, b: str, at_a: int, at_b: int) -> InputError:

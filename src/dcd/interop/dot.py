@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import Graph, arrows_and_lines, class_of_edges, foreign_mark, names_and_adjacency
+from dcd.interop.edge_lists import Graph, check_text, class_of_labelled_edges, foreign_mark, names_and_edges
 from dcd.interop.escapes import hide_impossible, show_impossible
 from dcd.runtime.errors import InputError, check_choice
 
@@ -50,8 +50,7 @@ class _Edge(NamedTuple):
 
 def to_dot(graph: Graph) -> str:
     """A `digraph` in DOT; an undirected edge is drawn without arrowheads (`dir=none`)."""
-    names, _ = names_and_adjacency(graph)
-    arrows, lines = arrows_and_lines(graph)
+    names, arrows, lines = names_and_edges(graph)
     statements = [_quoted(name) for name in names]
     statements += [f"{_quoted(cause)} -> {_quoted(effect)}" for cause, effect in arrows]
     statements += [f"{_quoted(a)} -> {_quoted(b)} [dir=none]" for a, b in lines]
@@ -83,10 +82,7 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     names : a variable is called by the "id" of its node, or by its "label" (as causal-learn writes it).
     """
     check_choice("names", names, ("id", "label"))
-    if not isinstance(text, str):
-        raise InputError(
-            "parameter 'text'", f"must be text, got {type(text).__name__}", "Read the file first."
-        )
+    check_text(text)
     reader = _Reader(text)
     reader.read()
     arrows, lines = [], []
@@ -100,14 +96,8 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
             arrows.append((edge.end, edge.start))
         else:
             lines.append((edge.start, edge.end))
-    called = {node: node if names == "id" else reader.labels.get(node, node) for node in reader.nodes}
-    if len(set(called.values())) < len(called):
-        raise InputError("parameter 'names'", "two nodes have the same label", "Use names='id'.")
-    return class_of_edges(
-        called.values(),
-        [(called[a], called[b]) for a, b in arrows],
-        [(called[a], called[b]) for a, b in lines],
-    )
+    labels = {node: node if names == "id" else reader.labels.get(node, node) for node in reader.nodes}
+    return class_of_labelled_edges(labels, arrows, lines, attribute=names)
 
 
 def _marks(edge: _Edge, directed: bool) -> tuple[bool, bool]:

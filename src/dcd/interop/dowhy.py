@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from scipy.sparse.csgraph import breadth_first_order
+
+from dcd.graph.adjacency import undirected_part
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import Edge
+from dcd.interop.edge_lists import Edge
 from dcd.interop.networkx import to_networkx
 from dcd.runtime.errors import InputError
 
@@ -38,8 +42,7 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
         If the direction of an undirected edge at the treatment decides the effect.
     """
     if not isinstance(cpdag, CPDAG):
-        found = type(cpdag).__name__
-        raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {found}", "Pass .cpdag_.")
+        raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")
     if cpdag.index(treatment) == cpdag.index(outcome):
         raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
     undecided = _undecided(cpdag, treatment, outcome)
@@ -48,7 +51,7 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
         raise InputError(
             f"edge{'s' * (len(undecided) > 1)} {edges}",
             f"can go either way, and the effect of {treatment!r} on {outcome!r} depends on it",
-            "Find out its direction from what is known of the variables. To try one way in spite of it, pass "
+            "Settle its direction by background knowledge. To try one direction anyway, pass "
             "interop.to_networkx(cpdag.to_dag()) to DoWhy and report that the direction was a choice.",
         )
     chosen = cpdag.to_dag()
@@ -59,17 +62,10 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
 
 
 def _undecided(cpdag: CPDAG, treatment: str, outcome: str) -> list[Edge]:
-    """The undirected edges at the treatment with which a path may begin that leads to the outcome."""
+    """The undirected edges at the treatment that begin a possibly directed path to the outcome."""
     x, y = cpdag.index(treatment), cpdag.index(outcome)
-    adjacency = cpdag.adjacency
-    found = []
-    for neighbour in range(len(adjacency)):
-        if adjacency[x, neighbour] and adjacency[neighbour, x]:
-            reached, pending = {x, neighbour}, [neighbour]
-            while pending:
-                ahead = {int(node) for node in adjacency[pending.pop()].nonzero()[0]} - reached
-                reached |= ahead
-                pending += ahead
-            if y in reached:
-                found.append((treatment, cpdag.names[neighbour]))
-    return found
+    without_treatment = cpdag.adjacency.copy()
+    without_treatment[x, :] = without_treatment[:, x] = 0
+    neighbours = np.flatnonzero(undirected_part(cpdag.adjacency)[x])
+    leads_to_outcome = breadth_first_order(without_treatment.T, y, return_predecessors=False)
+    return [(treatment, cpdag.names[i]) for i in neighbours if i in leads_to_outcome]

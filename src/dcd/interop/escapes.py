@@ -1,7 +1,7 @@
-"""Names within text formats: any text goes out as plain characters and comes back the same.
+"""Names in text formats: any name goes out as plain characters and comes back the same.
 
-Characters that neither format can hold (control characters, halves of surrogate pairs) become `_xHHHH_`, as
-in Office Open XML; a name that has this form already gets its first underscore written as `_x005F_`.
+Characters that DOT or GraphML cannot hold (control characters, halves of surrogate pairs) become `_xHHHH_`,
+as in Office Open XML; a name that has this form already gets its first underscore written as `_x005F_`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _HIDDEN = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 def hide_impossible(name: str) -> str:
     """The name with every impossible character as `_xHHHH_`."""
-    return _TO_HIDE.sub(lambda found: f"_x{ord(found[0]):04X}_", name)
+    return _TO_HIDE.sub(lambda match: f"_x{ord(match[0]):04X}_", name)
 
 
 def show_impossible(text: str) -> str:
     """The name that `hide_impossible` was given."""
-    return _HIDDEN.sub(lambda found: chr(int(found[1], 16)), text)
+    return _HIDDEN.sub(lambda match: chr(int(match[1], 16)), text)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import Graph, class_of_matrix, foreign_mark, names_and_adjacency
+from dcd.interop.edge_lists import Graph, class_of_matrix, foreign_mark, names_and_adjacency
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, check_number
 
@@ -37,14 +37,14 @@ def from_gcastle(
     names : the variables; the columns of a labelled frame, or "x0", "x1", ... without them.
     threshold : an edge is a weight of larger absolute value.
     """
-    found, weights = _named_weights(matrix, names, threshold)
-    return class_of_matrix(found, (np.abs(weights) > threshold).astype(np.int8))
+    labels, weights = _named_weights(matrix, names, threshold)
+    return class_of_matrix(labels, (np.abs(weights) > threshold).astype(np.int8))
 
 
 def to_lingam(graph: Graph) -> IntArray:
     """The matrix of lingam's `adjacency_matrix_`, `[j, i] = 1` for `i -> j`, both 1 for `i - j`.
 
-    Rows and columns are in the order of `graph.names`. lingam itself knows no undirected edges; for a
+    Rows and columns are in the order of `graph.names`. lingam itself has no undirected edges; for a
     matrix without them pass `cpdag.to_dag()`.
     """
     return to_gcastle(graph).T.copy()
@@ -61,8 +61,8 @@ def from_lingam(
     names : the variables; the columns of a labelled frame, or "x0", "x1", ... without them.
     threshold : an edge is a weight of larger absolute value.
     """
-    found, weights = _named_weights(matrix, names, threshold)
-    return class_of_matrix(found, (np.abs(weights.T) > threshold).astype(np.int8))
+    labels, weights = _named_weights(matrix, names, threshold)
+    return class_of_matrix(labels, (np.abs(weights.T) > threshold).astype(np.int8))
 
 
 def _named_weights(
@@ -83,11 +83,13 @@ def _named_weights(
         raise InputError("parameter 'matrix'", "is not a matrix of numbers", "Pass weights.") from error
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
         raise InputError("parameter 'matrix'", f"must be square, got shape {weights.shape}", "Pass weights.")
-    found = [f"x{i}" for i in range(len(weights))] if names is None else [str(name) for name in names]
-    if len(found) != len(weights):
+    labels = [f"x{i}" for i in range(len(weights))] if names is None else [str(name) for name in names]
+    if len(labels) != len(weights):
         raise InputError(
-            "parameter 'names'", f"must be {len(weights)} names, got {len(found)}", "Give one for each row."
+            "parameter 'names'", f"must be {len(weights)} names, got {len(labels)}", "Give one for each row."
         )
     for i, j in np.argwhere(np.isnan(weights)):
-        raise foreign_mark(f"{found[i]!r}, {found[j]!r}", "not a number (the sign for a hidden common cause)")
-    return found, weights
+        raise foreign_mark(
+            f"{labels[i]!r}, {labels[j]!r}", "not a number (the sign for a hidden common cause)"
+        )
+    return labels, weights

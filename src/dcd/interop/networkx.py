@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import Graph, arrows_and_lines, check_type, class_of_edges, load, names_and_adjacency
+from dcd.interop.edge_lists import Graph, both_ways, check_type, class_of_edges, load, names_and_edges
 from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 def to_networkx(graph: Graph) -> nx.DiGraph:
     """A `networkx.DiGraph`; an undirected edge appears in both directions."""
-    names, _ = names_and_adjacency(graph)
-    arrows, lines = arrows_and_lines(graph)
-    found = load("networkx", "networkx").DiGraph()
-    found.add_nodes_from(names)
-    found.add_edges_from([*arrows, *lines, *((b, a) for a, b in lines)])
-    return found
+    names, arrows, lines = names_and_edges(graph)
+    converted = load("networkx", "networkx").DiGraph()
+    converted.add_nodes_from(names)
+    converted.add_edges_from(both_ways(arrows, lines))
+    return converted
 
 
 def from_networkx(graph: nx.Graph) -> CPDAG:
@@ -32,5 +31,5 @@ def from_networkx(graph: nx.Graph) -> CPDAG:
             "is a multigraph, whose parallel edges mean different things to different tools",
             "Pass networkx.DiGraph(graph) if they mean the same edge.",
         )
-    lines = () if graph.is_directed() else graph.edges
-    return class_of_edges(graph.nodes, graph.edges if graph.is_directed() else (), lines)
+    arrows, lines = (graph.edges, ()) if graph.is_directed() else ((), graph.edges)
+    return class_of_edges(graph.nodes, arrows, lines)

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import (
-    Graph,
-    arrows_and_lines,
-    check_type,
-    class_of_edges,
-    foreign_mark,
-    load,
-    names_and_adjacency,
-)
+from dcd.interop.edge_lists import Graph, check_type, class_of_edges, foreign_mark, load, names_and_edges
 
 if TYPE_CHECKING:
     import pywhy_graphs
@@ -21,8 +13,7 @@ if TYPE_CHECKING:
 
 def to_pywhy(graph: Graph) -> pywhy_graphs.CPDAG:
     """A `pywhy_graphs.CPDAG`."""
-    names, _ = names_and_adjacency(graph)
-    arrows, lines = arrows_and_lines(graph)
+    names, arrows, lines = names_and_edges(graph)
     kind = load("pywhy_graphs", "pywhy-graphs").CPDAG
     nx = load("networkx", "networkx")
     directed, undirected = nx.DiGraph(), nx.Graph()

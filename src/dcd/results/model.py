@@ -143,7 +143,7 @@ class Boundary(_Part, frozen=True):
 
 
 class Conflict(_Part, frozen=True):
-    """What the data contradicted, and what was done about it; as `dcd.search.conflicts.Conflict`."""
+    """What the data contradicted, and what was done about it; as `dcd.search.base.Conflict`."""
 
     kind: str
     variables: tuple[str, ...]

@@ -32,7 +32,7 @@ from dcd.results.model import (
 from dcd.results.reproduction import reproduction_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
-from dcd.search.neighbours import TargetSearch
+from dcd.search.base import TargetSearch
 from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 

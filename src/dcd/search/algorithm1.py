@@ -1,77 +1,41 @@
 """Algorithm 1 (DCD-C): from Markov boundaries alone to the CPDAG, over any boundary identifier.
 
-The search within each target's boundary tells its neighbours and candidate colliders. Their union is the
-skeleton, candidates that are unshielded in it become colliders, and Meek's rules finish the graph. With a
-perfect identifier the result is the true CPDAG (Theorem 2). With an estimated one the findings can contradict
-each other; then the strongest evidence goes first, what does not fit is left out and recorded, and the answer
-is the CPDAG of a DAG in any case. Background knowledge goes before all evidence: the arrows that it leaves no
-choice about are drawn before the colliders, and Meek's rules close the graph over both.
+A neighbour of a target stays in its boundary within every subset of variables; a spouse drops out once all
+common children (and their descendants) are left out. So every non-empty proper subset of each boundary is
+excluded in turn: what drops is a spouse, and the excluded variables are candidate colliders between the two.
+`pruned_subsets` asks fewer of these questions. The neighbours of all targets are the skeleton, candidates
+that are unshielded in it become colliders, and Meek's rules finish the graph (`assemble`). With a perfect
+identifier the result is the true CPDAG (Theorem 2).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
-from typing import get_args
+from math import comb
+from typing import Literal, get_args
 
-import numpy as np
-
-from dcd.graph.adjacency import unshielded_colliders
-from dcd.graph.bound_knowledge import BoundKnowledge
-from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.equivalence import apply_meek_rules
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.graph.pattern import Pair, Triple, agree, draw_skeleton, drop_circular, fit_pattern
-from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, SearchCutWarning, check_choice
-from dcd.search.conflicts import (
-    NOT_WITH_KNOWLEDGE,
-    Conflict,
-    asymmetries,
-    circular_edge,
-    known_collider,
-    left_out_edge,
-    overruled,
-    refused_collider,
-)
-from dcd.search.neighbours import (
+from dcd.runtime.array_types import BoolArray
+from dcd.runtime.errors import InputError, SearchCutWarning, check_choice, check_number
+from dcd.search.assemble import assemble
+from dcd.search.base import (
     Ask,
+    Boundaries,
     BoundaryOf,
+    Construction,
     Cut,
     Drop,
     Exclusion,
+    Findings,
     PValueOf,
-    Search,
     TargetSearch,
-    check_max_subsets,
-    conclude,
-    search_in_full,
 )
-from dcd.search.pruned_neighbours import search_pruned
+from dcd.search.pruned_subsets import search_pruned
 
+Subsets = Literal["all", "pruned"]
 Prepare = Callable[[Sequence[Collection[str]], str], None]
-Orient = Callable[[BoolArray, BoolArray], Mapping[Triple, float]]
-
-
-@dataclass(frozen=True)
-class Construction:
-    """A CPDAG with the account of how it came about.
-
-    `colliders` has those `(x, z, y)` that the data suggest and the graph has, with the strength of each.
-    """
-
-    cpdag: CPDAG
-    markov_boundaries: Mapping[str, Mapping[str, Role]]
-    conflicts: tuple[Conflict, ...]
-    searches: tuple[TargetSearch, ...] = field(repr=False)
-    colliders: Mapping[tuple[str, str, str], float] = field(repr=False)
-
-    @property
-    def cuts(self) -> tuple[Cut, ...]:
-        """The searches that were cut short."""
-        return tuple(search.cut for search in self.searches if search.cut is not None)
 
 
 def construct_cpdag(
@@ -80,8 +44,8 @@ def construct_cpdag(
     *,
     pvalue: PValueOf | None = None,
     max_subsets: int | None = None,
+    subsets: Subsets = "all",
     knowledge: Knowledge | None = None,
-    search: Search = "full",
 ) -> Construction:
     """Algorithm 1 over any identifier of Markov boundaries.
 
@@ -96,9 +60,9 @@ def construct_cpdag(
     max_subsets : bound on the search within one boundary of m variables, which has 2^m - 2 subsets to
         exclude: sizes are searched in increasing order while all subsets of a size fit, and size 1 in any
         case. None searches all.
-    knowledge : arrows that must be or may not be; they go before what the boundaries tell.
-    search : "full" excludes all subsets of every boundary, as published. "pruned" leaves out those from which
-        a perfect identifier could tell nothing new: the same answer from far fewer questions.
+    subsets : "all" excludes every subset of every boundary, as published. "pruned" leaves out those that tell
+        a perfect identifier nothing new: the same answer from far fewer questions.
+    knowledge : arrows that must be or may not be; they take precedence over the boundaries.
 
     Returns
     -------
@@ -113,7 +77,7 @@ def construct_cpdag(
     smoking -> cancer
     asbestos -> cancer
     """
-    construction = construct(names, markov_boundary, pvalue, max_subsets, knowledge, search=search)
+    construction = construct(names, markov_boundary, pvalue, max_subsets, knowledge, subsets=subsets)
     warn_of_cuts(construction.cuts, stacklevel=3)
     return construction
 
@@ -125,32 +89,30 @@ def construct(
     max_subsets: int | None,
     knowledge: Knowledge | None = None,
     *,
-    search: Search = "full",
+    subsets: Subsets = "all",
     prepare: Prepare | None = None,
 ) -> Construction:
     """`construct_cpdag` without its warning.
 
-    `prepare(sets, label)` is told, before each round of questions, within which sets boundaries will be asked
-    for; the label is for a progress bar.
+    `prepare(sets, label)` is called before each round of questions with the sets within which boundaries will
+    be asked for; the label is for a progress bar.
     """
-    check_max_subsets(max_subsets)
-    check_search(search)
+    check_subsets(subsets, max_subsets)
     names = tuple(names)
     if len(set(names)) != len(names):
         raise InputError("parameter 'names'", "has a name twice", "Give every variable a name of its own.")
-    prepare = prepare or _nothing_ahead
+    prepare = prepare or (lambda *_: None)  # for identifiers that answer each question when it is asked
     known = bind_knowledge(knowledge, names)
     others = {target: [name for name in names if name != target] for target in names}
     prepare(list(others.values()), "Markov boundaries")
-    found = {target: set(markov_boundary(target, others[target])) for target in names}
+    identified = {target: set(markov_boundary(target, others[target])) for target in names}
     required, apart = _by_name(names, known.joined), _by_name(names, known.apart)
     boundaries = {
-        target: [name for name in others[target] if name in found[target] or name in required[target]]
+        target: [name for name in others[target] if name in identified[target] or name in required[target]]
         for target in names
     }
-    findings = (search_pruned if search == "pruned" else search_in_full)(
-        boundaries, _asking(markov_boundary, prepare), max_subsets
-    )
+    search = search_pruned if subsets == "pruned" else search_all
+    findings = search(boundaries, _asking(markov_boundary, prepare), max_subsets)
     searches = [
         conclude(
             target,
@@ -158,7 +120,7 @@ def construct(
             findings,
             others[target],
             pvalue,
-            found=found[target],
+            identified=identified[target],
             required=required[target],
             apart=apart[target],
         )
@@ -167,9 +129,11 @@ def construct(
     return assemble(names, searches, knowledge=known)
 
 
-def check_search(search: object) -> None:
-    """Raise `InputError` unless `search` is one of the two."""
-    check_choice("search", search, get_args(Search))
+def check_subsets(subsets: object, max_subsets: object) -> None:
+    """Raise `InputError` unless both say which subsets of a boundary to search."""
+    check_choice("subsets", subsets, get_args(Subsets))
+    if max_subsets is not None:
+        check_number("max_subsets", max_subsets, at_least=1, whole=True, suggestion=256)
 
 
 def _asking(markov_boundary: BoundaryOf, prepare: Prepare) -> Ask:
@@ -193,10 +157,6 @@ def _by_name(names: Sequence[str], pairs: BoolArray) -> dict[str, list[str]]:
     }
 
 
-def _nothing_ahead(sets: Sequence[Collection[str]], label: str) -> None:
-    """For identifiers that answer each question when it is asked."""
-
-
 def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
     """Warn if a search was cut short; `stacklevel` as in `warnings.warn`, counted from here."""
     if cuts:
@@ -208,115 +168,71 @@ def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
         )
 
 
-# --- all targets: one graph that is valid ----------------------------------------------------------------
+# --- the inner loops: which members of a boundary are neighbours? ----------------------------------------
 
 
-def assemble(
-    names: Sequence[str],
-    searches: Sequence[TargetSearch],
-    orient: Orient | None = None,
+def search_all(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:
+    """Exclude every subset of every boundary, all in one round."""
+    asked = {
+        target: [Exclusion(target, *sides) for sides in exclusions(boundary, max_subsets)]
+        for target, boundary in boundaries.items()
+    }
+    drops: dict[str, list[Drop]] = {target: [] for target in boundaries}
+    for drop in ask([exclusion for of_target in asked.values() for exclusion in of_target]):
+        drops[drop.exclusion.target].append(drop)
+    separated = {target: {drop.member for drop in dropped} for target, dropped in drops.items()}
+    searched = [Cut(target, len(boundaries[target]), len(asked[target])) for target in boundaries]
+    cuts = {cut.target: cut for cut in searched if cut.subsets_searched < cut.subsets_in_all}
+    return Findings(drops, separated, cuts)
+
+
+def exclusions(
+    boundary: Sequence[str], max_subsets: int | None = None
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """`(excluded, kept)` for the non-empty proper subsets of a boundary, small exclusions first.
+
+    With `max_subsets`, as many whole sizes as together stay within it, and at least size 1.
+    """
+    n_visited = 0
+    for size in range(1, len(boundary)):
+        n_visited += comb(len(boundary), size)
+        if max_subsets is not None and size > 1 and n_visited > max_subsets:
+            return
+        for excluded in combinations(boundary, size):
+            left_out = set(excluded)
+            yield excluded, tuple(name for name in boundary if name not in left_out)
+
+
+def conclude(
+    target: str,
+    boundary: Sequence[str],
+    findings: Findings,
+    others: Sequence[str],
+    pvalue: PValueOf | None = None,
     *,
-    knowledge: BoundKnowledge | None = None,
-) -> Construction:
-    """The rest of Algorithm 1: skeleton, colliders, Meek's rules, on findings that may be at odds.
+    identified: Collection[str],
+    required: Collection[str] = (),
+    apart: Collection[str] = (),
+) -> TargetSearch:
+    """The findings about one target.
 
-    `orient(skeleton, forbidden)` names the colliders of a skeleton and how strong each is, where some arrows
-    may not be; by default the candidates that the searches came upon are taken (Algorithm 1). The searches
-    have the edges that `knowledge` requires, and none between variables that it keeps apart.
+    `boundary` is what was searched: the members that were `identified`, and the `required` ones, which are
+    neighbours whatever drops. Those to be kept `apart` never are.
     """
-    names = tuple(names)
-    known = knowledge or bind_knowledge(None, names)
-    position = {name: index for index, name in enumerate(names)}
-    edges = _edge_pvalues(searches, position)
-    circular = drop_circular(edges, known)
-    skeleton = draw_skeleton(len(names), edges)
-    arrows = known.arrows(skeleton.astype(bool))
-    colliders, suggested = (
-        (_collider_pvalues(searches, position),) * 2
-        if orient is None
-        else _oriented(orient, skeleton, arrows, known)
-    )
-    pattern, refused, left_out = fit_pattern(skeleton, edges, colliders, arrows)
-    refused += [(triple, NOT_WITH_KNOWLEDGE) for triple in suggested if triple not in colliders]
-    background = tuple((names[i], names[j]) for i, j in np.argwhere(arrows))
-    cpdag = CPDAG(names, apply_meek_rules(pattern), background)
-    made = list(unshielded_colliders(pattern))
-    unsuggested = [
-        (x, z, y)
-        for x, z, y in made
-        if (x, z, y) not in suggested and (arrows[x, z] or arrows[y, z] or (x, z, y) in colliders)
-    ]
-    return Construction(
-        cpdag=cpdag,
-        markov_boundaries={search.target: _roles(search, cpdag) for search in searches},
-        conflicts=(
-            *asymmetries(searches),
-            *overruled(searches, position, known),
-            *(circular_edge(names, pair, known) for pair in circular),
-            *(refused_collider(names, triple, reason, known) for triple, reason in refused),
-            *(left_out_edge(names, pair) for pair in left_out),
-            *(known_collider(names, triple) for triple in unsuggested),
-        ),
-        searches=tuple(searches),
-        colliders={
-            (names[x], names[z], names[y]): colliders[x, z, y] for x, z, y in made if (x, z, y) in colliders
-        },
-    )
-
-
-def _oriented(
-    orient: Orient, skeleton: IntArray, arrows: BoolArray, known: BoundKnowledge
-) -> tuple[Mapping[Triple, float], Mapping[Triple, float]]:
-    """The colliders of a skeleton, with what is known; and those of the data alone, if they contradict it."""
-    colliders = orient(skeleton.astype(bool), known.forbidden)
-    if not arrows.any():
-        return colliders, colliders
-    alone = orient(skeleton.astype(bool), np.zeros_like(arrows))
-    return colliders, colliders if agree(skeleton, alone, arrows) else alone
-
-
-def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> IntArray:
-    """The adjacency matrix of the CPDAG with this skeleton and these colliders, strongest first.
-
-    If no DAG fits it, the weakest colliders are left out, and edges if the skeleton fits no DAG at all.
-    """
-    edges = {(i, j): 0.0 for i, j in combinations(range(len(skeleton)), 2) if skeleton[i, j]}
-    pattern, _, _ = fit_pattern(skeleton.astype(np.int8), edges, colliders)
-    return apply_meek_rules(pattern)
-
-
-def _edge_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int]) -> dict[Pair, float]:
-    """Every edge that one side at least holds on to, with the smaller p-value of the two."""
-    pvalues: dict[Pair, float] = {}
-    for search in searches:
-        for neighbour, p in search.neighbours.items():
-            i, j = sorted((position[search.target], position[neighbour]))
-            pvalues[i, j] = min(p, pvalues.get((i, j), 1.0))
-    return pvalues
-
-
-def _collider_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int]) -> dict[Triple, float]:
-    """Every candidate `(x, z, y)`, x < y, with the larger p-value of the two sides."""
-    pvalues: dict[Triple, float] = {}
-    for search in searches:
-        for (middle, dropped), p in search.colliders.items():
-            x, y = sorted((position[search.target], position[dropped]))
-            triple = (x, position[middle], y)
-            pvalues[triple] = max(p, pvalues.get(triple, 0.0))
-    return pvalues
-
-
-def _roles(search: TargetSearch, cpdag: CPDAG) -> dict[str, Role]:
-    """What each member of a boundary is to its target in the finished graph.
-
-    An edge that only the other side saw makes that side a member, too. A member without an edge counts as a
-    spouse, whether or not the collider between the two was accepted.
-    """
-    roles: dict[str, Role] = {}
-    for name in cpdag.names:
-        role = cpdag.role(name, search.target)
-        if role is not None:
-            roles[name] = role
-        elif name in search.boundary:
-            roles[name] = "spouse"
-    return roles
+    pvalue = pvalue or (lambda *_: 0.0)
+    colliders: dict[tuple[str, str], float] = {}
+    for drop in findings.drops[target]:
+        strength = pvalue(target, drop.member, drop.exclusion.kept)
+        for middle in drop.exclusion.excluded:
+            triple = middle, drop.member
+            colliders[triple] = max(strength, colliders.get(triple, 0.0))
+    undropped = set(identified) - set(findings.separated[target])
+    pvalues = {name: pvalue(target, name, others) for name in boundary}
+    neighbours = {
+        name: pvalues[name]
+        for name in boundary
+        if name in required or (name in undropped and name not in apart)
+    }
+    overruled = tuple(name for name in boundary if (name in neighbours) != (name in undropped))
+    cut = findings.cuts.get(target)
+    return TargetSearch(target, tuple(boundary), neighbours, colliders, cut, overruled, pvalues)

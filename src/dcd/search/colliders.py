@@ -7,8 +7,8 @@ So all orientations of the skeleton are compared by one likelihood: each variabl
 
 .. math:: \ell(G) = -\tfrac n2 \sum_i \log \frac{|\Sigma_{i, \mathrm{pa}(i)}|}{|\Sigma_{\mathrm{pa}(i)}|} .
 
-All orientations have the same number of parameters, and Markov equivalent ones the same likelihood, so what
-it decides is colliders and nothing else. For one triple alone it is n times the difference of two mutual
+All orientations have the same number of parameters, and Markov equivalent ones the same likelihood, so it
+decides about colliders and nothing else. For one triple alone it is n times the difference of two mutual
 informations, I(x; y | z) - I(x; y).
 
 **Prior.** An arm is one end of an edge at a variable z that could be part of a collider there: x - z with
@@ -19,17 +19,17 @@ clear, the next needs little more than its own evidence. Arms, not triples, are 
 one variable make 45 colliders by ten decisions. Since scores are not Gaussian, the log-likelihood counts at a
 reduced rate, 1 / temper.
 
-**Search.** An order of the variables makes a DAG of the skeleton; one variable at a time moves to its best
-place, ties broken at random, by way of graphs at fixed prices for a collider. Each collider of the best graph
-carries its evidence: by how much the best graph without it is worse.
+**Search.** An order of the variables makes a DAG of the skeleton. `order_search` looks for the best one, by
+way of graphs at fixed prices for a collider. Each collider of the best graph carries its evidence: by how
+much the best graph without it is worse.
 
-**Knowledge.** Arrows that may not be are a constraint of the search: it starts at orders that have none of
-them, and a move that makes one costs more than anything. An end that may not point at z is no arm.
+**Knowledge.** Forbidden arrows are a constraint of the search: it starts at orders that have none of them,
+and a move that makes one costs more than anything. An end that may not point at z is not an arm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -38,20 +38,19 @@ import numpy as np
 from scipy.special import betaln, logsumexp
 
 from dcd.features.rank_scores import BULK_CUBE, LINEAR, SQUARE, Grams
+from dcd.graph.pattern import Triple, VariablePair
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.threads import one_blas_thread
+from dcd.search.order_search import CountPrior, LocalScore, OrderSearch, Predecessors, positions
 
-Triple = tuple[int, int, int]
 Parents = tuple[int, ...]
 Likelihood = Callable[[int, Parents], float]
-Local = Callable[[int, Parents], tuple[float, int]]
-Prior = Callable[[int], float]
 
 _BLOCK = (LINEAR, SQUARE, BULK_CUBE)
 _PRICES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
-_STARTS, _SWEEPS, _IDLE_SWEEPS = 2, 30, 4
-_FORBIDDEN, _IMPOSSIBLE = 1e9, 1e15  # a collider not wanted, an arrow that may not be
+_STARTS = 2
+_UNWANTED, _FORBIDDEN = 1e9, 1e15  # price of a collider to do without, of an arrow that may not be
 _RIDGE = 1e-6
 _MOST_SAMPLES = 20_000  # beyond, more samples show how wrong a Gaussian model is, not where colliders are
 
@@ -62,8 +61,8 @@ class ColliderEvidence:
 
     Attributes
     ----------
-    temper : the log-likelihood counts 1 / temper of its value; all of it in a straight table.
-    min_evidence : colliders with less evidence (in units of the log posterior) are not believed: the best
+    temper : the log-likelihood is divided by it; not where all relations are linear.
+    min_evidence : colliders with less evidence (in units of the log posterior) are not accepted: the best
         graph without them is taken, if the skeleton allows for one.
     """
 
@@ -87,9 +86,9 @@ class ColliderEvidence:
         """The colliders `(x, z, y)`, x < y, of a skeleton, each with its evidence.
 
         `forbidden[i, j]` is true for arrows `i -> j` that may not be; some DAG of the skeleton must be free
-        of them. The evidence of a collider that every such DAG has is infinite. For a straight table
-        (`linear`) `order` is the best order that is known (`order_search`): a variable is its line alone,
-        the likelihood is right and counts in full, and the search starts there as well.
+        of them. The evidence of a collider that every such DAG has is infinite. Where all relations are
+        linear, `order` is the best order that is known (`linear_search`): a variable is its normal score
+        alone, the likelihood is right and counts in full, and the search starts there as well.
         """
         rng = make_generator(random_state)
         if forbidden is None:
@@ -97,7 +96,7 @@ class ColliderEvidence:
         with one_blas_thread():
             likelihood = BlockLikelihood(scores, _BLOCK if order is None else (LINEAR,))
             temper = self.temper if order is None else 1.0
-            search = _Search(skeleton, likelihood, temper, rng, forbidden, order)
+            search = _OrientationSearch(skeleton, likelihood, temper, rng, forbidden, order)
             return search.colliders_with_evidence(self.min_evidence)
 
 
@@ -110,7 +109,7 @@ def log_prior(n_taken: int, n_arms: int) -> float:
     return float(betaln(n_taken + 1, n_arms - n_taken + 1) + logsumexp(log_chance))
 
 
-def _fixed_price(price: float) -> Prior:
+def _fixed_price(price: float) -> CountPrior:
     return lambda n_taken: -price * n_taken
 
 
@@ -123,16 +122,12 @@ class BlockLikelihood:
         gram, self._rows = scores.gram(block)
         self._gram = gram + _RIDGE * np.eye(len(gram))
         self._log_determinants: dict[Parents, float] = {(): 0.0}
-        self._values: dict[tuple[int, Parents], float] = {}
 
     def __call__(self, variable: int, parents: Parents) -> float:
-        """The value, computed once for each pair of arguments."""
-        key = (variable, parents)
-        if key not in self._values:
-            family = tuple(sorted((variable, *parents)))
-            ratio = self._log_determinant(family) - self._log_determinant(parents)
-            self._values[key] = -0.5 * self._n_samples * ratio
-        return self._values[key]
+        """Log density of the variable given its parents, summed over samples."""
+        family = tuple(sorted((variable, *parents)))
+        ratio = self._log_determinant(family) - self._log_determinant(parents)
+        return -0.5 * self._n_samples * ratio
 
     def _log_determinant(self, variables: Parents) -> float:
         if variables not in self._log_determinants:
@@ -148,7 +143,7 @@ class _Orientation:
     colliders: frozenset[Triple]
 
 
-class _Search:
+class _OrientationSearch:
     """Orders of the variables, the graphs they make of one skeleton, and the best of them."""
 
     def __init__(
@@ -164,9 +159,9 @@ class _Search:
         self._connected = [v for v, others in enumerate(self._neighbours) if others]
         self._likelihood, self._temper, self._rng = likelihood, temper, rng
         self._no_parents = [frozenset(np.flatnonzero(column).tolist()) for column in (forbidden & skeleton).T]
-        # Where arrows may not be, only orders without them are starts.
-        given = [] if start is None or (forbidden & skeleton).any() else [start]
-        self._given = [[v for v in order if self._neighbours[v]] for order in given]
+        # Where arrows are forbidden, only orders without them are starts.
+        starts = [] if start is None or (forbidden & skeleton).any() else [start]
+        self._known_starts = [[v for v in order if self._neighbours[v]] for order in starts]
         self._n_arms = sum(self._arms(self._neighbours[z] - self._no_parents[z]) for z in self._connected)
 
     def colliders_with_evidence(self, min_evidence: float = 0.0) -> dict[Triple, float]:
@@ -176,15 +171,15 @@ class _Search:
         """
         if not self._n_arms:
             return {}
-        forbidden: frozenset[Triple] = frozenset()
+        unwanted: frozenset[Triple] = frozenset()
         while True:
-            fresh = [*self._given, *(self._random_order() for _ in range(_STARTS))]
-            best, tried = self._best(fresh, forbidden)
-            best, evidence = self._weighed(best, tried, forbidden)
+            starts = [*self._known_starts, *(self._random_order() for _ in range(_STARTS))]
+            best, ends = self._best(starts, unwanted)
+            evidence = self._evidence(best, ends, unwanted)
             doubtful = {triple for triple, worth in evidence.items() if worth < min_evidence}
-            if doubtful <= forbidden:  # none left, or the skeleton fits no DAG without them
+            if doubtful <= unwanted:  # none left, or the skeleton fits no DAG without them
                 return evidence
-            forbidden |= doubtful
+            unwanted |= doubtful
 
     def _random_order(self) -> list[int]:
         """A random order without forbidden arrows."""
@@ -204,124 +199,68 @@ class _Search:
             waiting.remove(first)
         return order
 
-    def _weighed(
-        self, best: _Orientation, tried: Sequence[list[int]], forbidden: frozenset[Triple]
-    ) -> tuple[_Orientation, dict[Triple, float]]:
+    def _evidence(
+        self, best: _Orientation, ends: Sequence[list[int]], unwanted: frozenset[Triple]
+    ) -> dict[Triple, float]:
         """The evidence of each collider; if a graph without one turns out better, that of its colliders."""
         evidence: dict[Triple, float] = {}
         for triple in sorted(best.colliders):
-            other, _ = self._best(tried, forbidden | {triple}, prices=())
+            other, _ = self._best(ends, unwanted | {triple}, prices=())
             if other.log_posterior > best.log_posterior + 1e-9:
-                return self._weighed(other, [*tried, other.order], forbidden)
+                return self._evidence(other, [*ends, other.order], unwanted)
             unavoidable = triple in other.colliders
             evidence[triple] = np.inf if unavoidable else max(best.log_posterior - other.log_posterior, 0.0)
-        return best, evidence
+        return evidence
 
     def _best(
-        self,
-        starts: Sequence[list[int]],
-        forbidden: frozenset[Triple],
-        prices: Sequence[float] = _PRICES,
+        self, starts: Sequence[list[int]], unwanted: frozenset[Triple], prices: Sequence[float] = _PRICES
     ) -> tuple[_Orientation, list[list[int]]]:
         """The most probable graph that the starts lead to, and the orders at which the ways ended.
 
         The prior falls steeply at the first collider and hardly later, so that one collider alone may not
         pay where several do: graphs at fixed prices are the stepping stones.
         """
-        local = self._local(forbidden)
+        search = OrderSearch(self._neighbours, self._local(unwanted), idle_sweeps=4, tolerance=1e-6)
         orders = list(starts)
         for price in prices:
-            at_price = [self._improve(order, local, _fixed_price(price)) for order in starts]
-            orders += at_price
-            starts = at_price
-        ends = [self._improve(order, local, lambda v: log_prior(v, self._n_arms)) for order in orders]
-        found = [self._orientation(order, local) for order in ends]
-        best = max(found, key=lambda orientation: orientation.log_posterior)
-        distinct = {orientation.colliders: orientation.order for orientation in found}
+            starts = [search.improved(order, self._rng, _fixed_price(price)) for order in starts]
+            orders += starts
+        ends = [search.improved(order, self._rng, self._log_prior) for order in orders]
+        orientations = [self._orientation(search, order) for order in ends]
+        best = max(orientations, key=lambda orientation: orientation.log_posterior)
+        distinct = {orientation.colliders: orientation.order for orientation in orientations}
         return best, list(distinct.values())
 
-    def _orientation(self, order: list[int], local: Local) -> _Orientation:
-        place = {v: index for index, v in enumerate(order)}
-        colliders = frozenset((x, z, y) for z in order for x, y in self._apart(self._parents(z, place)))
-        fit, n_taken = self._totals(order, local)
-        return _Orientation(order, fit + log_prior(n_taken, self._n_arms), colliders)
+    def _log_prior(self, n_taken: int) -> float:
+        return log_prior(n_taken, self._n_arms)
 
-    def _local(self, forbidden: frozenset[Triple]) -> Local:
-        """For a variable and its parents, the tempered log-likelihood and the number of arms in colliders.
+    def _orientation(self, search: OrderSearch, order: list[int]) -> _Orientation:
+        position = positions(order)
+        colliders = frozenset(
+            (x, z, y) for z in order for x, y in self._apart(search.predecessors(z, position))
+        )
+        fit, n_taken = search.score(order)
+        return _Orientation(order, fit + self._log_prior(n_taken), colliders)
 
-        A forbidden collider or arrow costs more than anything.
+    def _local(self, unwanted: frozenset[Triple]) -> LocalScore:
+        """The tempered log-likelihood of a variable given its parents, and the number of arms in colliders.
+
+        An unwanted collider or a forbidden arrow costs more than anything.
         """
-        known: dict[tuple[int, Parents], tuple[float, int]] = {}
 
-        def local(variable: int, parents: Parents) -> tuple[float, int]:
-            key = (variable, parents)
-            if key not in known:
-                made = [(x, variable, y) for x, y in self._apart(parents)]
-                fit = self._likelihood(variable, parents) / self._temper
-                fit -= _FORBIDDEN * sum(triple in forbidden for triple in made)
-                allowed = [parent for parent in parents if parent not in self._no_parents[variable]]
-                fit -= _IMPOSSIBLE * (len(parents) - len(allowed))
-                known[key] = (fit, self._arms(allowed))
-            return known[key]
+        @cache
+        def local(variable: int, parents: Predecessors) -> tuple[float, int]:
+            fit = self._likelihood(variable, tuple(sorted(parents))) / self._temper
+            fit -= _UNWANTED * sum((x, variable, y) in unwanted for x, y in self._apart(parents))
+            allowed = parents - self._no_parents[variable]
+            return fit - _FORBIDDEN * (len(parents) - len(allowed)), self._arms(allowed)
 
         return local
 
-    def _improve(self, order: list[int], local: Local, prior: Prior) -> list[int]:
-        """Move one variable at a time to its best place until nothing has improved for some sweeps."""
-        idle = 0
-        fit, n_taken = self._totals(order, local)
-        for _ in range(_SWEEPS):
-            before = fit + prior(n_taken)
-            for variable in self._rng.permutation(self._connected).tolist():
-                order, fit, n_taken = self._moved(order, variable, local, prior, fit, n_taken)
-            idle = 0 if fit + prior(n_taken) > before + 1e-6 else idle + 1
-            if idle == _IDLE_SWEEPS:
-                break
-        return order
-
-    def _moved(
-        self, order: list[int], variable: int, local: Local, prior: Prior, fit: float, n_taken: int
-    ) -> tuple[list[int], float, int]:
-        """The order with one variable at its best place among its neighbours, ties broken at random.
-
-        `fit` and `n_taken` are those of all variables; they are returned for the new order.
-        """
-        neighbours = self._neighbours[variable]
-        place = {v: index for index, v in enumerate(order)}
-        rest = [v for v in order if v != variable]
-        slots = [0, *(index + 1 for index, v in enumerate(rest) if v in neighbours)]
-        other_parents = {v: [u for u in self._parents(v, place) if u != variable] for v in neighbours}
-        without = {v: local(v, tuple(parents)) for v, parents in other_parents.items()}
-        with_it = {v: local(v, tuple(sorted([*p, variable]))) for v, p in other_parents.items()}
-        now = [local(variable, self._parents(variable, place))]
-        now += [with_it[v] if place[v] > place[variable] else without[v] for v in neighbours]
-        fit -= sum(part[0] for part in now)
-        n_taken -= sum(part[1] for part in now)
-        before: list[int] = []
-        choices = []
-        for slot in slots:
-            if slot:
-                before.append(rest[slot - 1])
-            parts = [local(variable, tuple(sorted(before)))]
-            parts += [without[v] if v in before else with_it[v] for v in neighbours]
-            total = fit + sum(part[0] for part in parts), n_taken + sum(part[1] for part in parts)
-            choices.append((total[0] + prior(total[1]) + 1e-7 * self._rng.random(), slot, *total))
-        _, slot, fit, n_taken = max(choices)
-        return [*rest[:slot], variable, *rest[slot:]], fit, n_taken
-
-    def _totals(self, order: list[int], local: Local) -> tuple[float, int]:
-        place = {v: index for index, v in enumerate(order)}
-        parts = [local(v, self._parents(v, place)) for v in order]
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)
-
-    def _parents(self, variable: int, place: dict[int, int]) -> Parents:
-        own = place[variable]
-        return tuple(sorted(v for v in self._neighbours[variable] if place[v] < own))
-
-    def _arms(self, ends: Sequence[int] | frozenset[int]) -> int:
+    def _arms(self, ends: Collection[int]) -> int:
         """How many of the neighbours of a variable are not adjacent to another of them."""
         return len({end for pair in self._apart(ends) for end in pair})
 
-    def _apart(self, ends: Sequence[int] | frozenset[int]) -> Iterator[tuple[int, int]]:
+    def _apart(self, ends: Collection[int]) -> Iterator[VariablePair]:
         """Pairs of neighbours of a variable that are not neighbours of each other."""
         return ((x, y) for x, y in combinations(sorted(ends), 2) if y not in self._neighbours[x])

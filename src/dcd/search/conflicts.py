@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from dcd.graph.bound_knowledge import BoundKnowledge
-from dcd.graph.pattern import Pair, Triple
-from dcd.search.neighbours import TargetSearch
+from dcd.graph.pattern import Triple, VariablePair
+from dcd.search.base import Conflict, TargetSearch
 
 NOT_WITH_KNOWLEDGE = "no graph that fits it has all that is known"
 _NOT_DRAWN = "Knowledge went first; no edge was drawn."
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """Something the data contradicted, and what was done about it.
-
-    Attributes
-    ----------
-    kind : "asymmetric_boundary", "asymmetric_edge", "refused_collider" or "left_out_edge"; and where data
-        and knowledge differ "required_edge", "forbidden_edge" or "known_collider".
-    variables : the variables concerned; for a collider `(x, z, y)` with z in the middle.
-    problem, action : a sentence each, for a person.
-    """
-
-    kind: str
-    variables: tuple[str, ...]
-    problem: str
-    action: str
-
-    def __str__(self) -> str:
-        return f"{self.problem} {self.action}"
 
 
 def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
@@ -76,7 +54,7 @@ def overruled(
             yield Conflict("forbidden_edge", (x, y), problem, _NOT_DRAWN)
 
 
-def circular_edge(names: Sequence[str], pair: Pair, known: BoundKnowledge) -> Conflict:
+def circular_edge(names: Sequence[str], pair: VariablePair, known: BoundKnowledge) -> Conflict:
     """An edge that was left out because knowledge would have directed it into a cycle."""
     cause, effect = pair if known.forbidden[pair[::-1]] else pair[::-1]
     return Conflict(
@@ -112,7 +90,7 @@ def refused_collider(names: Sequence[str], triple: Triple, reason: str, known: B
     )
 
 
-def left_out_edge(names: Sequence[str], pair: Pair) -> Conflict:
+def left_out_edge(names: Sequence[str], pair: VariablePair) -> Conflict:
     """An edge without which no DAG would fit."""
     x, y = (names[index] for index in pair)
     return Conflict(

@@ -1,203 +1,101 @@
-r"""Neighbours in a straight table: by a search over orders of the variables.
+"""Search over orders of the variables: one variable at a time moves to its best position.
 
-In a straight table (`linear`) an order of the variables makes a DAG: each variable is regressed on those
-before it, and those that are worth their price are its parents. The fit of an order is that of its DAG,
-
-.. math:: -\tfrac12 \sum_i \bigl( n \log \mathrm{RSS}_i + \mathrm{price} \cdot |\mathrm{pa}(i)| \bigr) ,
-
-and the order of best fit is looked for: one variable at a time moves to its best place. Each relation is so
-judged once, given the parents of one end, where a search for separating sets lets a weak relation go if any
-of many tests does not see it. With all independences known, the sparsest DAG of any order has the skeleton of
-the truth (Raskutti and Uhler 2018).
-
-Only variables in the boundary of each other are ever parents, so a move concerns few regressions. The search
-starts at trees of the strongest correlations, spread from a random root (on a tree that is the answer), and
-at random.
+An order makes a DAG: the parents of a variable are among its predecessors, the variables before it that may
+be adjacent to it. The score of an order is a sum over variables of a fit and a count, both functions of the
+variable and its predecessors, and of a log prior of the total count. A move changes only the variable's own
+part and those of its potential neighbours. Ties are broken at random, for many orders make the same DAG.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from dcd.graph.bound_knowledge import BoundKnowledge
-from dcd.graph.knowledge import bind_knowledge
-from dcd.runtime.array_types import BoolArray
-from dcd.search.linear import Lines
-from dcd.search.neighbours import TargetSearch
+Predecessors = frozenset[int]
+LocalScore = Callable[[int, Predecessors], tuple[float, int]]
+CountPrior = Callable[[int], float]
 
-_STARTS, _SWEEPS, _IDLE_SWEEPS = 4, 30, 3  # of each kind
-_IMPROVED = 1e-5
-
-Family = frozenset[int]
+_MOST_SWEEPS = 30
+_TIE = 1e-7  # differences of scores below it are left to chance
 
 
-def search_orders(
-    lines: Lines,
-    names: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    knowledge: BoundKnowledge | None = None,
-) -> tuple[list[TargetSearch], list[int]]:
-    """Boundaries and neighbours of all variables of a straight table, and the best order."""
-    known = knowledge or bind_knowledge(None, names)
-    everything = range(len(names))
-    boundaries = [lines.selected(t, [v for v in everything if v != t])[0] for t in everything]
-    order, parents = _best(lines, boundaries, known.joined, known.apart, rng)
-    overruled = np.zeros_like(known.joined)
-    if known.joined.any() or known.apart.any():
-        nothing = np.zeros_like(known.joined)
-        alone = _skeleton(_best(lines, boundaries, nothing, nothing, rng)[1])
-        overruled = np.where(alone, known.apart, known.joined)
-    neighbours: list[dict[str, float]] = [{} for _ in everything]
-    for child, own in enumerate(parents):
-        for parent in own:
-            pvalue = _pvalue(lines, parent, child, own)
-            neighbours[child][names[parent]] = neighbours[parent][names[child]] = pvalue
-    searches = [
-        TargetSearch(
-            target=names[t],
-            boundary=tuple(names[v] for v in boundaries[t]),
-            neighbours={name: neighbours[t][name] for name in names if name in neighbours[t]},
-            colliders={},
-            cut=None,
-            overruled=tuple(names[v] for v in everything if overruled[t, v]),
-            pvalues={names[v]: _pvalue(lines, v, t, boundaries[t]) for v in boundaries[t]},
-        )
-        for t in everything
-    ]
-    return searches, order
-
-
-def _pvalue(lines: Lines, member: int, target: int, members: Sequence[int]) -> float:
-    """p-value of a member in the regression of a target on all members."""
-    others = [v for v in members if v != member]
-    return float(np.exp(lines.log_pvalue(member, target, others)))
-
-
-def _best(
-    lines: Lines,
-    boundaries: Sequence[Sequence[int]],
-    joined: BoolArray,
-    apart: BoolArray,
-    rng: np.random.Generator,
-) -> tuple[list[int], list[tuple[int, ...]]]:
-    """The best order that was found, and the parents of every variable in its DAG."""
-    near = joined.copy()
-    for target, members in enumerate(boundaries):
-        near[target, members] = near[members, target] = True
-    near &= ~apart
-    orders = Orders(lines, near, joined)
-    starts = [_spread_from_a_root(lines, near, rng) for _ in range(_STARTS)]
-    starts += [rng.permutation(lines.n_variables).tolist() for _ in range(_STARTS)]
-    found = [orders.improved(start, rng) for start in starts]
-    best = max(found, key=orders.fit)
-    place = _places(best)
-    return best, [orders.parents(v, orders.before(v, place)) for v in range(lines.n_variables)]
-
-
-class Orders:
-    """Orders of the variables and the DAGs that they make.
+class OrderSearch:
+    """Orders of variables and their scores.
 
     Parameters
     ----------
-    near : (d, d), which two may be adjacent; symmetric.
-    joined : (d, d), which two have to be; symmetric.
+    adjacent : for each variable those that may be adjacent to it; symmetric.
+    local : `local(variable, predecessors)` is the variable's fit and count.
+    idle_sweeps : the search ends after so many sweeps over all variables without improvement.
+    tolerance : gain of a sweep that counts as an improvement.
     """
 
-    def __init__(self, lines: Lines, near: BoolArray, joined: BoolArray) -> None:
-        self._lines = lines
-        self._near = [frozenset(np.flatnonzero(row).tolist()) for row in near]
-        self._joined = [frozenset(np.flatnonzero(row).tolist()) for row in joined]
-        self._known: dict[tuple[int, Family], tuple[float, tuple[int, ...]]] = {}
+    def __init__(
+        self, adjacent: Sequence[Predecessors], local: LocalScore, *, idle_sweeps: int, tolerance: float
+    ) -> None:
+        self._adjacent, self._local = adjacent, local
+        self._idle_sweeps, self._tolerance = idle_sweeps, tolerance
 
-    def fit(self, order: Sequence[int]) -> float:
-        """How good the DAG of an order is."""
-        place = _places(order)
-        return sum(self._local(v, self.before(v, place)) for v in order)
+    def predecessors(self, variable: int, position: Mapping[int, int]) -> Predecessors:
+        """The variables that may be parents of one, given everyone's position in an order."""
+        own = position[variable]
+        return frozenset(v for v in self._adjacent[variable] if position[v] < own)
 
-    def before(self, variable: int, place: dict[int, int]) -> Family:
-        """What may be a parent of a variable and comes before it."""
-        own = place[variable]
-        return frozenset(v for v in self._near[variable] if place[v] < own)
+    def score(self, order: Sequence[int]) -> tuple[float, int]:
+        """Fit and count of an order."""
+        position = positions(order)
+        return _total([self._local(v, self.predecessors(v, position)) for v in order])
 
-    def parents(self, variable: int, before: Family) -> tuple[int, ...]:
-        """The parents of a variable among those before it."""
-        self._local(variable, before)
-        return self._known[variable, before][1]
-
-    def improved(self, order: list[int], rng: np.random.Generator) -> list[int]:
-        """Move one variable at a time to its best place until nothing has improved for some sweeps."""
-        idle = 0
-        for _ in range(_SWEEPS):
-            gained = 0.0
-            for variable in rng.permutation(len(order)).tolist():
-                order, gain = self._moved(order, variable, rng)
-                gained += gain
-            idle = 0 if gained > _IMPROVED else idle + 1
-            if idle == _IDLE_SWEEPS:
+    def improved(
+        self, order: list[int], rng: np.random.Generator, log_prior: CountPrior = lambda _: 0.0
+    ) -> list[int]:
+        """The order that moves of single variables lead to."""
+        idle, variables = 0, sorted(order)
+        fit, count = self.score(order)
+        for _ in range(_MOST_SWEEPS):
+            before = fit + log_prior(count)
+            for variable in rng.permutation(variables).tolist():
+                order, fit, count = self._moved(order, variable, rng, log_prior, fit, count)
+            idle = 0 if fit + log_prior(count) > before + self._tolerance else idle + 1
+            if idle == self._idle_sweeps:
                 break
         return order
 
-    def _moved(self, order: list[int], variable: int, rng: np.random.Generator) -> tuple[list[int], float]:
-        """The order with one variable at its best place, ties broken at random, and what that gains."""
-        near, place = self._near[variable], _places(order)
+    def _moved(
+        self,
+        order: list[int],
+        variable: int,
+        rng: np.random.Generator,
+        log_prior: CountPrior,
+        fit: float,
+        count: int,
+    ) -> tuple[list[int], float, int]:
+        """The order with one variable at its best position, and its fit and count from those before."""
+        position, adjacent = positions(order), self._adjacent[variable]
         rest = [v for v in order if v != variable]
-        slots = [0, *(index + 1 for index, v in enumerate(rest) if v in near)]
-        others = {v: self.before(v, place) - {variable} for v in near}
-        without = {v: self._local(v, others[v]) for v in near}
-        with_it = {v: self._local(v, others[v] | {variable}) for v in near}
-
-        def fit_after(before: Family) -> float:
-            own = self._local(variable, before)
-            return own + sum(without[v] if v in before else with_it[v] for v in sorted(near))
-
-        before: Family = frozenset()
-        fits = [fit_after(before)]
-        for slot in slots[1:]:
-            before |= {rest[slot - 1]}
-            fits.append(fit_after(before))
-        best = int(np.argmax(np.array(fits) + 0.01 * _IMPROVED * rng.random(len(fits))))
-        gain = fits[best] - fit_after(self.before(variable, place))
-        return [*rest[: slots[best]], variable, *rest[slots[best] :]], max(gain, 0.0)
-
-    def _local(self, variable: int, before: Family) -> float:
-        """The part of the fit that one variable has, by what may be a parent of it."""
-        key = (variable, before)
-        if key not in self._known:
-            required = before & self._joined[variable]
-            members, left = self._lines.selected(variable, before, required)
-            fit = -0.5 * (self._lines.n_samples * np.log(left) + self._lines.price * len(members))
-            self._known[key] = (float(fit), tuple(members))
-        return self._known[key][0]
+        passed = [v for v in rest if v in adjacent]
+        others = {v: self.predecessors(v, position) - {variable} for v in adjacent}
+        without = {v: self._local(v, before) for v, before in others.items()}
+        with_it = {v: self._local(v, before | {variable}) for v, before in others.items()}
+        parts = []
+        for k in range(len(passed) + 1):
+            before = frozenset(passed[:k])
+            around = [without[v] if v in before else with_it[v] for v in adjacent]
+            parts.append(_total([self._local(variable, before), *around]))
+        now = parts[len(self.predecessors(variable, position))]
+        fit, count = fit - now[0], count - now[1]
+        totals = [(fit + part[0], count + part[1]) for part in parts]
+        values = [total[0] + log_prior(total[1]) + _TIE * rng.random() for total in totals]
+        best = max(range(len(values)), key=lambda k: (values[k], k))
+        slot = rest.index(passed[best - 1]) + 1 if best else 0
+        return [*rest[:slot], variable, *rest[slot:]], *totals[best]
 
 
-def _spread_from_a_root(lines: Lines, near: BoolArray, rng: np.random.Generator) -> list[int]:
-    """An order along trees of the strongest correlations of what may be adjacent, from random roots."""
-    strength = np.where(near, np.abs(lines.correlations), 0.0)
-    order: list[int] = []
-    for start in rng.permutation(lines.n_variables).tolist():
-        if start in order:
-            continue
-        reached = strength[start].copy()  # Prim's method, within what is connected with the start
-        order.append(start)
-        while True:
-            reached[order] = 0.0
-            following = int(np.argmax(reached))
-            if reached[following] == 0.0:
-                break
-            order.append(following)
-            reached = np.maximum(reached, strength[following])
-    return order
-
-
-def _places(order: Sequence[int]) -> dict[int, int]:
+def positions(order: Sequence[int]) -> dict[int, int]:
+    """The position of each variable in an order."""
     return {v: index for index, v in enumerate(order)}
 
 
-def _skeleton(parents: Sequence[Sequence[int]]) -> BoolArray:
-    skeleton = np.zeros((len(parents), len(parents)), dtype=bool)
-    for child, own in enumerate(parents):
-        skeleton[list(own), child] = skeleton[child, list(own)] = True
-    return skeleton
+def _total(parts: Sequence[tuple[float, int]]) -> tuple[float, int]:
+    return sum(part[0] for part in parts), sum(part[1] for part in parts)

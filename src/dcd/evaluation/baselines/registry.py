@@ -61,13 +61,18 @@ class Method:
 
 def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool = False) -> Method:
     combinations = discrete or cost == "kernel"  # the others invert covariances
-    module = "dcd.evaluation.baselines.causal_learn"
+    module = "dcd.evaluation.baselines.causal_learn_methods"
     return Method(label, module, function, "causal-learn", cost, discrete, combinations)
 
 
 def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool = False) -> Method:
     return Method(
-        label, "dcd.evaluation.baselines.gcastle", function, "gcastle", cost, combinations=combinations
+        label,
+        "dcd.evaluation.baselines.gcastle_methods",
+        function,
+        "gcastle",
+        cost,
+        combinations=combinations,
     )
 
 

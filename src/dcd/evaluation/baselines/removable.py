@@ -20,7 +20,7 @@ from dcd.features.rank_scores import make_scores
 from dcd.independence.association import PartialAssociation
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.errors import check_number
-from dcd.search.algorithm1 import orient_skeleton
+from dcd.search.assemble import orient_skeleton
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 

@@ -56,14 +56,14 @@ def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
         _check_options(task["method"], adapter, task["options"])
         kinds = {"kinds": task.get("kinds")} if method.takes_kinds else {}
         started = time.perf_counter()
-        found = adapter(values, seed=task["seed"], **kinds, **task["options"])
+        graph = adapter(values, seed=task["seed"], **kinds, **task["options"])
         seconds = time.perf_counter() - started
     except InputError as error:
         return {"status": "bad input", "reason": [error.subject, error.problem, error.remedy]}
     except Exception as error:  # whatever an outside library raises is its answer
         return _failure(error)
     try:
-        cpdag, contradictory = to_cpdag(found), consistent_extension(found) is None
+        cpdag, contradictory = to_cpdag(graph), consistent_extension(graph) is None
     except InputError as error:
         return _failure(error)
     return {"status": "ok", "adjacency": cpdag.tolist(), "contradictory": contradictory, "seconds": seconds}

@@ -1,45 +1,53 @@
-"""What all hand-overs share: the edges that go out, and the class of the graph that comes in."""
+"""What all packages share: the edges of a graph that goes out, and the class of one that comes in."""
 
 from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
-from dcd.graph.adjacency import directed_part
+from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.graph.equivalence import consistent_extension, contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, MissingLibraryError
 
 Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
 
-_SHOWN = 8  # edges named in a message
-_FEW = 30  # nodes among which the smallest contradiction is searched
-_MOST = 5000  # nodes; a text of a few megabytes must not ask for a matrix of gigabytes
+_EDGES_SHOWN = 8  # in a message
+_FEW_NODES = 30  # up to these, the smallest contradiction is searched for
+_MOST_NODES = 5000  # a text of a few megabytes must not ask for a matrix of gigabytes
 
 
 def load(module: str, extra: str) -> Any:
-    """An optional package, or an `ImportError` that says what to install."""
+    """A module of an optional package, or a `MissingLibraryError` that says what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(f"this needs {package}: pip install 'dcd[{extra}]'") from error
+        raise MissingLibraryError(
+            f"package {package!r}", "is not installed", f"pip install 'dcd[{extra}]'"
+        ) from error
 
 
-def check_type(given: object, expected: type | tuple[type, ...], remedy: str) -> None:
+def check_type(graph: object, expected: type | tuple[type, ...], remedy: str) -> None:
     """Raise `InputError` unless the graph that comes in is of the expected class."""
-    if not isinstance(given, expected):
-        kinds = expected if isinstance(expected, tuple) else (expected,)
-        wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
-        found = type(given).__name__
-        raise InputError("parameter 'graph'", f"must be {wanted}, got {found}", remedy)
+    if not isinstance(graph, expected):
+        classes = expected if isinstance(expected, tuple) else (expected,)
+        wanted = " or ".join(f"{one.__module__.partition('.')[0]}'s {one.__name__}" for one in classes)
+        raise InputError("parameter 'graph'", f"must be {wanted}, got {type(graph).__name__}", remedy)
+
+
+def check_text(text: object) -> None:
+    """Raise `InputError` unless a graph that comes in as text is one."""
+    if not isinstance(text, str):
+        problem = f"must be text, got {type(text).__name__}"
+        raise InputError("parameter 'text'", problem, "Read the file first.")
 
 
 # --- out -------------------------------------------------------------------------------------------------
@@ -50,23 +58,22 @@ def names_and_adjacency(graph: Graph) -> tuple[tuple[str, ...], IntArray]:
     if isinstance(graph, ChosenDAG):
         return tuple(graph.adjacency.columns), graph.adjacency.to_numpy(dtype=np.int8)
     if not isinstance(graph, CPDAG):
-        found = type(graph).__name__
-        raise InputError(
-            "parameter 'graph'", f"must be a CPDAG, got {found}", "Pass .cpdag_ or .cpdag_.to_dag()."
-        )
+        problem = f"must be a CPDAG, got {type(graph).__name__}"
+        raise InputError("parameter 'graph'", problem, "Pass .cpdag_ or .cpdag_.to_dag().")
     return graph.names, np.array(graph.adjacency)
 
 
-def arrows_and_lines(graph: Graph) -> tuple[list[Edge], list[Edge]]:
-    """The directed edges as (cause, effect), and each undirected edge once."""
+def names_and_edges(graph: Graph) -> tuple[tuple[str, ...], list[Edge], list[Edge]]:
+    """The variables, the directed edges as (cause, effect), and each undirected edge once."""
     names, adjacency = names_and_adjacency(graph)
-    arrows, lines = [], []
-    for i, j in np.argwhere(adjacency):
-        if not adjacency[j, i]:
-            arrows.append((names[i], names[j]))
-        elif i < j:
-            lines.append((names[i], names[j]))
-    return arrows, lines
+    arrows = [(names[i], names[j]) for i, j in np.argwhere(directed_part(adjacency))]
+    lines = [(names[i], names[j]) for i, j in np.argwhere(np.triu(undirected_part(adjacency)))]
+    return names, arrows, lines
+
+
+def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
+    """The edges where only directed ones exist: an undirected edge becomes two, one each way."""
+    return [*arrows, *(edge for a, b in lines for edge in ((a, b), (b, a)))]
 
 
 # --- in --------------------------------------------------------------------------------------------------
@@ -75,10 +82,9 @@ def arrows_and_lines(graph: Graph) -> tuple[list[Edge], list[Edge]]:
 def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
     """The CPDAG of a graph given by its nodes and its edges; both directions of an arrow are a line."""
     nodes = list(names)
-    if len(nodes) > _MOST:
-        raise InputError(
-            "parameter 'graph'", f"has {len(nodes)} nodes, the most is {_MOST}", "Give a part of it."
-        )
+    if len(nodes) > _MOST_NODES:
+        problem = f"has {len(nodes)} nodes, the most is {_MOST_NODES}"
+        raise InputError("parameter 'graph'", problem, "Give a part of it.")
     position = {node: index for index, node in enumerate(nodes)}
     adjacency = np.zeros((len(nodes), len(nodes)), dtype=np.int8)
     for a, b in arrows:
@@ -88,11 +94,23 @@ def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterab
     return class_of_matrix([str(node) for node in nodes], adjacency)
 
 
+def class_of_labelled_edges(
+    labels: Mapping[str, str], arrows: Iterable[Edge], lines: Iterable[Edge], *, attribute: str
+) -> CPDAG:
+    """The CPDAG of a graph whose nodes are called by an attribute of theirs, `labels[node]`."""
+    if len(set(labels.values())) < len(labels):
+        raise InputError("parameter 'names'", f"two nodes have the same {attribute}", "Use names='id'.")
+    relabelled = ([(labels[a], labels[b]) for a, b in edges] for edges in (arrows, lines))
+    return class_of_edges(labels.values(), *relabelled)
+
+
 def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
     """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputError(f"variable {twice[0]!r}", "is there more than once", "Give every node its own name.")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"variable {repeated[0]!r}", "is there more than once", "Give every node its own name."
+        )
     for name, loop in zip(names, adjacency.diagonal(), strict=True):
         if loop:
             raise InputError(f"edge {arrow(name, name)}", "is a loop", "Remove it.")
@@ -112,7 +130,7 @@ def foreign_mark(edge: str, mark: str) -> InputError:
     return InputError(
         f"edge {edge}",
         f"is {mark}, and a CPDAG has arrows and undirected edges only",
-        "Leave it out or give it one direction; graphs of hidden variables (PAG, ADMG) cannot be taken over.",
+        "Leave it out or give it one direction; graphs of hidden variables (PAG, ADMG) cannot be read.",
     )
 
 
@@ -120,7 +138,7 @@ def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
     cycle = _directed_cycle(directed_part(adjacency))
     if cycle:
         shown = _listed([arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
-        return InputError(f"edges {shown}", "make a directed cycle", "Remove or turn one of them.")
+        return InputError(f"edges {shown}", "make a directed cycle", "Remove or reverse one of them.")
     core = _smaller_core(adjacency)
     edges = []
     for i, j in combinations(core, 2):
@@ -130,27 +148,27 @@ def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
             edges.append(arrow(names[i], names[j]) if adjacency[i, j] else arrow(names[j], names[i]))
     return InputError(
         f"edges {_listed(edges)}",
-        "fit no DAG: whichever way the undirected ones go, there is a cycle or one more collider",
+        "fit no DAG: every direction of the undirected ones makes a cycle or a new collider",
         "Remove one of them, or give them directions.",
     )
 
 
 def _listed(edges: Sequence[str]) -> str:
-    return ", ".join(edges[:_SHOWN]) + (", ..." if len(edges) > _SHOWN else "")
+    return ", ".join(edges[:_EDGES_SHOWN]) + (", ..." if len(edges) > _EDGES_SHOWN else "")
 
 
 def _directed_cycle(arrows: BoolArray) -> list[int]:
     """The nodes of one directed cycle in its order, beginning with the lowest; none without one."""
     remaining = arrows.copy()
-    while (ends := remaining.any(axis=0) & ~remaining.any(axis=1)).any():
-        remaining[:, ends] = False
-    onward = remaining.any(axis=1)
-    if not onward.any():
+    while (sinks := remaining.any(axis=0) & ~remaining.any(axis=1)).any():
+        remaining[:, sinks] = False
+    has_child = remaining.any(axis=1)
+    if not has_child.any():
         return []
-    walk = [int(onward.argmax())]
-    while (following := int(remaining[walk[-1]].argmax())) not in walk:
-        walk.append(following)
-    cycle = walk[walk.index(following) :]
+    walk = [int(has_child.argmax())]
+    while (child := int(remaining[walk[-1]].argmax())) not in walk:
+        walk.append(child)
+    cycle = walk[walk.index(child) :]
     first = cycle.index(min(cycle))
     return cycle[first:] + cycle[:first]
 
@@ -158,7 +176,7 @@ def _directed_cycle(arrows: BoolArray) -> list[int]:
 def _smaller_core(adjacency: IntArray) -> list[int]:
     """Nodes among which the graph contradicts itself; if they are few, none of them can be left out."""
     core = contradictory_core(adjacency)
-    if len(core) > _FEW:  # each attempt to leave one out costs the cube of their number
+    if len(core) > _FEW_NODES:  # each attempt to leave one out costs the cube of their number
         return core
     for node in tuple(core):
         rest = [other for other in core if other != node]

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from dcd.search.neighbours import Ask, Boundaries, Cut, Drop, Exclusion, Findings, cut_after
+from dcd.search.base import Ask, Boundaries, Cut, Drop, Exclusion, Findings
 
 
 def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:
@@ -54,13 +54,13 @@ def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = No
     for size in range(1, max(map(len, boundaries.values()), default=0)):
         questions = []
         for target in [target for target in boundaries if target not in cuts]:
-            left = None if max_subsets is None or size == 1 else max(max_subsets - n_asked[target], 0)
-            found = list(islice(pairs.exclusions(target, size), None if left is None else left + 1))
-            if left is not None and len(found) > left:
-                cuts[target] = cut_after(target, boundaries[target], n_asked[target])
+            room = None if max_subsets is None or size == 1 else max(max_subsets - n_asked[target], 0)
+            asked = list(islice(pairs.exclusions(target, size), None if room is None else room + 1))
+            if room is not None and len(asked) > room:
+                cuts[target] = Cut(target, len(boundaries[target]), n_asked[target])
                 continue
-            n_asked[target] += len(found)
-            questions += found
+            n_asked[target] += len(asked)
+            questions += asked
         new = [drop for drop in ask(questions) if pairs.are_open(drop)]
         for drop in new:
             drops[drop.exclusion.target].append(drop)
@@ -75,7 +75,7 @@ class Pairs:
         self._boundaries = boundaries
         self.separated: dict[str, set[str]] = {target: set() for target in boundaries}
         self._descendants: dict[str, set[str]] = {name: set() for name in boundaries}
-        rank = {target: (len(boundaries[target]), place) for place, target in enumerate(boundaries)}
+        rank = {target: (len(boundaries[target]), index) for index, target in enumerate(boundaries)}
         self._asks = {
             target: {
                 member
@@ -95,14 +95,14 @@ class Pairs:
         undecided = self._asks[target].intersection(boundary) - self.separated[target]
         if not undecided or size >= len(boundary):
             return
-        place = {name: at for at, name in enumerate(boundary)}
+        position = {name: at for at, name in enumerate(boundary)}
         closures = [
             None
             if target in self._descendants[name]
-            else _bits(place[other] for other in {name, *self._descendants[name]} if other in place)
+            else _bits(position[other] for other in {name, *self._descendants[name]} if other in position)
             for name in boundary
         ]
-        for chosen in closed_sets(closures, size, _bits(place[name] for name in undecided)):
+        for chosen in closed_sets(closures, size, _bits(position[name] for name in undecided)):
             left_out = {boundary[at] for at in chosen}
             kept = tuple(name for name in boundary if name not in left_out)
             yield Exclusion(target, tuple(boundary[at] for at in chosen), kept)
@@ -156,5 +156,5 @@ def closed_sets(closures: Sequence[int | None], size: int, undecided: int) -> It
     return grown((), 0)
 
 
-def _bits(places: Iterable[int]) -> int:
-    return sum(1 << at for at in places)
+def _bits(positions: Iterable[int]) -> int:
+    return sum(1 << at for at in positions)
