@@ -298,7 +298,10 @@ def json_schema() -> dict[str, Any]:
     """The JSON Schema of a saved result, as in `schema-1.json`."""
     title = f"Result of a causal discovery with dcd, version {SCHEMA_VERSION}"
     draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, "title": title, **msgspec.json.schema(Result)}
+    schema = msgspec.json.schema(Result)
+    for part in schema["$defs"].values():
+        part.pop("description", None)  # the docstring, whose wording is not part of the format
+    return {"$schema": draft, "title": title, **schema}
 
 
 def _json(value: Any) -> str:
