@@ -44,3 +44,30 @@ def table(n_rows=200, seed=0):
     a, b, c, d, e = np.random.default_rng(seed).standard_normal((5, n_rows))
     c += a + b
     return np.column_stack([a, b, c, c + d, e])
+
+
+def mixed_table(n=400, seed=0, *, gaps=False):
+    """Measurements, grades, truth values, text and ordered categories that depend on each other."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.standard_normal((3, n))
+    size = pd.Categorical.from_codes(np.digitize(b, [-0.5, 0.5]), ["small", "medium", "large"], ordered=True)
+    frame = pd.DataFrame(
+        {
+            "sum": a + b + 0.5 * rng.standard_normal(n),
+            "a": a,
+            "size": size,
+            "town": np.where(c + a > 0, "Köln", np.where(c > -1, "Rome", "Oslo")),
+            "grade": np.clip(np.round(c + 3), 1, 5).astype(int),
+            "flag": rng.random(n) < 1 / (1 + np.exp(-2 * a)),
+            "c": c.astype(np.float32),
+        }
+    )
+    if gaps:
+        frame.loc[rng.random(n) < 0.05, "a"] = np.nan
+        frame.loc[rng.random(n) < 0.05, "town"] = None
+    return frame
+
+
+def parquet_path(frame, folder):
+    frame.to_parquet(folder / "t.parquet", row_group_size=90)
+    return folder / "t.parquet"

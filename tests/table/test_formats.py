@@ -6,6 +6,7 @@ import io
 import sys
 import warnings
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,10 @@ import pytest
 
 import dcd
 from dcd.runtime.errors import TableWarning
-from dcd.table.formats import binary, choose_columns, read_file
+from dcd.table.formats import content, delimited
+from dcd.table.formats.base import Format, ParsedTable
+from dcd.table.formats.supported import FORMATS
+from dcd.table.from_file import choose_columns, read_file
 
 
 @pytest.fixture
@@ -245,9 +249,9 @@ def test_sheets_of_excel(tmp_path):
         ("a,,c\n1,2,3\n", "t.csv", "column 2: has no name"),
         (b"PAR1\x00\x00", "t.csv", "holds parquet"),
         (b"PK\x03\x04\x00\x00", "t.parquet", "holds excel"),
-        (b"PK\x03\x04\x00\x00", "t.xlsx", "is no Excel file"),
-        (b"nothing", "t.parquet", "is no parquet file"),
-        (b"nothing", "t.arrow", "is no arrow file"),
+        (b"PK\x03\x04\x00\x00", "t.xlsx", "is not an Excel file"),
+        (b"nothing", "t.parquet", "is not a file in Parquet format"),
+        (b"nothing", "t.arrow", "is not a file in Arrow format"),
         (b"a,b\n1,2\n", "t.csv.gz", "cannot be unpacked"),
         (gzip.compress(b"a,b\n" + b"1,2\n" * 1000, mtime=0)[:-20], "t.csv.gz", "cannot be unpacked"),
     ],
@@ -276,7 +280,7 @@ def test_no_file_is_fetched_from_elsewhere():
     ("name", "extra"), [("t.parquet", "parquet"), ("t.feather", "parquet"), ("t.xlsx", "excel")]
 )
 def test_a_missing_reader_names_the_extra(name, extra, write, monkeypatch):
-    monkeypatch.setattr(binary, "find_spec", lambda module: None)
+    monkeypatch.setattr(content, "find_spec", lambda module: None)
     with pytest.raises(dcd.InputError, match=rf"pip install 'dcd\[{extra}\]'"):
         read_file(write(b"something", name))
 
@@ -286,7 +290,7 @@ def test_a_missing_reader_names_the_extra(name, extra, write, monkeypatch):
 
 def test_decimal_commas_are_pointed_out_and_can_be_read(write):
     path = write("a;b\n1,5;x\n-2;y\n3,25e1;z\n")
-    with pytest.raises(dcd.InputError, match=r"column 'a'.*'1,5' on line 2.*--decimal ,"):
+    with pytest.raises(dcd.InputError, match=r"column 'a'.*'1,5' on line 2.*decimal=','"):
         read_file(path, delimiter=";")
     assert read_file(path, delimiter=";", decimal=",")["a"].tolist() == [1.5, -2.0, 32.5]
     assert read_file(path, delimiter=";", decimal=".")["a"].tolist() == ["1,5", "-2", "3,25e1"]
@@ -296,9 +300,9 @@ def test_decimal_commas_are_pointed_out_and_can_be_read(write):
 
 def test_words_among_numbers_are_pointed_out(write):
     path = write("a,b\n" + "1,2\n" * 9 + "?,3\n")
-    with pytest.warns(TableWarning, match=r"column 'a': 1 of 10 .*'\?' on line 11.*--na"):
+    with pytest.warns(TableWarning, match=r"column 'a': 1 of 10 .*'\?' on line 11.*na_values=\['\?'\]"):
         assert read_file(path)["a"].iloc[0] == "1"
-    assert np.isnan(read_file(path, missing=["?"])["a"].iloc[-1])
+    assert np.isnan(read_file(path, na_values=["?"])["a"].iloc[-1])
 
 
 def test_cells_are_never_evaluated(write):
@@ -347,3 +351,58 @@ def test_good_tables_bring_no_warning(write):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read_file(write("a,b,c\n1,2.5,x\n,3,y\n")).shape == (2, 3)
+
+
+def test_a_clean_file_is_parsed_once(write, monkeypatch):
+    """Line by line, the header and the first row only; with a quote or a gap in the lines, all of it."""
+    monkeypatch.setattr(delimited, "csv", SimpleNamespace(**{**vars(csv), "reader": CountingReader}))
+    CountingReader.n_rows = 0
+    read_file(write("a,b\n" + "1,\n" * 100))
+    assert CountingReader.n_rows == 2
+    with pytest.raises(dcd.InputError, match="line 3: has 1 cells where the header has 2"):
+        read_file(write("a,b\n1,2\n3\n4,5,6\n"))
+    read_file(write('a,b\n"1",2\n' + "3,4\n" * 100))
+    assert CountingReader.n_rows > 100
+
+
+class CountingReader:
+    """`csv.reader` that counts the rows it has read."""
+
+    n_rows = 0
+
+    def __init__(self, lines, **options):
+        self._reader = csv.reader(lines, **options)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        row = next(self._reader)
+        type(self).n_rows += 1
+        return row
+
+    @property
+    def line_num(self):
+        return self._reader.line_num
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2,3\n4,5,6\n", "a,b\n1,2,\n4,5,\n", "a,b\n1\n4,5,6\n"])
+def test_the_first_row_is_as_long_as_the_header(text, write):
+    with pytest.raises(dcd.InputError, match=r"line 2: has . cells where the header has 2"):
+        read_file(write(text))
+
+
+def test_blank_lines_are_skipped(write):
+    assert read_file(write("\na,b\n\n1,2\n  \n3,4\n\n")).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_a_format_is_one_function_and_one_line(write, monkeypatch):
+    """A format of somebody's own, in a module of its own."""
+
+    def read_pairs(content, label, options):
+        rows = [line.split("=") for line in content.decode().split()]
+        return ParsedTable(["key", "value"], pd.DataFrame(rows).astype(int))
+
+    monkeypatch.setattr(delimited, "read_pairs", read_pairs, raising=False)
+    monkeypatch.setitem(FORMATS, "pairs", Format("delimited:read_pairs", (".pairs",)))
+    assert read_file(write("1=2\n3=4\n"), format="pairs")["value"].tolist() == [2, 4]

@@ -10,44 +10,21 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import dataset, feather, ipc, parquet
+from support.tables import mixed_table as table
+from support.tables import parquet_path
 
 import dcd
-from dcd.cli import dcd as group
-from dcd.cli.running import run
 from dcd.runtime import memory as storage
 from dcd.runtime.memory import Memory
-from dcd.table.column_order import Contents, Partition
-from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
-from dcd.table.formats import ColumnFile, binary, read_file
+from dcd.table.formats import arrow
+from dcd.table.from_file import read_file
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, columns_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::dcd.runtime.errors.SmallSampleWarning", "ignore::dcd.runtime.errors.RowsLostWarning"
 )
-
-
-def table(n=400, seed=0, *, gaps=False):
-    """Measurements, grades, truth values, text and ordered categories that depend on each other."""
-    rng = np.random.default_rng(seed)
-    a, b, c = rng.standard_normal((3, n))
-    size = pd.Categorical.from_codes(np.digitize(b, [-0.5, 0.5]), ["small", "medium", "large"], ordered=True)
-    frame = pd.DataFrame(
-        {
-            "sum": a + b + 0.5 * rng.standard_normal(n),
-            "a": a,
-            "size": size,
-            "town": np.where(c + a > 0, "Köln", np.where(c > -1, "Rome", "Oslo")),
-            "grade": np.clip(np.round(c + 3), 1, 5).astype(int),
-            "flag": rng.random(n) < 1 / (1 + np.exp(-2 * a)),
-            "c": c.astype(np.float32),
-        }
-    )
-    if gaps:
-        frame.loc[rng.random(n) < 0.05, "a"] = np.nan
-        frame.loc[rng.random(n) < 0.05, "town"] = None
-    return frame
 
 
 def lazy_parquet(frame, folder):
@@ -64,11 +41,6 @@ def stream(frame, folder):
     with ipc.new_stream(folder / "stream.arrow", pa.Table.from_pandas(frame).schema) as file:
         file.write_table(pa.Table.from_pandas(frame), max_chunksize=100)
     return folder / "stream.arrow"
-
-
-def parquet_path(frame, folder):
-    frame.to_parquet(folder / "t.parquet", row_group_size=90)
-    return folder / "t.parquet"
 
 
 def packed_feather(frame, folder):
@@ -197,7 +169,7 @@ def test_arrow_files_are_known_to_be_compressed_or_not(compression, tmp_path):
     pl.from_arrow(given).write_ipc(tmp_path / "polars.arrow", compression=compression)
     for path in tmp_path.iterdir():
         with pa.memory_map(str(path)) as file:
-            assert binary._is_compressed(file) == (compression != "uncompressed")
+            assert arrow.is_compressed(file) == (compression != "uncompressed")
         pd.testing.assert_frame_equal(
             read_file(path)[["sum", "town"]], table()[["sum", "town"]], check_dtype=False
         )
@@ -212,10 +184,10 @@ def test_ordered_categories_of_pyarrow_are_ordered():
 BAD_FILES = {
     "missing.parquet": (None, "does not exist"),
     "empty.parquet": (b"", "is empty"),
-    "cut.parquet": (b"PAR1 and no more", "is no parquet file"),
-    "text.arrow": (b"a,b\n1,2\n", "is no arrow file"),
+    "cut.parquet": (b"PAR1 and no more", "is not a file in Parquet format"),
+    "text.arrow": (b"a,b\n1,2\n", "is not a file in Arrow format"),
     "other.npy": (b"PAR1\0\0\0\0", "is read as npy but holds parquet"),
-    "short.npy": (b"\x93NUMPY\x01\x00", "is no NumPy array that can be read"),
+    "short.npy": (b"\x93NUMPY\x01\x00", "is not a readable NumPy array"),
     "unknown.xyz": (b"something", "has an extension that names no format"),
 }
 
@@ -239,7 +211,7 @@ def test_files_without_a_table_in_them(tmp_path):
     pd.DataFrame({"a": range(20), "b": [{"k": 1}] * 20}).to_parquet(tmp_path / "nested.parquet")
     for name, message in {
         "flat.npy": r"has 1 dimension\(s\), expected 2",
-        "objects.npy": "is no NumPy array that can be read .*hold objects",
+        "objects.npy": "is not a readable NumPy array .*hold objects",
         "none.npy": "has no cells",
         "none.parquet": "no rows|no columns",
         "header.parquet": "has a header but no rows",
@@ -247,78 +219,6 @@ def test_files_without_a_table_in_them(tmp_path):
     }.items():
         with pytest.raises(dcd.InputError, match=message):
             dcd.DCD().fit(str(tmp_path / name))
-
-
-# --- the parts -------------------------------------------------------------------------------------------
-
-
-def partition_of(values):
-    """Which rows share a category, all at once."""
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True, equal_nan=True)
-    return np.argsort(np.argsort(first))[inverse.reshape(-1)].astype(np.int32).tobytes()
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_columns_are_sorted_as_their_bytes_are(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.choice([1, 100, 257, 40_000]))
-    common = rng.standard_normal(n)
-    common[rng.random(n) < 0.1] = np.nan
-    columns = []
-    for _ in range(8):  # columns that share their beginning with others
-        column = common.copy()
-        column[rng.integers(0, n) :] += rng.integers(-1, 2)
-        columns.append(column)
-    columns += [rng.integers(0, 4, n) * 1.5 for _ in range(4)]
-    kinds = ["continuous"] * 6 + ["ordinal"] * 2 + ["nominal"] * 4
-    keys = [
-        (kind, partition_of(c) if kind == "nominal" else c.tobytes())
-        for c, kind in zip(columns, kinds, strict=True)
-    ]
-    contents = [Contents(c, kind) for c, kind in zip(columns, kinds, strict=True)]
-    places = range(len(columns))
-    assert sorted(places, key=contents.__getitem__) == sorted(places, key=keys.__getitem__)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_partitions_are_the_same_whatever_categories_are_called(seed):
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 6, 40_000).astype(float)
-    codes[rng.random(len(codes)) < 0.1] = np.nan
-    renamed = np.append(rng.permutation(6) * 3.5, np.nan)[np.nan_to_num(codes, nan=6).astype(int)]
-    assert Partition(codes).digest() == Partition(renamed).digest()
-    assert Partition(codes)[slice(None)].tobytes() == partition_of(codes)
-    renamed[rng.choice(np.flatnonzero(~np.isnan(codes)))] += 1.0
-    assert Partition(codes).digest() != Partition(renamed).digest()
-
-
-@pytest.mark.parametrize("memory", [Memory(), Memory(10**5)])
-@pytest.mark.parametrize("seed", range(5))
-def test_correlations_are_those_of_numpy_and_pandas(seed, memory):
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal((3000, 6)) @ rng.standard_normal((6, 6)) + 50
-    units = 10.0 ** rng.integers(-280, 280, 6)
-    found = correlations(list((values * units).T), memory)
-    np.testing.assert_allclose(found, np.corrcoef(values.T), atol=1e-11)
-    rows = rng.random(3000) < 0.5
-    some = correlations(list((values * units).T), memory, rows)
-    np.testing.assert_allclose(some, np.corrcoef(values[rows].T), atol=1e-11)
-    values[rng.random(values.shape) < 0.3] = np.nan
-    values[5:, 0] = np.nan
-    found = correlations_with_gaps(list((values * units).T), memory, 10)
-    expected = np.nan_to_num(pd.DataFrame(values).corr(min_periods=10).to_numpy())
-    np.testing.assert_allclose(found[1:, 1:], expected[1:, 1:], atol=1e-9)
-    assert (found[0, 1:] == 0).all()
-    assert correlations([values[:, 1], np.ones(3000)], memory) is None
-
-
-def test_correlations_of_rows_that_are_far_from_the_others():
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 2000))
-    x[:30] += 1e9  # y is known only there, where x varies by a part in a thousand million
-    y[30:] = np.nan
-    found = correlations_with_gaps([x, y], Memory(), 10)
-    assert found[0, 1] == pytest.approx(np.corrcoef(x[:30], y[:30])[0, 1], abs=1e-6)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -331,7 +231,7 @@ def test_copies_and_sums_are_found_to_a_part_in_a_million(error, refused, gaps, 
     if gaps:
         values[rng.random(values.shape) < 0.05] = np.nan
     options = TableOptions(missing="testwise" if gaps else "refuse", memory=Memory.of(limit))
-    for extra, words in ((copy, "one is a copy of the other"), (total, "linear combination")):
+    for extra, words in ((copy, "is a copy of"), (total, "linear combination")):
         given = np.column_stack([values, extra])
         if refused:
             with pytest.raises(dcd.InputError, match=words):
@@ -424,51 +324,6 @@ def test_resamples_of_an_array_on_disk(tmp_path):
     ):
         dcd.stability(dcd.RobustDCD(memory_limit="100MiB"), values, **two)
     dcd.stability(dcd.RobustDCD(memory_limit="129MiB"), values, **two)  # what was said to do
-
-
-# --- the command line ------------------------------------------------------------------------------------
-
-
-def told(capsys, *arguments):
-    code = run(group, [str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def test_commands_leave_a_table_in_its_file(capsys, tmp_path, monkeypatch):
-    frame = table().drop(columns="size").assign(w=np.random.default_rng(0).random(400))
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    parquet_path(frame, tmp_path)
-    np.save(tmp_path / "t.npy", frame[["sum", "a", "c", "w"]].to_numpy())
-    given = ["--sample-weight", "w", "--exclude", "flag"]
-    expected = told(capsys, "discover", tmp_path / "t.csv", *given)
-    assert expected[0] == 0
-    monkeypatch.setattr(ColumnFile, "to_pandas", lambda self: pytest.fail("read whole"))
-    limit = ["--memory-limit", "1GiB"]
-    assert told(capsys, "discover", tmp_path / "t.parquet", *given, *limit) == expected
-    args = ["--target", "sum", "--columns", "a,town,c", *given]
-    expected = told(capsys, "boundary", tmp_path / "t.csv", *args)
-    assert expected[0] == 0
-    assert told(capsys, "boundary", tmp_path / "t.parquet", *args, *limit) == expected
-    assert told(capsys, "audit", tmp_path / "t.parquet", *limit) == told(capsys, "audit", tmp_path / "t.csv")
-    code, out, err = told(capsys, "discover", tmp_path / "t.npy", "--sample-weight", "x3", *limit)
-    assert (code, err) == (0, "")
-    assert "x0  -  x1" in out
-
-
-def test_bad_limits_on_the_command_line(capsys, tmp_path):
-    path = parquet_path(table(), tmp_path)
-    for command in (["discover"], ["boundary", "--target", "a"], ["audit"]):
-        code, _, err = told(capsys, *command, path, "--memory-limit", "lots")
-        assert code == 2
-        assert "option --memory-limit: must be" in err
-        assert "--memory-limit 4GiB" in err
-    code, _, err = told(capsys, "discover", path, "--memory-limit", "1MB")
-    assert code == 2
-    assert "too small for 400 rows. Try --memory-limit 65MiB" in err
-    code, _, err = told(capsys, "discover", path, "--sample-weight", "wieght")
-    assert code == 2
-    assert "is not in the table" in err
 
 
 # --- the limit holds -------------------------------------------------------------------------------------

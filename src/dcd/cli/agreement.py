@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from dcd.graph.cpdag import CPDAG
 
 _MARKS = {"parent": "->", "child": "<-", "neighbour": "-", None: ""}
-_TURNED = {"->": "<-", "<-": "->", "-": "-", "": ""}
+_REVERSED = {"->": "<-", "<-": "->", "-": "-", "": ""}
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The graphs that methods found, and why others found none.
+    """The graphs that methods by_method, and why others by_method none.
 
     Attributes
     ----------
@@ -38,34 +38,34 @@ def marks(answers: Answers) -> list[tuple[str, str, dict[str, str], int]]:
     """`(a, b, {method: mark}, agree)` for each pair with an edge in some graph, most agreed on first.
 
     A mark is `->`, `<-`, `-` or empty. `agree` counts the methods that draw the most frequent edge; `a` and
-    `b` are turned so that this is never `<-`.
+    `b` are reversed_marks so that this is never `<-`.
     """
     rows = []
     for a, b in combinations(answers.names, 2):
-        found = {method: _MARKS[graph.role(a, b)] for method, graph in answers.graphs.items()}
-        drawn = Counter(mark for mark in found.values() if mark)
+        by_method = {method: _MARKS[graph.role(a, b)] for method, graph in answers.graphs.items()}
+        drawn = Counter(mark for mark in by_method.values() if mark)
         if not drawn:
             continue
         mark, agree = max(drawn.items(), key=lambda item: (item[1], item[0] == "->", item[0] == "-"))
         if mark == "<-":
-            turned = {method: _TURNED[own] for method, own in found.items()}
-            rows.append((b, a, turned, agree))
+            reversed_marks = {method: _REVERSED[own] for method, own in by_method.items()}
+            rows.append((b, a, reversed_marks, agree))
         else:
-            rows.append((a, b, found, agree))
+            rows.append((a, b, by_method, agree))
     return sorted(rows, key=lambda row: -row[3])
 
 
 def pair_counts(answers: Answers) -> list[dict[str, Any]]:
     """For every two methods: edges that are the same, drawn otherwise, and of one method only."""
-    rows = marks(answers)
+    rows = [by_method for _, _, by_method, _ in marks(answers)]
     return [
         {
             "first": first,
             "second": second,
-            "same": sum(found[first] == found[second] != "" for _, _, found, _ in rows),
-            "otherwise": sum("" != found[first] != found[second] != "" for _, _, found, _ in rows),
-            "first_only": sum(found[first] != "" == found[second] for _, _, found, _ in rows),
-            "second_only": sum(found[first] == "" != found[second] for _, _, found, _ in rows),
+            "same": sum(m[first] == m[second] != "" for m in rows),
+            "otherwise": sum("" != m[first] != m[second] != "" for m in rows),
+            "first_only": sum(m[first] != "" == m[second] for m in rows),
+            "second_only": sum(m[first] == "" != m[second] for m in rows),
         }
         for first, second in combinations(answers.graphs, 2)
     ]

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from dcd.cli import options
-from dcd.cli.options import Source
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.options import TableFile
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
 from dcd.cli.terminal import count, say, show_table
 from dcd.cli.wording import with_options
@@ -34,7 +34,7 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 @with_debug
 def audit(
     *,
-    source: Source,
+    source: TableFile,
     kinds: dict[str, Any],
     memory_limit: str | None,
     report: str | None,
@@ -43,30 +43,31 @@ def audit(
 ) -> int:
     """Look the table DATA over: what each column is taken for and why, and what is in the way."""
     check_outputs({"--report": report, "--json": json_path}, [source.path])
-    import dcd
-    from dcd.cli.audit_page import audit_page
+    from dcd.table import audit as auditing
 
-    found = dcd.audit(source.open(), kinds=kinds or None, memory_limit=memory_limit)
+    audited = auditing.audit(source.open(), kinds=kinds or None, memory_limit=memory_limit)
     if json_path is not None:
-        write_text(json_path, json.dumps(_as_dict(found), indent=1))
+        write_text(json_path, json.dumps(_as_dict(audited), indent=1))
     if "-" not in (json_path, report):
-        _show(found)
+        _show(audited)
     if report is not None:
-        write_text(report, audit_page(found, title or source.title))
-    return FINE if found.ok else PROBLEMS
+        from dcd.cli.audit_page import audit_page
+
+        write_text(report, audit_page(audited, title or source.title))
+    return FINE if audited.ok else PROBLEMS
 
 
-def _as_dict(found: Any) -> dict[str, Any]:
+def _as_dict(audited: Any) -> dict[str, Any]:
     fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem")
     return {
-        "ok": bool(found.ok),
-        "n_rows": int(found.n_rows),
-        "n_complete_rows": int(found.n_complete_rows),
-        "problems": [with_options(problem) for problem in found.problems],
+        "ok": bool(audited.ok),
+        "n_rows": int(audited.n_rows),
+        "n_complete_rows": int(audited.n_complete_rows),
+        "problems": [with_options(problem) for problem in audited.problems],
         "columns": [
             {field: _plain_value(getattr(column, field)) for field in fields}
             | {"remedy": column.remedy and with_options(column.remedy)}
-            for column in found.columns
+            for column in audited.columns
         ],
     }
 
@@ -75,22 +76,22 @@ def _plain_value(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _show(found: Any) -> None:
-    rows = f"{count(found.n_rows, 'row')}, {found.n_complete_rows} without a missing value"
-    say(f"{count(len(found.columns), 'column')}, {rows}", style="bold")
+def _show(audited: Any) -> None:
+    rows = f"{count(audited.n_rows, 'row')}, {audited.n_complete_rows} without a missing value"
+    say(f"{count(len(audited.columns), 'column')}, {rows}", style="bold")
     say()
     show_table(
         ["column", "taken for", "why", "missing", "distinct", "problem"],
         [
             (column.name, column.kind, column.why, column.n_missing, column.n_distinct, column.problem or "")
-            for column in found.columns
+            for column in audited.columns
         ],
         right=("missing", "distinct"),
     )
     say()
-    if found.ok:
+    if audited.ok:
         say("Nothing is in the way.", style="green")
         return
-    say(f"{count(len(found.problems), 'problem')}:", style="bold")
-    for problem in found.problems:
+    say(f"{count(len(audited.problems), 'problem')}:", style="bold")
+    for problem in audited.problems:
         say(f"  {with_options(problem)}")

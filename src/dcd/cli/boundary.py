@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.graphs import show_losses
-from dcd.cli.options import Handling, Source
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.graph_text import show_losses
+from dcd.cli.options import Handling, TableFile
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 from dcd.cli.terminal import count, say, show_table
 
@@ -38,7 +38,7 @@ the target: its causes, its effects, and the other causes of its effects."""
 @options.reads_table
 @with_debug
 def boundary(
-    *, source: Source, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
+    *, source: TableFile, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
 ) -> int:
     """Find what matters for one column of the table DATA, with p-values."""
     check_outputs({"--json": json_path}, [source.path])
@@ -48,39 +48,39 @@ def boundary(
     table, weights = handling.read(source, also=[target])
     search = None if method == "dcd" else dcd.GrowShrink()
     model = dcd.MarkovBoundary(target=target, alpha=alpha, search=search, **handling.parameters)
-    found = model.fit(table, **weights)
+    fitted = model.fit(table, **weights)
     columns = [
         {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}
         for name, member, pvalue, correlation in zip(
-            found.table_.columns, found.support_, found.pvalues_, found.statistics_, strict=True
+            fitted.table_.columns, fitted.support_, fitted.pvalues_, fitted.statistics_, strict=True
         )
         if not math.isnan(pvalue)
     ]
     columns.sort(key=lambda column: (not column["member"], column["pvalue"]))
-    ess = float(found.effective_sample_size_)
+    ess = float(fitted.effective_sample_size_)
     if json_path is not None:
         answer = {
             "target": target,
             "method": "dcd" if method == "dcd" else "robust-dcd",
             "alpha": alpha,
-            "boundary": found.boundary_,
-            "n_rows": found.table_.n_rows,
-            "n_rows_used": found.table_.n_rows_used,
-            "dropped": found.table_.dropped,
+            "boundary": fitted.boundary_,
+            "n_rows": fitted.table_.n_rows,
+            "n_rows_used": fitted.table_.n_rows_used,
+            "dropped": fitted.table_.dropped,
             "effective_sample_size": ess,
             "columns": columns,
         }
         write_text(json_path, json.dumps(answer, indent=1))
     if json_path != "-":
-        members = ", ".join(found.boundary_) or "nothing in the table"
+        members = ", ".join(fitted.boundary_) or "nothing in the table"
         say(f"Boundary of {target}: {members}", style="bold")
         say(f"{count(len(table), 'row')}, effective sample size {ess:.0f} under the weights")
-        show_losses(found.table_, len(table))
-        level = alpha if method == "dcd" else alpha / (len(found.table_.names) - 1)
+        show_losses(fitted.table_, len(table))
+        level = alpha if method == "dcd" else alpha / (len(fitted.table_.names) - 1)
         say(f"Members have a p-value below {level:.2g}, given the other members.")
         say()
         rows = [
-            (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", _shown(c, target, found.table_))
+            (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", _shown(c, target, fitted.table_))
             for c in columns
         ]
         show_table(["column", "member", "p-value", "correlation"], rows, right=("p-value", "correlation"))

@@ -12,9 +12,9 @@ import click
 
 from dcd.cli import options
 from dcd.cli.agreement import Answers, marks, pair_counts, shd_matrix
-from dcd.cli.graphs import show_losses
-from dcd.cli.options import Source
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.graph_text import show_losses
+from dcd.cli.options import TableFile
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, METHOD_FAILED, with_debug
 from dcd.cli.terminal import remark, remarks, say, show_table
 from dcd.cli.wording import input_error_words
@@ -49,7 +49,7 @@ takes too long says so; the others still run, and the exit code is 3."""
 @with_debug
 def compare(
     *,
-    source: Source,
+    source: TableFile,
     kinds: dict[str, Any],
     missing: Any,
     drop_degenerate: bool,
@@ -65,7 +65,8 @@ def compare(
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.table.dataset import TableOptions
 
-    reading = TableOptions(kinds or None, missing, drop_degenerate)
+    # Not every method here can do without complete rows.
+    reading = TableOptions(kinds or None, missing, drop_degenerate, testwise_possible=False)
     frame = source.read()
     table = _checked(frame, reading)
     answers = _run_all(chosen, frame, table.names, reading, seed, time_limit)
@@ -83,15 +84,15 @@ def _installed(names: Sequence[str]) -> tuple[str, ...]:
     there = tuple(name for name in names if installed(SHORT.get(name, name)))
     absent = [name for name in names if name not in there]
     if absent:
-        remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' tells what to install)")
+        remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' says what to install)")
     return there
 
 
-def _known_methods(given: Sequence[str]) -> list[str]:
+def _known_methods(names: Sequence[str]) -> list[str]:
     from dcd.evaluation.baselines import METHODS
     from dcd.runtime.errors import check_choice
 
-    chosen = list(dict.fromkeys(SHORT.get(name, name) for name in given))
+    chosen = list(dict.fromkeys(SHORT.get(name, name) for name in names))
     for name in chosen:
         check_choice("methods", name, tuple(METHODS))
     if len(chosen) < 2:
@@ -101,14 +102,9 @@ def _known_methods(given: Sequence[str]) -> list[str]:
 
 def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
     """What becomes of the table; an `InputError` if that suits no method."""
-    from dcd.runtime.errors import InputError
     from dcd.table.reading import read_columns, warn_of_lost_rows
 
-    try:
-        table = read_columns(frame, options=reading, combinations=True).summary
-    except InputError as error:  # not every method here can do without complete rows
-        remedy = error.remedy.replace(" or 'testwise'", "").replace(", or use missing='testwise'", "")
-        raise InputError(error.subject, error.problem, remedy) from error
+    table = read_columns(frame, options=reading, combinations=True).summary
     warn_of_lost_rows(table, stacklevel=3)
     return table
 
@@ -122,7 +118,7 @@ def _run_all(
     time_limit: float | None,
 ) -> Answers:
     from dcd.evaluation.baselines import Worker
-    from dcd.runtime.errors import InputError, MissingLibraryError
+    from dcd.runtime.errors import InputError
 
     graphs, reasons, seconds = {}, {}, {}
     with Worker() as worker:
@@ -131,9 +127,6 @@ def _run_all(
                 outcome = worker.solve(method, frame, reading=reading, seed=seed, time_limit=time_limit)
             except InputError as error:
                 reasons[method] = input_error_words(error)
-                continue
-            except MissingLibraryError as error:
-                reasons[method] = str(error)
                 continue
             if outcome.cpdag is None:
                 reasons[method] = outcome.reason
@@ -174,7 +167,9 @@ def _as_dict(answers: Answers, table: TableSummary) -> dict[str, Any]:
             else {"failed": answers.reasons[method]}
             for method in answers.methods
         },
-        "edges": [{"a": a, "b": b, "marks": found, "agree": agree} for a, b, found, agree in marks(answers)],
+        "edges": [
+            {"a": a, "b": b, "marks": by_method, "agree": agree} for a, b, by_method, agree in marks(answers)
+        ],
         "pairs": pair_counts(answers),
         "shd": shd_matrix(answers),
     }
@@ -190,8 +185,8 @@ def _show(answers: Answers, table: TableSummary) -> None:
         return
     say()
     rows = [
-        [a, b, *(_cell(found.get(method)) for method in answers.methods), f"{agree} of {len(ran)}"]
-        for a, b, found, agree in marks(answers)
+        [a, b, *(_cell(by_method.get(method)) for method in answers.methods), f"{agree} of {len(ran)}"]
+        for a, b, by_method, agree in marks(answers)
     ]
     if rows:
         show_table(["a", "b", *answers.methods, "agree"], rows)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.graphs import show_model
-from dcd.cli.interrupts import silent_children
-from dcd.cli.options import Handling, Source
-from dcd.cli.outputs import check_outputs, write_text, wrote
-from dcd.cli.running import FINE, State, with_debug
+from dcd.cli.graph_text import show_model
+from dcd.cli.options import Handling, TableFile
+from dcd.cli.output_files import check_outputs, write_text, wrote
+from dcd.cli.running import FINE, State, silent_children, with_debug
 from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ Examples:
 
 \b
 In the answer, a -> b is an arrow from cause to effect; in a - b the
-direction cannot be told from such data."""
+data of this kind leave the direction open."""
 
 
 @click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
@@ -67,7 +66,7 @@ direction cannot be told from such data."""
 def discover(
     state: State,
     *,
-    source: Source,
+    source: TableFile,
     method: str,
     alpha: float,
     handling: Handling,
@@ -96,23 +95,23 @@ def discover(
 
     import dcd
 
-    given: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
+    parameters: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
     if knowledge is not None:
-        given["knowledge"] = dcd.Knowledge.from_toml(knowledge)
-    given |= handling.parameters
+        parameters["knowledge"] = dcd.Knowledge.from_toml(knowledge)
+    parameters |= handling.parameters
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
-    model = estimator(**given)
+    model = estimator(**parameters)
     table, weights = handling.read(source)
     if n_resamples is not None:
         from dcd.estimators.resampling import check_memory
 
         check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
-        model.fit(table, **weights, checkpoint=checkpoint, max_time=_left(max_time, started))
+        model.fit(table, **weights, checkpoint=checkpoint, max_time=_remaining(max_time, started))
         stability = None
         if n_resamples is not None:
             how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
-            how["max_time"] = _left(max_time, started)
+            how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
     if "-" not in (json_path, report):
         show_model(model, len(table), "DCD" if method == "dcd" else "Robust DCD", stability)
@@ -124,8 +123,8 @@ def discover(
     return FINE
 
 
-def _left(max_time: float | None, started: float) -> float | None:
-    """What is left of the time, which the reading of the table and everything else counts for."""
+def _remaining(max_time: float | None, started: float) -> float | None:
+    """The remaining time; reading the table counts as well."""
     return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))
 
 

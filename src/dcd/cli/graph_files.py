@@ -31,7 +31,12 @@ def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
     if suffix == ".json":
         return _from_result(path, with_knowledge)
     if suffix in (".graphml", ".dot", ".gv"):
-        return _from_interop(path, "graphml" if suffix == ".graphml" else "dot")
+        from dcd import interop
+
+        cpdag = (
+            interop.from_graphml(_text_of(path)) if suffix == ".graphml" else interop.from_dot(_text_of(path))
+        )
+        return cpdag.to_frame()
     if suffix in (".csv", ".tsv"):
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
     raise InputError(
@@ -44,19 +49,6 @@ def _from_result(path: str, with_knowledge: bool) -> pd.DataFrame:
 
     cpdag: Any = dcd.load_result(path).cpdag
     matrix: pd.DataFrame = (cpdag if with_knowledge else cpdag.without_background()).to_frame()
-    return matrix
-
-
-def _from_interop(path: str, kind: str) -> pd.DataFrame:
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    from dcd.runtime.errors import InputError
-
-    reader = getattr(import_module("dcd.interop"), f"from_{kind}", None) if find_spec("dcd.interop") else None
-    if reader is None:
-        raise InputError(f"file '{path}'", f"{kind} files cannot be read", "Use .json or .csv.")
-    matrix: pd.DataFrame = reader(_text_of(path)).to_frame()
     return matrix
 
 
@@ -93,13 +85,13 @@ def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
     from dcd.runtime.errors import InputError
 
     header = [cell.casefold() for cell in rows[0]]
-    place_of_type = next((place for place, name in enumerate(header) if name in _TYPE), None)
+    type_position = next((index for index, name in enumerate(header) if name in _TYPE), None)
     edges = []
     for line, row in enumerate(rows[1:], start=2):
         mark = (
             "->"
-            if place_of_type is None
-            else row[place_of_type].casefold()
+            if type_position is None
+            else row[type_position].casefold()
             if len(row) == len(header)
             else ""
         )

@@ -7,7 +7,7 @@ import json
 import click
 
 from dcd.cli import options
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 from dcd.cli.terminal import show_table
 

@@ -6,23 +6,25 @@ import csv
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcd.table.formats.supported import FORMATS
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dcd.table.formats import ArrayFile, ColumnFile
+    from dcd.table.formats.base import StoredTable
 
 Command = Callable[..., Any]
 KINDS = ("continuous", "ordinal", "nominal")
 
 
 @dataclass(frozen=True)
-class Source:
-    """A table that is still a file: its path, and how to read it (the parameters of `tables.read_file`)."""
+class TableFile:
+    """The file of a table, and how to read it: the parameters of `dcd.table.from_file.read_file`."""
 
     path: str
     format: str | None
@@ -31,24 +33,26 @@ class Source:
     delimiter: str | None
     decimal: str | None
     encoding: str | None
-    missing: tuple[str, ...]
+    na_values: tuple[str, ...]
     sheet: str | None
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
-        from dcd.table.formats import read_file
+        from dcd.table.formats.base import StoredTable
 
-        return read_file(self.path, **self._options())
+        table = self.open()
+        return table.to_pandas() if isinstance(table, StoredTable) else table
 
-    def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | ColumnFile | ArrayFile:
+    def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | StoredTable:
         """The table, left in its file if it can be read in parts; with the columns `also` in any case."""
-        from dcd.table.formats import open_file
+        from dcd.table.formats.base import ReadOptions
+        from dcd.table.from_file import open_file
 
-        return open_file(self.path, **self._options(also))
-
-    def _options(self, also: Sequence[str] = ()) -> dict[str, Any]:
-        source = replace(self, columns=(*self.columns, *also)) if self.columns else self
-        return {name: getattr(source, name) for name in self.__dataclass_fields__ if name != "path"}
+        columns = (*self.columns, *also) if self.columns else ()
+        options = ReadOptions(self.delimiter, self.decimal, self.encoding, self.na_values, self.sheet)
+        return open_file(
+            self.path, format=self.format, columns=columns, exclude=self.exclude, options=options
+        )
 
     @property
     def title(self) -> str:
@@ -56,13 +60,13 @@ class Source:
         return "standard input" if self.path == "-" else self.path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def names(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
+def names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
     """Names after one another with commas between, from an option that can be repeated."""
-    return tuple(name for text in given for name in _parted(text) if name)
+    return tuple(name for text in value for name in _split(text) if name)
 
 
-def _parted(text: str) -> list[str]:
-    """What stands between the commas; one inside of "quotes" parts nothing."""
+def _split(text: str) -> list[str]:
+    """The parts between commas, except commas inside "quotes"."""
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row]
     except csv.Error as error:
@@ -75,131 +79,109 @@ def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Com
 
 
 _TABLE_OPTIONS = (
-    click.argument("data", metavar="DATA"),
+    click.argument("path", metavar="DATA"),
     several("--columns", text="Columns to keep, names or patterns such as 'gene_*'; all by default."),
     several("--exclude", text="Columns to leave out, names or patterns."),
     click.option(
         "--format",
-        type=click.Choice(["csv", "tsv", "parquet", "arrow", "npy", "excel"]),
+        type=click.Choice(list(FORMATS)),
         help="Format of the table, whatever its extension.",
     ),
     click.option("--delimiter", metavar="CHAR", help="What stands between two cells of a CSV line."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a CSV file."),
     click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1."),
-    several(
-        "--na", "missing_words", text="Cells that stand for missing values, such as '?'.", metavar="WORD"
-    ),
+    several("--na", "na_values", text="Cells that stand for missing values, such as '?'.", metavar="WORD"),
     click.option("--sheet", metavar="NAME", help="Sheet of an Excel file."),
 )
 
 
 def reads_table(command: Command) -> Command:
-    """Give a command the argument DATA and the options that say how to read it, as one `Source`."""
+    """Give a command the argument DATA and the options that say how to read it, as one `TableFile`."""
+    return _gathered(command, "source", TableFile, _TABLE_OPTIONS)
+
+
+def _gathered(
+    command: Command, keyword: str, kind: type[Any], options: Sequence[Callable[[Command], Command]]
+) -> Command:
+    """Give a command options whose values it takes as one object."""
 
     @functools.wraps(command)
-    def with_source(
-        *positional: Any,
-        data: str,
-        columns: tuple[str, ...],
-        exclude: tuple[str, ...],
-        format: str | None,  # noqa: A002
-        delimiter: str | None,
-        decimal: str | None,
-        encoding: str | None,
-        missing_words: tuple[str, ...],
-        sheet: str | None,
-        **others: Any,
-    ) -> Any:
-        source = Source(data, format, columns, exclude, delimiter, decimal, encoding, missing_words, sheet)
-        return command(*positional, source=source, **others)
+    def gathering(*positional: Any, **values: Any) -> Any:
+        values[keyword] = kind(**{name: values.pop(name) for name in kind.__dataclass_fields__})
+        return command(*positional, **values)
 
-    return _all(with_source, _TABLE_OPTIONS)
-
-
-def _all(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    decorated: Command = gathering
     for option in reversed(options):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-def method(command: Command) -> Command:
-    """`--method`."""
-    return click.option(
-        "--method",
-        type=click.Choice(["robust-dcd", "robust", "dcd"]),
-        default="robust-dcd",
-        show_default=True,
-        help="The method; dcd is the published one.",
-    )(command)
+method = click.option(
+    "--method",
+    type=click.Choice(["robust-dcd", "robust", "dcd"]),
+    default="robust-dcd",
+    show_default=True,
+    help="The method; dcd is the published one.",
+)
 
 
-def alpha(command: Command) -> Command:
-    """`--alpha`."""
-    return click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="Level of the tests.",
-    )(command)
+alpha = click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of the tests.",
+)
 
 
-def seed(command: Command) -> Command:
-    """`--seed`."""
-    return click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
-    )(command)
-
-
-def max_time(command: Command) -> Command:
-    """`--max-time`, in seconds."""
-    return click.option(
-        "--max-time",
-        callback=_read_time,
-        metavar="TIME",
-        help="Stop after 90s, 30m or 8h; early if that will not do by far and nothing is kept.",
-    )(command)
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
+)
 
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-def _read_time(context: click.Context, parameter: click.Parameter, given: str | None) -> float | None:  # noqa: ARG001
-    if given is None:
+def _read_time(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:  # noqa: ARG001
+    if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", given.strip())
-    seconds = float(found[1]) * _SECONDS[found[2] or "s"] if found else 0.0
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", value.strip())
+    seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
-        raise click.BadParameter(f"{given!r} is no time such as 90s, 30m, 8h or 2d.")
+        raise click.BadParameter(f"{value!r} is not a time such as 90s, 30m, 8h or 2d.")
     return seconds
 
 
-def json_file(command: Command) -> Command:
-    """`--json`."""
-    return click.option(
-        "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
-    )(command)
+max_time = click.option(
+    "--max-time",
+    callback=_read_time,
+    metavar="TIME",
+    help="Stop after 90s, 30m or 8h; without a checkpoint also early, if the estimate far exceeds it.",
+)
 
 
-def kinds(command: Command) -> Command:
-    """`--kinds`."""
-    return click.option(
-        "--kinds",
-        multiple=True,
-        callback=_read_kinds,
-        metavar="COL=KIND,...",
-        help="What columns hold, where the guess is wrong: continuous, ordinal or nominal.",
-    )(command)
+json_file = click.option(
+    "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
+)
 
 
-def _read_kinds(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
+def _read_kinds(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
     read: dict[str, str] = {}
-    for entry in (entry for text in given for entry in _parted(text)):
+    for entry in (entry for text in value for entry in _split(text)):
         column, equals, kind = entry.rpartition("=")
         if not equals or not column or kind not in KINDS:
-            raise click.BadParameter(f"{entry!r} is no COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
+            raise click.BadParameter(f"{entry!r} is not COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
         read[column] = kind
     return read
+
+
+kinds = click.option(
+    "--kinds",
+    multiple=True,
+    callback=_read_kinds,
+    metavar="COL=KIND,...",
+    help="What columns hold, where the guess is wrong: continuous, ordinal or nominal.",
+)
 
 
 @dataclass(frozen=True)
@@ -215,12 +197,12 @@ class Handling:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator, those that differ from its defaults."""
-        given: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
-        given["memory_limit"] = self.memory_limit
-        given["missing"] = "" if self.missing == "refuse" else self.missing
-        return {name: value for name, value in given.items() if value}
+        changed: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
+        changed["memory_limit"] = self.memory_limit
+        changed["missing"] = "" if self.missing == "refuse" else self.missing
+        return {name: value for name, value in changed.items() if value}
 
-    def read(self, source: Source, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
+    def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
         """The table without its column of weights, and the weights as a parameter of `fit`."""
         if self.sample_weight is None:
             return source.open(also=also), {}
@@ -259,54 +241,36 @@ def missing(*choices: str) -> Callable[[Command], Command]:
     )
 
 
-def drop_degenerate(command: Command) -> Command:
-    """`--drop-degenerate`."""
-    return click.option("--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out.")(
-        command
-    )
+drop_degenerate = click.option(
+    "--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out."
+)
 
 
-def memory_limit(command: Command) -> Command:
-    """`--memory-limit`, checked before the table is read."""
-    return click.option(
-        "--memory-limit",
-        callback=_checked_limit,
-        metavar="SIZE",
-        help="Memory for data, such as 4GiB, beside 150 MB for libraries; what does not fit goes to files.",
-    )(command)
-
-
-def _checked_limit(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:  # noqa: ARG001
-    if given is not None:
+def _checked_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    if value is not None:
         from dcd.runtime.memory import Memory
 
-        Memory.of(given)
-    return given
+        Memory.of(value)
+    return value
+
+
+memory_limit = click.option(
+    "--memory-limit",
+    callback=_checked_limit,
+    metavar="SIZE",
+    help="Memory for data, such as 4GiB, beside 150 MB for libraries; what does not fit goes to files.",
+)
 
 
 _HANDLING_OPTIONS = (
     kinds,
     missing(*_MISSING),
     drop_degenerate,
-    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is no variable."),
+    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is not a variable."),
     memory_limit,
 )
 
 
 def handles_real_columns(command: Command) -> Command:
     """Give a command `--kinds`, `--missing`, `--drop-degenerate` and the like, as one `Handling`."""
-
-    @functools.wraps(command)
-    def with_handling(
-        *positional: Any,
-        kinds: dict[str, str],
-        missing: str,
-        drop_degenerate: bool,
-        sample_weight: str | None,
-        memory_limit: str | None,
-        **others: Any,
-    ) -> Any:
-        handling = Handling(kinds, missing, drop_degenerate, sample_weight, memory_limit)
-        return command(*positional, handling=handling, **others)
-
-    return _all(with_handling, _HANDLING_OPTIONS)
+    return _gathered(command, "handling", Handling, _HANDLING_OPTIONS)

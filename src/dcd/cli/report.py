@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 
 _EPILOG = """\b

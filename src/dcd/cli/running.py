@@ -1,4 +1,4 @@
-"""Around every command: exit codes, errors and warnings in one line each, a clean end when interrupted."""
+"""Around every command: exit codes, errors and warnings in one line each, and a clean end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import click
 
 from dcd.cli.terminal import plain, remark
-from dcd.cli.wording import input_error_words
+from dcd.cli.wording import input_error_words, table_warning_words
 
 FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, OUT_OF_TIME, INTERRUPTED, NO_READER = 0, 1, 2, 3, 124, 130, 141
 
@@ -140,7 +140,9 @@ def _warnings_in_one_line(state: State) -> Iterator[None]:
     """Our own warnings as `warning: ...`, each once; those of other packages only with `--debug`."""
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        text = str(message)
+        from dcd.runtime.errors import TableWarning
+
+        text = table_warning_words(message) if isinstance(message, TableWarning) else str(message)
         if text not in state.shown and (state.debug or _for_users(category)):
             state.shown.add(text)
             remark("warning", text)
@@ -153,3 +155,38 @@ def _warnings_in_one_line(state: State) -> Iterator[None]:
 
 def _for_users(category: type[Warning]) -> bool:
     return category.__module__.split(".")[0] == "dcd"
+
+
+@contextlib.contextmanager
+def silent_children(*, really: bool) -> Iterator[None]:
+    """Keep processes that are started meanwhile from writing to standard error, if `really`.
+
+    Ctrl-C goes to every process of a terminal, and a worker that is just starting answers with a traceback.
+    Processes inherit file 2, so that one leads nowhere here, and our own standard error goes around it.
+    """
+    if not really or not _is_file_2(sys.stderr):
+        yield
+        return
+    ours = sys.stderr
+    ours.flush()
+    true = os.dup(2)
+    with (
+        open(os.devnull, "wb") as nowhere,
+        open(os.dup(true), "w", encoding=ours.encoding, errors=ours.errors, buffering=1) as around,
+    ):
+        os.dup2(nowhere.fileno(), 2)
+        sys.stderr = around
+        try:
+            yield
+        finally:
+            around.flush()
+            sys.stderr = ours
+            os.dup2(true, 2)
+            os.close(true)
+
+
+def _is_file_2(stream: object) -> bool:
+    try:
+        return stream.fileno() == 2  # type: ignore[attr-defined]
+    except (AttributeError, OSError, ValueError):
+        return False

@@ -10,7 +10,7 @@ import click
 
 from dcd.cli import options
 from dcd.cli.graph_files import read_graph
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, PROBLEMS, with_debug
 from dcd.cli.terminal import remark, say, show_table
 
@@ -57,11 +57,11 @@ def score(
 
     if min_f1 is not None and math.isnan(min_f1):  # neither below 0 nor above 1, so click lets it pass
         raise click.BadParameter("must be a number from 0 to 1.", param_hint="'--min-f1'")
-    found, true = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
-    found, true = _over_the_same_names(found, true)
+    estimate, true = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
+    estimate, true = _over_the_same_names(estimate, true)
     if not as_given:
-        found, true = _as_cpdag(found), _as_cpdag(true)
-    scores = compare(true, found)
+        estimate, true = _as_cpdag(estimate), _as_cpdag(true)
+    scores = compare(true, estimate)
     if json_path is not None:
         write_text(json_path, json.dumps(asdict(scores), indent=1))
     if json_path != "-":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dcd.cli import options
-from dcd.cli.outputs import check_outputs, write_text
+from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, with_debug
 
 if TYPE_CHECKING:

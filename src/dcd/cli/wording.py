@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dcd.runtime.errors import InputError
+    from dcd.runtime.errors import InputError, TableWarning
 
 _OPTIONS = {
     "alpha": "--alpha",
@@ -16,6 +18,7 @@ _OPTIONS = {
     "delimiter": "--delimiter",
     "drop_degenerate": "--drop-degenerate",
     "encoding": "--encoding",
+    "exclude": "--exclude",
     "format": "--format",
     "kinds": "--kinds",
     "max_time": "--max-time",
@@ -23,24 +26,32 @@ _OPTIONS = {
     "methods": "--methods",
     "missing": "--missing",
     "n_jobs": "--jobs",
+    "na_values": "--na",
     "n_resamples": "--stability",
     "n_samples": "--rows",
     "n_variables": "--variables",
     "noise_std": "--noise-std",
     "random_state": "--seed",
     "sample_weight": "--sample-weight",
+    "sheet": "--sheet",
     "target": "--target",
     "time_limit": "--time-limit",
 }
 _NAMES = "|".join(_OPTIONS)
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")
-_SETTING = re.compile(rf"\b({_NAMES})=('?)([\w.+-]*\w)\2(?: or '([\w-]+)')?")
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_SETTING = re.compile(rf"\b({_NAMES})=({_TEXT}|\[(?:{_TEXT})\]|[\w.+-]*\w)((?: or (?:{_TEXT}))*)")
 
 
 def input_error_words(error: InputError) -> str:
-    """An error of the library; only its own words change, not what it found in the table."""
-    subject = _PARAMETER.sub(lambda found: f"option {_OPTIONS[found[1]]}", error.subject)
+    """An error of the library; only its own words change, not those from the table."""
+    subject = _PARAMETER.sub(lambda match: f"option {_OPTIONS[match[1]]}", error.subject)
     return f"{subject}: {error.problem}. {with_options(error.remedy)}"
+
+
+def table_warning_words(warning: TableWarning) -> str:
+    """A warning about a file; only its own words change, not those from the table."""
+    return f"{warning.problem} {with_options(warning.remedy)}".strip()
 
 
 def with_options(text: str) -> str:
@@ -48,11 +59,21 @@ def with_options(text: str) -> str:
 
     >>> with_options("Set missing='complete-rows' or 'testwise', or drop it (drop_degenerate=True does).")
     'Set --missing complete-rows or testwise, or drop it (--drop-degenerate does).'
+    >>> with_options("Leave it out: exclude=['the id'].")
+    "Leave it out: --exclude 'the id'."
     """
     return _SETTING.sub(_as_option, text)
 
 
-def _as_option(found: re.Match[str]) -> str:
-    option, value, other = _OPTIONS[found[1]], found[3], found[4]
-    flag = option if value == "True" else f"{option} {value}"
-    return f"{flag} or {other}" if other else flag
+def _as_option(match: re.Match[str]) -> str:
+    option, value, others = match.groups()
+    setting = _OPTIONS[option] if value == "True" else f"{_OPTIONS[option]} {_for_shell(value)}"
+    return setting + re.sub(_TEXT, lambda other: _for_shell(other[0]), others)
+
+
+def _for_shell(value: str) -> str:
+    r"""A Python literal as a shell takes it; a tab as $'\t', which can be seen."""
+    if value[0] in "'\"[":
+        literal = ast.literal_eval(value)
+        value = literal[0] if isinstance(literal, list) else literal
+    return "$'\\t'" if value == "\t" else shlex.quote(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dcd.estimators.base import Diagnostics
 from dcd.results.model import Boundary, Caution, Collider, Conflict, Data, Edge, Resampling
 from dcd.results.origin import required_pairs
-from dcd.table.reading import FEW_ROWS
+from dcd.table.checks import FEW_ROWS
 
 LOW_EVIDENCE = 1.0
 _LOW_ESS = 0.3

@@ -58,7 +58,11 @@ class BaselineError(RuntimeError):
 
 
 class TableWarning(UserWarning):
-    """A file was read, but something in it may not mean what it was taken for."""
+    """A file was read, but something in it may not mean what it was taken for; `problem` and `remedy`."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        self.problem, self.remedy = problem, remedy
+        super().__init__(f"{problem} {remedy}".strip())
 
 
 class SmallSampleWarning(UserWarning):

@@ -108,9 +108,9 @@ def _bytes(limit: object) -> int:
     if isinstance(limit, (int, np.integer)) and not isinstance(limit, bool):
         size = int(limit)
     elif isinstance(limit, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", limit)
-        unit = _UNITS.get((found[2] or "b").lower()) if found else None
-        size = float(found[1]) * unit if found and unit else None
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", limit)
+        unit = _UNITS.get((match[2] or "b").lower()) if match else None
+        size = float(match[1]) * unit if match and unit else None
     if size is None or not 1 <= size < 2**62:
         raise InputError(
             "parameter 'memory_limit'",

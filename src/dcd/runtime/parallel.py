@@ -112,7 +112,7 @@ def as_done(
         return
     pending = dict(enumerate(items))
     if effort is not None:
-        pending = dict(sorted(pending.items(), key=lambda place: -effort(place[1])))
+        pending = dict(sorted(pending.items(), key=lambda pair: -effort(pair[1])))
     n_losses = 0
     while pending:
         try:
@@ -246,11 +246,11 @@ def _alone(work: Callable[[Any, Any], Any], ticket: Any, item: Any) -> Any:
 
 def _arrived(value: Any, token: str) -> Shared[Any]:
     """What came under this token before, with what tasks left in it; the new copy if nothing did."""
-    found = _here.get(token)
-    if found is None:
+    known = _here.get(token)
+    if known is None:
         _here.clear()  # of a run before
-        found = _here[token] = Shared(value, token)
-    return found
+        known = _here[token] = Shared(value, token)
+    return known
 
 
 def _stay() -> None:
@@ -282,10 +282,10 @@ class _WithoutArrays(pickle.Pickler):
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
         self._arrays = arrays
 
-    def persistent_id(self, found: Any) -> int | None:
-        if not isinstance(found, np.ndarray):
+    def persistent_id(self, value: Any) -> int | None:
+        if not isinstance(value, np.ndarray):
             return None
-        self._arrays.append(found)
+        self._arrays.append(value)
         return len(self._arrays) - 1
 
 
@@ -294,5 +294,5 @@ class _WithArrays(pickle.Unpickler):
         super().__init__(file)
         self._arrays = arrays
 
-    def persistent_load(self, place: Any) -> Any:
-        return self._arrays[place]
+    def persistent_load(self, index: Any) -> Any:
+        return self._arrays[index]

@@ -25,10 +25,10 @@ class BlockMatrix:
 
     def part(self, rows: slice) -> FloatArray:
         """Some rows."""
-        place = (rows.start, rows.stop)
-        if place in self._kept:
-            return self._kept[place]
+        key = (rows.start, rows.stop)
+        if key in self._kept:
+            return self._kept[key]
         part = self._make(rows)
         if self._keep:
-            self._kept[place] = part
+            self._kept[key] = part
         return part

@@ -26,8 +26,8 @@ class _Limit:
 
     def libraries(self) -> list[dict[str, Any]]:
         """What is known of the libraries for linear algebra."""
-        found: list[dict[str, Any]] = self._controller.info()
-        return found
+        info: list[dict[str, Any]] = self._controller.info()
+        return info
 
     def enter(self) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""The preflight as something to read: what each column is taken for, and what stands in the way."""
+"""The checks of `fit` as a report: what each column is taken for, and everything that would be refused."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.checks import LARGEST, MIN_ROWS, combination_among, degenerate_columns
+from dcd.table.checks import Problem, all_problems, few_rows_note, shape_problem
 from dcd.table.columns import Column, Kind
 from dcd.table.dataset import TableOptions
-from dcd.table.reading import FEW_ROWS, with_kinds
+from dcd.table.reading import with_kinds
 from dcd.table.sources import columns_of
 
 
@@ -55,7 +55,7 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing to complain of."""
+        """Whether there are no problems."""
         return not self.problems
 
     def to_frame(self) -> pd.DataFrame:
@@ -75,7 +75,7 @@ class Audit:
 def audit(
     table: Any, *, kinds: Mapping[str, Kind] | None = None, memory_limit: int | str | None = None
 ) -> Audit:
-    """What `fit` would make of a table, all complaints at once instead of the first.
+    """What `fit` would make of a table, with all problems at once instead of the first.
 
     Parameters
     ----------
@@ -90,69 +90,35 @@ def audit(
       Raf  continuous  numbers, 275 different
       Mek  continuous  numbers, 253 different
     """
-    TableOptions(kinds=kinds).check()
-    memory = Memory.of(memory_limit)
-    given, _ = columns_of(table, memory)
-    if not given:
+    options = TableOptions(kinds=kinds, memory=Memory.of(memory_limit))
+    options.check()
+    columns, _ = columns_of(table, options.memory)
+    if not columns:
         raise InputError("the table", "has no columns", "Give it two at least.")
-    columns, reasons = with_kinds(given, kinds)
-    complaints = _complaints(columns, memory)
-    audited = tuple(
-        ColumnAudit(
-            column.name,
-            *reasons[column.name],
-            column.n_missing,
-            column.n_distinct,
-            *complaints.get(column.name, (None, None)),
-        )
-        for column in columns
-    )
+    columns, reasons = with_kinds(columns, kinds)
+    problems = all_problems(columns, options)
+    audited = tuple(_audited(column, *reasons[column.name], problems) for column in columns)
     n_rows = len(columns[0].values)
     complete = np.ones(n_rows, dtype=bool)
     for column in columns:
         if column.trouble is None and column.n_missing:
             complete &= ~np.isnan(column.values)
     n_complete = int(complete.sum())
-    problems = [f"Column {name!r}: {problem}. {remedy}" for name, (problem, remedy) in complaints.items()]
-    return Audit(audited, n_rows, n_complete, (*problems, *_of_the_table(columns, n_rows, n_complete)))
+    sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
+    return Audit(audited, n_rows, n_complete, (*sentences, *_of_the_table(len(columns), n_rows, n_complete)))
 
 
-def _complaints(columns: Sequence[Column], memory: Memory) -> dict[str, tuple[str, str]]:
-    """For each column that would be refused, the problem and the remedy."""
-    complaints = {column.name: column.trouble for column in columns if column.trouble is not None}
-    degenerate = degenerate_columns(columns, memory)
-    for name, why in degenerate.items():
-        complaints[name] = why, "Drop it (drop_degenerate=True does)."
-    for column in columns:
-        if column.name in complaints:
-            continue
-        if column.n_infinite:
-            complaints[column.name] = "has infinite values", "Drop these rows, or transform the column."
-        elif np.nanmax(np.abs(column.values), initial=0.0) > LARGEST:
-            complaints[column.name] = f"has values beyond {LARGEST:g}", "Rescale: sums would overflow."
-        elif column.n_missing:
-            share = f"{column.n_missing / len(column.values):.0%}"
-            remedy = "Set missing='complete-rows' or 'testwise', or fill them in."
-            complaints[column.name] = f"has {column.n_missing} missing values ({share})", remedy
-    sound = [c for c in columns if c.name not in complaints or c.n_missing < len(c.values)]
-    sound = [c for c in sound if c.trouble is None and not c.n_infinite]
-    sound = [c for c in sound if c.name not in degenerate]
-    involved = combination_among(sound, memory)
-    for name in involved:
-        others = ", ".join(repr(other) for other in involved if other != name)
-        complaints.setdefault(name, (f"is a linear combination of {others}", "Drop one of them."))
-    return complaints
+def _audited(column: Column, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:
+    own = [problem for problem in problems if problem.column == column.name]
+    problem = "; ".join(problem.text for problem in own) or None
+    remedy = " ".join(problem.remedy for problem in own) or None
+    return ColumnAudit(column.name, kind, why, column.n_missing, column.n_distinct, problem, remedy)
 
 
-def _of_the_table(columns: Sequence[Column], n_rows: int, n_complete: int) -> list[str]:
+def _of_the_table(n_columns: int, n_rows: int, n_complete: int) -> list[str]:
     """What is wrong with the table as a whole."""
-    problems = []
-    if len(columns) < 2:
-        problems.append("The table has one column; two is the least that can be related.")
-    if n_rows < MIN_ROWS:
-        problems.append(f"The table has {n_rows} rows; {MIN_ROWS} is the least that is taken.")
-    elif n_rows < FEW_ROWS:
-        problems.append(f"The table has only {n_rows} rows; little but the strongest relations can show.")
+    error = shape_problem(n_rows, n_columns)
+    sentences = [few_rows_note(n_rows)] if error is None else [f"The table {error.problem}. {error.remedy}"]
     if 0 < n_complete < n_rows / 2:
-        problems.append("More than half of the rows have missing values; missing='testwise' keeps them.")
-    return problems
+        sentences.append("More than half of the rows have missing values; missing='testwise' keeps them.")
+    return [sentence for sentence in sentences if sentence]

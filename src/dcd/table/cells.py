@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
-from dcd.table.columns import FEW_VALUES, Column, Source, too_many
+from dcd.table.columns import FEW_VALUES, CellType, Column, too_many
 
 _EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
 _TOO_LARGE = (
@@ -73,8 +73,8 @@ def _floats(column: nw.Series[Any]) -> FloatArray:
 
 def _category_column(name: str, column: nw.Series[Any]) -> Column:
     native = column.to_native()
-    told_by = getattr(native, "cat", getattr(native, "type", None))  # of pandas and of pyarrow
-    ordered = column.dtype == nw.Enum or bool(getattr(told_by, "ordered", False))
+    dtype = getattr(native, "cat", getattr(native, "type", None))  # of pandas and of pyarrow
+    ordered = column.dtype == nw.Enum or bool(getattr(dtype, "ordered", False))
     declared = [str(level) for level in column.cat.get_categories().to_list()]
     if ordered:
         return _coded(name, column.to_list(), declared, "ordered categories")
@@ -129,7 +129,7 @@ def _text_column(name: str, cells: Sequence[Any]) -> Column:
     return coded
 
 
-def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: Source) -> Column:
+def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellType) -> Column:
     present = {str(cell) for cell in cells if not _is_missing(cell)}
     used = tuple(level for level in levels if level in present)
     code = {level: float(position) for position, level in enumerate(used)}

@@ -1,8 +1,12 @@
-"""What has to hold of columns before any work is done; each complaint names the columns and the remedy."""
+"""What must hold of a table before any work is done: a list of checks, each of which returns its problems.
+
+`raise_first` makes an error of the first problem, for `fit`; `all_problems` lists them all, for `audit`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,153 +16,245 @@ from dcd.runtime.memory import Memory
 from dcd.table.column_order import Partition
 from dcd.table.columns import Column, column_list, is_coded
 from dcd.table.correlations import correlations, correlations_with_gaps
+from dcd.table.dataset import TableOptions
 
 MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
+FEW_ROWS = 100
 LARGEST = 1e290
-_SHOWN = 5  # counts listed in one message
+_SHOWN = 5  # amounts listed in one message
+_NEARLY_ONE = 1 - 1e-12  # correlation of a copy with an error of a part in a million
 
 
-def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
-    """Refuse a table that is too small."""
+@dataclass(frozen=True)
+class Problem:
+    """Why a column cannot be used, and what to do about it.
+
+    Attributes
+    ----------
+    amount : how much of the column it concerns, if it is not all of it.
+    """
+
+    column: str
+    problem: str
+    remedy: str
+    amount: str = ""
+
+    @property
+    def text(self) -> str:
+        """The problem with its amount."""
+        return f"{self.problem}, {self.amount}" if self.amount else self.problem
+
+
+Check = Callable[[Sequence[Column], TableOptions], list[Problem]]
+
+
+def raise_first(checks: Sequence[Check], columns: Sequence[Column], options: TableOptions) -> None:
+    """Raise `InputError` for the first check that fails, with all columns that have the same problem."""
+    for check in checks:
+        problems = check(columns, options)
+        if problems:
+            raise _joint_error(problems)
+
+
+def _joint_error(problems: Sequence[Problem]) -> InputError:
+    first = problems[0]
+    alike = [p for p in problems if (p.problem, p.remedy) == (first.problem, first.remedy)]
+    amounts = ", ".join(p.amount for p in alike[:_SHOWN] if p.amount)
+    amounts += ", ..." if amounts and len(alike) > _SHOWN else ""
+    text = f"{first.problem}, {amounts}" if amounts else first.problem
+    return InputError(column_list([p.column for p in alike]), text, first.remedy)
+
+
+def all_problems(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+    """The problems that all checks find; a column that has to go anyway is not checked further."""
+    problems: list[Problem] = []
+    for check in (*VALUE_CHECKS, *RELATION_CHECKS, missing_values):
+        new = check(columns, options)
+        problems += new
+        if check is not linear_combinations:  # of which one column has to go, but not which
+            columns = without(columns, new)
+    return problems
+
+
+def degenerate_columns(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+    """Columns without values, constant columns and copies of earlier columns."""
+    columns = [column for column in columns if column.trouble is None]
+    problems: list[Problem] = []
+    for check in (no_values, constant, copies):
+        problems += check(without(columns, problems), options)
+    return problems
+
+
+def without(columns: Sequence[Column], problems: Sequence[Problem]) -> list[Column]:
+    """The columns that have none of these problems."""
+    names = {problem.column for problem in problems}
+    return [column for column in columns if column.name not in names]
+
+
+# --- the table as a whole --------------------------------------------------------------------------------
+
+
+def shape_problem(n_rows: int, n_columns: int, min_features: int = 2) -> InputError | None:
+    """What is wrong with a table that is too small."""
     shape = (n_rows, n_columns)
     if n_columns < min_features:
-        raise InputError(
+        return InputError(
             "the table",
             f"has {n_columns} feature(s) (shape={shape}) while a minimum of {min_features} is required",
             "Two variables is the least that can be related.",
         )
     if n_rows < MIN_ROWS:
-        raise InputError(
+        return InputError(
             "the table",
             f"has {n_rows} sample(s) (shape={shape}) while a minimum of {MIN_ROWS} is required",
             "Collect more data; a few hundred rows is where results become useful.",
         )
+    return None
 
 
-def check_usable(columns: Sequence[Column]) -> None:
-    """Refuse columns that are no numbers or categories; all with the same trouble are named together."""
-    troubled = [column for column in columns if column.trouble is not None]
-    if troubled:
-        trouble = troubled[0].trouble
-        assert trouble is not None
-        alike = [column.name for column in troubled if column.trouble == trouble]
-        raise InputError(column_list(alike), *trouble)
+def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
+    """Raise the `shape_problem`, if there is one."""
+    error = shape_problem(n_rows, n_columns, min_features)
+    if error is not None:
+        raise error
 
 
-def check_present(columns: Sequence[Column], *, may_be_missing: bool) -> None:
-    """Refuse missing (unless they may be), infinite and huge values."""
-    gaps = {column.name: column.n_missing for column in columns if column.n_missing}
-    empty = [column.name for column in columns if column.n_missing == len(column.values)]
-    if empty:
-        raise InputError(column_list(empty), "has no value at all", "Drop it.")
-    if gaps and not may_be_missing:
-        raise InputError(
-            column_list(list(gaps)),
-            f"missing values (NaN), {_counts(list(gaps.values()))}",
-            "Drop these rows or fill them in first, or set missing='complete-rows' or 'testwise'.",
-        )
-    infinite = {column.name: column.n_infinite for column in columns if column.n_infinite}
-    if infinite:
-        raise InputError(
-            column_list(list(infinite)),
-            f"infinite values (inf), {_counts(list(infinite.values()))}",
-            "Drop these rows, or transform the column so that it stays finite.",
-        )
-    huge = [column.name for column in columns if np.nanmax(np.abs(column.values)) > LARGEST]
-    if huge:
-        raise InputError(column_list(huge), f"values beyond {LARGEST:g}", "Rescale: sums would overflow.")
+def few_rows_note(n_rows: int) -> str:
+    """What to expect of a small table; empty for others."""
+    if n_rows >= FEW_ROWS:
+        return ""
+    return f"Only {n_rows} rows: after weighting, little more than the strongest relations can show."
 
 
-def check_varying(columns: Sequence[Column]) -> None:
-    """Refuse columns with one value only."""
-    constant = [column.name for column in columns if column.n_distinct <= 1]
-    if constant:
-        raise InputError(
-            column_list(constant),
-            "has the same value in every row",
-            "Drop it (drop_degenerate=True does): it has nothing to tell.",
-        )
+# --- values of one column --------------------------------------------------------------------------------
 
 
-def check_copies(columns: Sequence[Column], memory: Memory) -> None:
-    """Refuse copies of other columns: they carry no noise."""
-    copies = copies_among(columns, memory)
-    if copies:
-        more = f", and {len(copies) - 1} more such pair(s)" if len(copies) > 1 else ""
-        raise InputError(
-            column_list([columns[index].name for index in copies[0]]),
-            f"one is a copy of the other, up to shift and scale and a part in a million{more}",
-            "Drop one of the two (drop_degenerate=True does).",
-        )
+def unusable(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns that are neither numbers nor categories."""
+    return [Problem(column.name, *column.trouble) for column in columns if column.trouble is not None]
 
 
-def degenerate_columns(columns: Sequence[Column], memory: Memory) -> dict[str, str]:
-    """Columns that are constant or copies of an earlier column, and what they are."""
-    degenerate = {
-        column.name: "it has the same value in every row" if column.n_distinct else "it has no value at all"
+def no_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns in which every cell is missing."""
+    empty = [column for column in columns if column.n_missing == len(column.values)]
+    return [Problem(column.name, "has no value at all", "Drop it.") for column in empty]
+
+
+def infinite_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns with infinite cells."""
+    remedy = "Drop these rows, or transform the column so that it stays finite."
+    return [
+        Problem(column.name, "infinite values (inf)", remedy, str(column.n_infinite))
         for column in columns
-        if column.trouble is None and column.n_distinct <= 1
-    }
-    left = [column for column in columns if column.name not in degenerate and column.trouble is None]
-    for first, second in copies_among(left, memory):
-        if left[first].name not in degenerate:
-            degenerate.setdefault(left[second].name, f"it is a copy of {left[first].name!r}")
-    return degenerate
+        if column.n_infinite
+    ]
 
 
-def copies_among(columns: Sequence[Column], memory: Memory) -> list[tuple[int, int]]:
-    """Pairs of columns of which one is a copy of the other.
+def huge_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns with values whose squares overflow."""
+    huge = [column for column in columns if np.nanmax(np.abs(column.values)) > LARGEST]
+    remedy = "Rescale: sums would overflow."
+    return [Problem(column.name, f"values beyond {LARGEST:g}", remedy) for column in huge]
+
+
+def missing_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+    """Columns with missing cells, unless the options say what to do about them."""
+    if options.missing != "refuse":
+        return []
+    choices = "missing='complete-rows'" + (" or 'testwise'" if options.testwise_possible else "")
+    remedy = f"Drop these rows or fill them in first, or set {choices}."
+    return [
+        Problem(column.name, "missing values (NaN)", remedy, _share(column.n_missing, len(column.values)))
+        for column in columns
+        if column.n_missing
+    ]
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count} ({count / total:.0%})"
+
+
+VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_values)
+
+
+# --- relations between columns ---------------------------------------------------------------------------
+
+
+def constant(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns with one value only."""
+    remedy = "Drop it (drop_degenerate=True does): it carries no information."
+    return [
+        Problem(column.name, "has the same value in every row", remedy)
+        for column in columns
+        if column.n_distinct <= 1
+    ]
+
+
+def copies(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+    """Columns that are copies of an earlier one, and so carry no noise of their own.
 
     Numbers up to shift and scale and a part in a million; categories and grades up to their names.
     """
-    copies = set()
+    originals: dict[int, int] = {}
+    for first, second in _equal_pairs(columns, options.memory):
+        if first not in originals:
+            originals.setdefault(second, first)
+    remedy = "Drop one of the two (drop_degenerate=True does); they differ by shift and scale at most."
+    return [
+        Problem(columns[copy].name, f"is a copy of {columns[original].name!r}", remedy)
+        for copy, original in sorted(originals.items())
+    ]
+
+
+def _equal_pairs(columns: Sequence[Column], memory: Memory) -> list[tuple[int, int]]:
+    pairs = set()
     numbers = [i for i, column in enumerate(columns) if not column.levels and not column.n_infinite]
     if len(numbers) > 1:
         correlation = _correlation([columns[index] for index in numbers], memory)
-        found = np.argwhere(np.triu(np.abs(correlation) > 1 - 1e-12, k=1))
-        copies |= {(numbers[first], numbers[second]) for first, second in found}
+        equal = np.argwhere(np.triu(np.abs(correlation) > _NEARLY_ONE, k=1))
+        pairs |= {(numbers[first], numbers[second]) for first, second in equal}
     seen: dict[bytes, int] = {}
     for index in (index for index, column in enumerate(columns) if is_coded(column)):
         key = Partition(columns[index].values).digest()
         if key in seen:
-            copies.add((seen[key], index))
+            pairs.add((seen[key], index))
         seen.setdefault(key, index)
-    return sorted(copies)
+    return sorted(pairs)
 
 
 def _correlation(columns: Sequence[Column], memory: Memory) -> FloatArray:
     """Correlation of columns; of each two over the rows that have both, where values are missing."""
     values = [column.values for column in columns]
-    found = None if any(column.n_missing for column in columns) else correlations(values, memory)
-    return correlations_with_gaps(values, memory, MIN_ROWS) if found is None else found
+    complete = None if any(column.n_missing for column in columns) else correlations(values, memory)
+    return correlations_with_gaps(values, memory, MIN_ROWS) if complete is None else complete
 
 
-def check_combinations(columns: Sequence[Column], memory: Memory) -> None:
-    """Refuse linear combinations of other columns."""
-    involved = combination_among(columns, memory)
-    if involved:
-        raise InputError(
-            column_list(involved),
-            "each is a linear combination of the others, to a part in a million",
-            "Drop one of them.",
-        )
-
-
-def combination_among(columns: Sequence[Column], memory: Memory) -> list[str]:
-    """Numeric columns that are linear combinations of each other, to a part in a million; none if not so."""
+def linear_combinations(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+    """Numeric columns that are linear combinations of each other, to a part in a million."""
     numbers = [column for column in columns if not column.levels]
-    if len(numbers) < 2:
+    involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
+    return [
+        Problem(
+            name,
+            f"is a linear combination of {', '.join(repr(other) for other in involved if other != name)}",
+            "Drop one of them. A part in a million does not count.",
+        )
+        for name in involved
+    ]
+
+
+def _dependent(columns: Sequence[Column], memory: Memory) -> list[int]:
+    """The columns of one linear combination that is constant; none if there is no such combination."""
+    if len(columns) < 2:
         return []
-    complete = _complete_rows(numbers)
-    if (len(numbers[0].values) if complete is None else complete.sum()) <= len(numbers):
+    complete = _complete_rows(columns)
+    if (len(columns[0].values) if complete is None else complete.sum()) <= len(columns):
         return []
-    correlation = correlations([column.values for column in numbers], memory, complete)
+    correlation = correlations([column.values for column in columns], memory, complete)
     if correlation is None:
         return []
     smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
-    if smallest >= 1e-12:
-        return []
-    return [numbers[index].name for index in np.flatnonzero(np.abs(combination) > 1e-5)]
+    return [] if smallest >= 1e-12 else np.flatnonzero(np.abs(combination) > 1e-5).tolist()
 
 
 def _complete_rows(columns: Sequence[Column]) -> BoolArray | None:
@@ -172,5 +268,4 @@ def _complete_rows(columns: Sequence[Column]) -> BoolArray | None:
     return complete
 
 
-def _counts(counts: Sequence[int]) -> str:
-    return ", ".join(str(count) for count in counts[:_SHOWN]) + (", ..." if len(counts) > _SHOWN else "")
+RELATION_CHECKS: tuple[Check, ...] = (constant, copies, linear_combinations)

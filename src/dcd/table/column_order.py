@@ -16,10 +16,10 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import BLOCK_ROWS
 from dcd.table.columns import Kind
 
-_FIRST_LOOK = 256  # rows; most columns differ there already
+_FIRST_ROWS = 256  # rows; most columns differ there already
 
 
-class Contents:
+class ColumnKey:
     """A column as a key to sort by: its kind, then its values as bytes, categories as their numbers."""
 
     def __init__(self, values: FloatArray, kind: Kind) -> None:
@@ -27,7 +27,7 @@ class Contents:
         self._values: FloatArray | Partition = Partition(values) if kind == "nominal" else values
         self._n_rows = len(values)
 
-    def __lt__(self, other: Contents) -> bool:
+    def __lt__(self, other: ColumnKey) -> bool:
         if self._kind != other._kind:
             return self._kind < other._kind
         for rows in _blocks(self._n_rows):
@@ -44,8 +44,8 @@ class Partition:
         self._values = values
         seen: dict[float, int] = {}
         for rows in _blocks(len(values)):
-            found, first = np.unique(values[rows], return_index=True)
-            for value in found[np.argsort(first)].tolist():
+            distinct, first = np.unique(values[rows], return_index=True)
+            for value in distinct[np.argsort(first)].tolist():
                 seen.setdefault(_one_nan(value), len(seen))
         self._known = np.sort(np.array(list(seen), dtype=np.float64))
         self._numbers = np.array([seen[_one_nan(v)] for v in self._known.tolist()], dtype=np.int32)
@@ -56,10 +56,10 @@ class Partition:
 
     def digest(self) -> bytes:
         """The same for columns that share their categories in the same rows, and for no others."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for rows in _blocks(len(self._values)):
-            found.update(self[rows].tobytes())
-        return found.digest()
+            digest.update(self[rows].tobytes())
+        return digest.digest()
 
 
 _NAN = float("nan")
@@ -71,6 +71,6 @@ def _one_nan(value: float) -> float:
 
 
 def _blocks(n_rows: int) -> Iterator[slice]:
-    yield slice(0, _FIRST_LOOK)
-    for start in range(_FIRST_LOOK, n_rows, BLOCK_ROWS):
+    yield slice(0, _FIRST_ROWS)
+    for start in range(_FIRST_ROWS, n_rows, BLOCK_ROWS):
         yield slice(start, start + BLOCK_ROWS)

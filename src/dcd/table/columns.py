@@ -29,7 +29,7 @@ FEW_VALUES = 10  # whole numbers with so many different values are grades rather
 MOST_LEVELS = 50  # more different texts are names of rows rather than categories
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are put together, for a few samples decide nothing
 
-Source = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
+CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Column:
     name: str
     values: FloatArray = field(repr=False)
     levels: tuple[str, ...] = ()
-    source: Source = "numbers"
+    source: CellType = "numbers"
     trouble: tuple[str, str] | None = None
 
     @cached_property
@@ -103,9 +103,9 @@ def as_kind(column: Column, kind: Kind) -> Column:
         return column
     if column.levels or column.trouble is not None or column.n_infinite:
         return column
-    found, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
+    distinct, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
     values = np.where(np.isnan(column.values), np.nan, codes.reshape(-1).astype(np.float64))
-    levels = tuple(str(int(v)) if v.is_integer() else repr(v) for v in found.tolist() if not np.isnan(v))
+    levels = tuple(str(int(v)) if v.is_integer() else repr(v) for v in distinct.tolist() if not np.isnan(v))
     return Column(column.name, values, levels, column.source, too_many(levels))
 
 
@@ -130,8 +130,8 @@ def merge_rare(column: FloatArray) -> npt.NDArray[np.intp]:
     merged = (
         np.where(rare, rare.argmax(), np.arange(len(counts))) if rare.sum() > 1 else np.arange(len(counts))
     )
-    found: npt.NDArray[np.intp] = np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
-    return found
+    compact: npt.NDArray[np.intp] = np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
+    return compact
 
 
 def check_names(names: Sequence[str]) -> None:

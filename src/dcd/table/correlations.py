@@ -53,24 +53,24 @@ def correlations_with_gaps(columns: Sequence[FloatArray], memory: Memory, fewest
     counts = np.maximum(both, 1.0)
     spread = squares - np.square(sums) / counts
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (products - sums * sums.T / counts) / np.sqrt(spread * spread.T)
-    doubtful = (spread <= _DOUBT * squares) | (np.abs(found) > 1 - _DOUBT) | ~np.isfinite(found)
+        correlation = (products - sums * sums.T / counts) / np.sqrt(spread * spread.T)
+    doubtful = (spread <= _DOUBT * squares) | (np.abs(correlation) > 1 - _DOUBT) | ~np.isfinite(correlation)
     for i, j in np.argwhere(np.triu((doubtful | doubtful.T) & (both >= fewest), k=1)):
-        found[i, j] = found[j, i] = _correlation_of_two(columns[i], columns[j])
-    np.fill_diagonal(found, 1.0)
-    return np.where((both >= fewest) & np.isfinite(found), found, 0.0)
+        correlation[i, j] = correlation[j, i] = _correlation_of_two(columns[i], columns[j])
+    np.fill_diagonal(correlation, 1.0)
+    return np.where((both >= fewest) & np.isfinite(correlation), correlation, 0.0)
 
 
 def _shift_and_scale(columns: Sequence[FloatArray], rows: BoolArray | None) -> tuple[FloatArray, FloatArray]:
     """Mean of each column, and how far its values are from it at most; NaN aside, 0 where there are none."""
     shift, scale = np.zeros(len(columns)), np.zeros(len(columns))
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         values = column if rows is None else column[rows]
         present = ~np.isnan(values)
         values = values if present.all() else values[present]
         if len(values) and np.ptp(values) > 0:
-            shift[place] = values.mean()
-            scale[place] = max(values.max() - shift[place], shift[place] - values.min())
+            shift[index] = values.mean()
+            scale[index] = max(values.max() - shift[index], shift[index] - values.min())
     return shift, scale
 
 
@@ -81,5 +81,5 @@ def _scaled(columns: Sequence[FloatArray], block: slice, shift: FloatArray, scal
 def _correlation_of_two(first: FloatArray, second: FloatArray) -> float:
     """Over the rows that have both; NaN if one of them does not vary there."""
     present = ~(np.isnan(first) | np.isnan(second))
-    found = correlations([first[present], second[present]], Memory())
-    return float("nan") if found is None else float(found[0, 1])
+    matrix = correlations([first[present], second[present]], Memory())
+    return float("nan") if matrix is None else float(matrix[0, 1])

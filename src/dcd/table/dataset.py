@@ -12,7 +12,7 @@ import numpy as np
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError, check_choice, suggest
 from dcd.runtime.memory import Memory
-from dcd.table.column_order import Contents
+from dcd.table.column_order import ColumnKey
 from dcd.table.columns import KINDS, Kind
 
 Missing = Literal["refuse", "complete-rows", "testwise"]
@@ -30,12 +30,14 @@ class TableOptions:
         the rows that are complete in its variables.
     drop_degenerate : leave out columns that are constant or copies of others, instead of refusing them.
     memory : what the table and work on it may take.
+    testwise_possible : whether the method can delete rows testwise, so that messages may propose it.
     """
 
     kinds: Mapping[str, Kind] | None = None
     missing: Missing = "refuse"
     drop_degenerate: bool = False
     memory: Memory = field(default_factory=Memory)
+    testwise_possible: bool = True
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
@@ -101,8 +103,8 @@ class Dataset:
 
     Attributes
     ----------
-    values : (n, d) float64; no column constant and no two columns the same. NaN only where missing values are
-        left to each set.
+    values : (n, d) float64; no column constant and no two columns the same. NaN only with
+        testwise deletion.
     names : d different names.
     named : whether the table named its columns by text; "x0", "x1", ... stand in where it named none.
     kinds : kind of each variable; the values of a nominal one are codes.
@@ -138,13 +140,13 @@ class Dataset:
         return any(np.isnan(self.values[rows]).any() for rows in blocks)
 
     def in_canonical_order(self) -> Dataset:
-        """The same columns in an order that depends on their contents alone.
+        """The same columns in an order that depends on their keys alone.
 
         Floating-point sums depend on the order of their terms. Working in this order makes results equal to
         the last bit whatever the order of the columns in the table.
         """
-        contents = [Contents(self.values[:, place], kind) for place, kind in enumerate(self.kinds)]
-        return self.select(sorted(range(len(self.names)), key=contents.__getitem__))
+        keys = [ColumnKey(self.values[:, position], kind) for position, kind in enumerate(self.kinds)]
+        return self.select(sorted(range(len(self.names)), key=keys.__getitem__))
 
     def select(self, columns: Sequence[int]) -> Dataset:
         """Some columns, in the given order."""
@@ -170,8 +172,8 @@ class Dataset:
         rows = None if kept is None or kept.all() else np.flatnonzero(kept)
         n_rows = len(self.values) if rows is None else len(rows)
         values = self.memory.array((n_rows, len(columns)))
-        for place, column in enumerate(columns):
-            values[:, place] = self.values[:, column] if rows is None else self.values[rows, column]
+        for position, column in enumerate(columns):
+            values[:, position] = self.values[:, column] if rows is None else self.values[rows, column]
         part = replace(
             self,
             values=values,

@@ -13,29 +13,29 @@ import pandas as pd
 
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, RowsLostWarning, SmallSampleWarning, suggest
-from dcd.runtime.memory import Memory
 from dcd.table.cells import array_column, series_column
 from dcd.table.checks import (
     MIN_ROWS,
-    check_combinations,
-    check_copies,
-    check_present,
+    VALUE_CHECKS,
     check_shape,
-    check_usable,
-    check_varying,
+    constant,
+    copies,
     degenerate_columns,
+    few_rows_note,
+    linear_combinations,
+    missing_values,
+    raise_first,
+    without,
 )
 from dcd.table.columns import Column, Kind, infer_kind, recoded, without_doubt
 from dcd.table.dataset import (
     Dataset,
-    Missing,
     TableOptions,
     TableSummary,
     find_column,
 )
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
-FEW_ROWS = 100
 _SHOWN = 5  # columns listed in one warning
 
 
@@ -50,13 +50,9 @@ def read_table(
     """`read_columns`, with warnings to the caller's caller if there are few rows or rows are lost."""
     dataset = read_columns(table, target, about=about, options=options, sample_weight=sample_weight)
     warn_of_lost_rows(dataset.summary, stacklevel=4)
-    if len(dataset.values) < FEW_ROWS:
-        warnings.warn(
-            f"Only {len(dataset.values)} rows: after weighting, little more than the strongest relations can "
-            "show.",
-            SmallSampleWarning,
-            stacklevel=3,
-        )
+    note = few_rows_note(len(dataset.values))
+    if note:
+        warnings.warn(note, SmallSampleWarning, stacklevel=3)
     return dataset
 
 
@@ -98,12 +94,12 @@ def read_columns(
     options = options or TableOptions()
     memory = options.memory
     source = source_of(table, memory)
-    n_rows, given = source.n_rows, source.names
-    check_shape(n_rows, len(given), min_features=2 if target is None else 1)
+    n_rows, names_in = source.n_rows, source.names
+    check_shape(n_rows, len(names_in), min_features=2 if target is None else 1)
     memory.check(n_rows)
-    asked = None if about is None else find_column(about, given)
+    asked = None if about is None else find_column(about, names_in)
     weights = _row_weights(sample_weight, n_rows)
-    store: FloatArray = memory.array((n_rows, len(given) + (target is not None)))
+    store: FloatArray = memory.array((n_rows, len(names_in) + (target is not None)))
     columns = fill(store, source, memory)
     if target is not None:
         columns.append(stored(_target_column(columns, target), store[:, -1]))
@@ -111,12 +107,13 @@ def read_columns(
     columns, reasons = with_kinds(columns, options.kinds)
     n_missing = {column.name: column.n_missing for column in columns}
     columns, kept, dropped = _usable_part(columns, weights, options, asked)
-    _check_relations(columns, memory, combinations=combinations)
+    relations = [constant, copies] if combinations else [constant, copies, linear_combinations]
+    raise_first(relations, columns, options)
     names = tuple(column.name for column in columns)
     summary = TableSummary(
         n_rows=n_rows,
         n_rows_used=int(kept.sum()),
-        columns=given,
+        columns=names_in,
         names=names,
         kinds={name: reasons[name][0] for name in names},
         kind_reasons={name: reasons[name][1] for name in names},
@@ -142,8 +139,8 @@ def read_columns(
 def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
     """Columns of a store moved to its left, in their order, so that nothing is between them."""
     n_rows = len(columns[0].values)
-    for place, column in enumerate(columns):
-        store[:n_rows, place] = column.values
+    for position, column in enumerate(columns):
+        store[:n_rows, position] = column.values
     return store[:n_rows, : len(columns)]
 
 
@@ -151,44 +148,37 @@ def _usable_part(
     columns: Sequence[Column], weights: FloatArray | None, options: TableOptions, asked: str | None
 ) -> tuple[list[Column], BoolArray, dict[str, str]]:
     """Columns with the rows to use, which rows these are, and the columns left out."""
-    dropped = _droppable(columns, asked, options.memory) if options.drop_degenerate else {}
-    columns = [column for column in columns if column.name not in dropped]
+    dropped: dict[str, str] = {}
+    if options.drop_degenerate:
+        columns, dropped = _without_degenerate(columns, options, asked)
     n_rows = len(weights) if weights is not None else len(columns[0].values) if columns else 0
     check_shape(n_rows, len(columns))
-    check_usable(columns)
-    check_present(columns, may_be_missing=options.missing != "refuse")
-    kept = _kept_rows(columns, weights, options.missing)
+    raise_first([*VALUE_CHECKS, missing_values], columns, options)
+    kept = _kept_rows(columns, weights, options)
     if not kept.all():
         columns = [stored(column, column.values[: kept.sum()], kept) for column in columns]
-    if options.drop_degenerate:  # what varied in the rows left out may not vary any more
-        also = _droppable(columns, asked, options.memory)
-        dropped |= {name: f"{why} that is used" if "row" in why else why for name, why in also.items()}
-        columns = [column for column in columns if column.name not in also]
-        check_shape(n_rows, len(columns))
-    return columns, kept, dropped
+        if options.drop_degenerate:  # a column that varies in the table may not vary in these rows
+            columns, also = _without_degenerate(columns, options, asked)
+            dropped |= {name: f"{why}, among the rows used" for name, why in also.items()}
+            check_shape(n_rows, len(columns))
+    return list(columns), kept, dropped
 
 
-def _check_relations(columns: Sequence[Column], memory: Memory, *, combinations: bool) -> None:
-    check_varying(columns)
-    check_copies(columns, memory)
-    if not combinations:
-        check_combinations(columns, memory)
-
-
-def _droppable(columns: Sequence[Column], asked: str | None, memory: Memory) -> dict[str, str]:
-    """Useless columns; an `InputError` if the target is one of them."""
-    degenerate = degenerate_columns(columns, memory)
-    if asked in degenerate:
-        raise InputError(
-            f"the target {asked!r}", degenerate[asked].replace("it ", "", 1), "Choose another one."
-        )
-    return degenerate
+def _without_degenerate(
+    columns: Sequence[Column], options: TableOptions, asked: str | None
+) -> tuple[list[Column], dict[str, str]]:
+    """The other columns, and why degenerate ones are left out; an `InputError` if the target is one."""
+    problems = degenerate_columns(columns, options)
+    for problem in problems:
+        if problem.column == asked:
+            raise InputError(f"the target {asked!r}", problem.problem, "Choose another one.")
+    return without(columns, problems), {p.column: f"it {p.problem}" for p in problems}
 
 
 def with_kinds(
     columns: Sequence[Column], kinds: Mapping[str, Kind] | None
 ) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
-    """Columns with what is nominal coded (in their place), and the kind of each with its reason."""
+    """Columns with what is nominal coded (in their position), and the kind of each with its reason."""
     wanted = {str(name): kind for name, kind in (kinds or {}).items()}
     names = [column.name for column in columns]
     for name in wanted:
@@ -211,9 +201,9 @@ def with_kinds(
 def _target_column(columns: Sequence[Column], target: Any) -> Column:
     """A separate target as a column."""
     if isinstance(target, pd.DataFrame) or is_frame(target):
-        given, _ = columns_of(target)
-        column = given[0]
-        shape: tuple[int, ...] = (len(column.values), len(given))
+        target_columns, _ = columns_of(target)
+        column = target_columns[0]
+        shape: tuple[int, ...] = (len(column.values), len(target_columns))
     else:
         brought = getattr(target, "name", None)
         name = (str(brought) if isinstance(brought, (str, int)) else "") or "y"
@@ -255,9 +245,9 @@ def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weights / weights.mean()
 
 
-def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, missing: Missing) -> BoolArray:
+def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, options: TableOptions) -> BoolArray:
     """The rows to use: those with a weight, and complete where that is asked for."""
-    complete = missing == "complete-rows"
+    complete = options.missing == "complete-rows"
     kept: BoolArray = np.full(len(columns[0].values), complete)
     for column in columns:
         present = ~np.isnan(column.values)
@@ -265,11 +255,10 @@ def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, missing: M
     if weights is not None:
         kept &= weights > 0
     if kept.sum() < MIN_ROWS:
-        raise InputError(
-            "the table",
-            f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}",
-            "Give more rows a weight."
-            if weights is not None and (weights > 0).sum() < MIN_ROWS
-            else "Drop the columns with most missing values, or use missing='testwise'.",
-        )
+        remedy = "Drop the columns with most missing values"
+        remedy += ", or use missing='testwise'." if options.testwise_possible else "."
+        if weights is not None and (weights > 0).sum() < MIN_ROWS:
+            remedy = "Give more rows a weight."
+        problem = f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}"
+        raise InputError("the table", problem, remedy)
     return kept

@@ -23,12 +23,14 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
 from dcd.table.cells import array_column, holds_numbers, number_column, series_column
 from dcd.table.columns import Column, check_names
-from dcd.table.formats import ArrayFile, ColumnFile, open_file
+from dcd.table.formats.base import StoredTable
+from dcd.table.formats.numpy_files import ArrayFile
+from dcd.table.from_file import open_file
 
 Rows = npt.NDArray[np.intp]
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """A table with n rows and d columns, of which one can be read at a time."""
 
     @property
@@ -43,10 +45,10 @@ class Source(Protocol):
     def n_rows(self) -> int:
         """Number of rows."""
 
-    def cells(self, place: int) -> Any:
+    def cells(self, position: int) -> Any:
         """One column, as a narwhals series or a NumPy array."""
 
-    def take(self, rows: Rows) -> Source:
+    def take(self, rows: Rows) -> TableSource:
         """The table with some of its rows."""
 
 
@@ -68,7 +70,7 @@ def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[Column], 
     return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
 
 
-def fill(values: FloatArray, source: Source, memory: Memory) -> list[Column]:
+def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[Column]:
     """Read a table into the first columns of an array (n, d or more), and show what is there."""
     if isinstance(source, ArraySource) and holds_numbers(source.array.dtype):
         first = 0
@@ -76,22 +78,22 @@ def fill(values: FloatArray, source: Source, memory: Memory) -> list[Column]:
             values[first : first + len(block), : len(source.names)] = block
             first += len(block)
         dtype = source.array.dtype
-        return [number_column(name, values[:, place], dtype) for place, name in enumerate(source.names)]
+        return [number_column(name, values[:, position], dtype) for position, name in enumerate(source.names)]
     columns = []
-    for place, name in enumerate(source.names):
-        cells = source.cells(place)
+    for position, name in enumerate(source.names):
+        cells = source.cells(position)
         read = series_column if isinstance(cells, nw.Series) else array_column
-        columns.append(stored(read(name, cells), values[:, place]))
+        columns.append(stored(read(name, cells), values[:, position]))
     return columns
 
 
-def stored(column: Column, place: FloatArray, rows: BoolArray | None = None) -> Column:
-    """The column, or some rows of it, with its values in another place."""
-    place[:] = column.values if rows is None else column.values[rows]
-    return replace(column, values=place)
+def stored(column: Column, values: FloatArray, rows: BoolArray | None = None) -> Column:
+    """The column, or some rows of it, with its values in another array."""
+    values[:] = column.values if rows is None else column.values[rows]
+    return replace(column, values=values)
 
 
-def source_of(table: Any, memory: Memory | None = None) -> Source:
+def source_of(table: Any, memory: Memory | None = None) -> TableSource:
     """What reads the columns of a table; an `InputError` for what is no table."""
     memory = memory or Memory()
     if isinstance(table, (str, os.PathLike)):
@@ -99,8 +101,8 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
     if isinstance(table, SomeRows):
         return source_of(table.table, memory).take(table.rows)
     if isinstance(table, ArrayFile):
-        return ArraySource(table.array, table.names, table.places)
-    if isinstance(table, ColumnFile):
+        return ArraySource(table.array, table.names, table.positions)
+    if isinstance(table, StoredTable):
         return _Reader(table.names, table.n_rows, lambda name: _series(table.read(name)))
     if isinstance(table, pd.DataFrame):
         return _pandas_source(table)
@@ -113,7 +115,7 @@ def source_of(table: Any, memory: Memory | None = None) -> Source:
 
 def is_on_disk(table: Any) -> bool:
     """Whether a table is read from a file when its columns are asked for, and can be read so elsewhere."""
-    if isinstance(table, (str, os.PathLike, ArrayFile, ColumnFile, SomeRows)):
+    if isinstance(table, (str, os.PathLike, StoredTable, SomeRows)):
         return True
     return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
 
@@ -147,11 +149,11 @@ def to_array(table: Any, what: str) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True)
 class ArraySource:
-    """Columns `places` and some or all rows of an array (n, d), in memory or mapped."""
+    """Columns `positions` and some or all rows of an array (n, d), in memory or mapped."""
 
     array: npt.NDArray[Any]
     names: tuple[str, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     rows: Rows | None = None
     named: bool = False
 
@@ -165,21 +167,21 @@ class ArraySource:
         """Bytes of all cells."""
         return self.n_rows * len(self.names) * self.array.dtype.itemsize
 
-    def cells(self, place: int) -> npt.NDArray[Any]:
-        """See `Source`."""
-        column: npt.NDArray[Any] = self.array[:, self.places[place]]
+    def cells(self, position: int) -> npt.NDArray[Any]:
+        """See `TableSource`."""
+        column: npt.NDArray[Any] = self.array[:, self.positions[position]]
         return column if self.rows is None else column[self.rows]
 
     def take(self, rows: Rows) -> ArraySource:
-        """See `Source`."""
+        """See `TableSource`."""
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def blocks(self, memory: Memory) -> Iterator[npt.NDArray[Any]]:
         """All columns at once, by blocks of rows: an array on disk is read once and not once a column."""
-        every = self.places == tuple(range(self.array.shape[1]))
+        every = self.positions == tuple(range(self.array.shape[1]))
         for block in memory.blocks(self.n_rows, 2 * self.array.shape[1] * self.array.dtype.itemsize):
             part = self.array[block if self.rows is None else self.rows[block]]
-            yield part if every else part[:, list(self.places)]
+            yield part if every else part[:, list(self.positions)]
 
 
 def _array_source(table: Any) -> ArraySource:
@@ -202,8 +204,8 @@ def _array_source(table: Any) -> ArraySource:
         )
     if np.iscomplexobj(array):
         raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
-    places = tuple(range(array.shape[1]))
-    return ArraySource(array, tuple(f"x{place}" for place in places), places)
+    positions = tuple(range(array.shape[1]))
+    return ArraySource(array, tuple(f"x{position}" for position in positions), positions)
 
 
 # --- what has columns by name ----------------------------------------------------------------------------
@@ -218,16 +220,17 @@ class _Reader:
     read: Callable[[str], nw.Series[Any]]
     named: bool = True
 
-    def cells(self, place: int) -> nw.Series[Any]:
-        return self.read(self.names[place])
+    def cells(self, position: int) -> nw.Series[Any]:
+        return self.read(self.names[position])
 
     def take(self, rows: Rows) -> _Reader:
         read = self.read
         return replace(self, n_rows=len(rows), read=lambda name: read(name)[rows])
 
 
-def _series(native: Any) -> nw.Series[Any]:
-    return nw.from_native(native, series_only=True)
+def _series(native: Any) -> Any:
+    """A narwhals series; an array stays one."""
+    return nw.from_native(native, series_only=True, pass_through=True)
 
 
 def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _Reader:
@@ -244,7 +247,7 @@ def _pandas_source(table: pd.DataFrame) -> _Reader:
     return _frame_source(nw.from_native(frame, eager_only=True), named=named)
 
 
-def _lazy_source(lazy: Any, memory: Memory) -> Source:
+def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
     """A polars LazyFrame, computed once; with a limit, into a scratch file.
 
     Computing each column by itself would be wrong: a lazy table may come in another order each time.

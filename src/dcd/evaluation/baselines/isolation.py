@@ -21,7 +21,7 @@ from dcd.evaluation.baselines.registry import find_method
 from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
-from dcd.table.checks import check_combinations
+from dcd.table.checks import linear_combinations, raise_first
 from dcd.table.columns import Column, Kind, column_list
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_columns
@@ -230,7 +230,8 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
             )
         if not entry.combinations:  # to such a method two categories are numbers, too
             numbers = zip(dataset.names, dataset.values.T, strict=True)
-            check_combinations([Column(name, values) for name, values in numbers], dataset.memory)
+            columns = [Column(name, values) for name, values in numbers]
+            raise_first([linear_combinations], columns, TableOptions(memory=dataset.memory))
     return dataset
 
 

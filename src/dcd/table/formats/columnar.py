@@ -1,75 +1,100 @@
-"""Parquet and Arrow files as tables whose columns are read one at a time."""
+"""What Parquet and Arrow files share: columns as Arrow tables, to pandas one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import contextlib
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from dcd.runtime.errors import InputError
-from dcd.table.formats.binary import arrow_column, arrow_schema, require_pyarrow, to_pandas
-from dcd.table.formats.header import check_header, counts_rows, refuse_repeated, tell_of_row_numbers
-from dcd.table.formats.suspect_cells import check_cells
+from dcd.table.formats.base import StoredTable
+from dcd.table.formats.content import require
+from dcd.table.formats.header import check_header, counts_rows, refuse_repeated, warn_of_row_numbers
+from dcd.table.formats.suspect_cells import LARGEST_WHOLE, check_cells
 
 
 @dataclass(frozen=True)
-class ColumnFile:
-    """A table that stays in its file, of which columns are read one at a time.
+class ColumnFile(StoredTable):
+    """A table in a Parquet or Arrow file."""
 
-    Attributes
-    ----------
-    names : the columns.
-    n_rows : number of rows.
-    """
-
-    names: tuple[str, ...]
-    n_rows: int
-    _content: bytes | Path = field(repr=False)
-    _name: str = field(repr=False)
-    _kind: str = field(repr=False)
-    _places: tuple[int, ...] = field(repr=False)
-
-    def __len__(self) -> int:
-        return self.n_rows
+    @abstractmethod
+    def arrow_column(self, position: int) -> Any:
+        """An Arrow table with one column, by its position in the schema; the others are not read."""
 
     def read(self, name: str) -> pd.Series[float]:
-        """One column, its cells checked."""
-        frame = self._unchecked(name)
-        check_cells(frame, self._name, [], decimal_given=True)
+        """See `StoredTable`."""
+        frame = self.unchecked(name)
+        check_cells(frame, self.label)
         return frame[name]
 
-    def select(self, names: Sequence[str]) -> ColumnFile:
-        """The table with some of its columns."""
-        places = dict(zip(self.names, self._places, strict=True))
-        return replace(self, names=tuple(names), _places=tuple(places[name] for name in names))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """All columns at once, in memory."""
-        return pd.DataFrame({name: self.read(name) for name in self.names}, copy=False)
-
-    def _unchecked(self, name: str) -> pd.DataFrame:
-        place = self._places[self.names.index(name)]
-        frame = to_pandas(arrow_column(self._content, self._name, self._kind, place))
-        return frame.set_axis([name], axis="columns")
+    def unchecked(self, name: str) -> pd.DataFrame:
+        """One column, its cells as they are."""
+        position = self.positions[self.names.index(name)]
+        return to_pandas(self.arrow_column(position)).set_axis([name], axis="columns")
 
 
-def open_columns(content: bytes | Path, name: str, kind: str) -> ColumnFile:
-    """The table in a Parquet or Arrow file, with its names checked."""
-    require_pyarrow(name)
-    schema, n_rows = arrow_schema(content, name, kind)
-    refuse_repeated(schema.names, name)
+def with_checked_names(
+    kind: type[ColumnFile], schema: Any, n_rows: int, content: bytes | Path, label: str
+) -> ColumnFile:
+    """The table of a file with such an Arrow schema, its names checked."""
+    refuse_repeated(schema.names, label)
     if n_rows == 0:
-        raise InputError(name, "has a header but no rows", "Check that the file is complete.")
-    # What pandas makes of an empty table tells which columns are an index without a name, and their order.
+        raise InputError(label, "has a header but no rows", "Check that the file is complete.")
+    # What pandas makes of an empty table shows which columns are an index without a name, and their order.
     header = [str(column) for column in to_pandas(schema.empty_table()).columns]
     if not header:
-        raise InputError(name, "has no columns", "Check that the file is complete.")
-    places = tuple(schema.names.index(column) for column in header)
-    table = ColumnFile(tuple(header), n_rows, content, name, kind, places)
-    if header[0] == "" and len(header) > 1 and counts_rows(table._unchecked("")[""]):
-        tell_of_row_numbers(name)
+        raise InputError(label, "has no columns", "Check that the file is complete.")
+    positions = tuple(schema.names.index(column) for column in header)
+    table = kind(tuple(header), n_rows, positions, content, label)
+    if header[0] == "" and len(header) > 1 and counts_rows(table.unchecked("")[""]):
+        warn_of_row_numbers(label)
         table = table.select(header[1:])
-    check_header(table.names, name)
+    check_header(table.names, label)
     return table
+
+
+@contextlib.contextmanager
+def opened(content: bytes | Path, label: str, format_name: str) -> Iterator[Any]:
+    """A file for pyarrow, mapped into memory; what goes wrong with it is an `InputError`."""
+    require("pyarrow", label, "Parquet and Arrow", "parquet")
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(content)) if isinstance(content, Path) else pa.BufferReader(content) as file:
+            yield file
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        problem = str(error).splitlines()[0]
+        remedy = "It may be cut short: copy it again."
+        raise InputError(label, f"is not a file in {format_name} format ({problem})", remedy) from error
+
+
+def to_pandas(table: Any) -> pd.DataFrame:
+    """An Arrow table with decimals as floats, and with the index that pandas wrote if it has a name."""
+    import pyarrow as pa
+
+    for position, field in enumerate(table.schema):
+        # pandas, too, has whole numbers with missing values as floats.
+        gappy = pa.types.is_integer(field.type) and table.column(position).null_count
+        if pa.types.is_decimal(field.type) or gappy:
+            table = table.set_column(position, field.name, _as_floats(table.column(position)))
+    frame: pd.DataFrame = table.to_pandas()
+    written = [name for name in frame.index.names if name is not None and str(name) in table.column_names]
+    return (frame.reset_index(level=written) if written else frame).reset_index(drop=True)
+
+
+def _as_floats(numbers: Any) -> Any:
+    """Numbers as floats; whole ones too large for that as text, which is refused if the column is kept."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    floats = numbers.cast(pa.float64(), safe=False)
+    largest = compute.max(compute.abs(floats)).as_py() or 0
+    whole = pa.types.is_integer(numbers.type) or numbers.type.scale == 0
+    return numbers.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats

@@ -1,78 +1,130 @@
-"""CSV and TSV: every line as long as the header, then parsed by pandas."""
+"""CSV and TSV, parsed by pandas, with every line as long as the header.
+
+pandas fills short lines up and accepts stray quotes in silence. A table is parsed a second time, line by
+line, only where that may have happened: if the text has quotes, or its number of delimiters is not that of
+full lines, or pandas gave up.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import pandas as pd
 
 from dcd.runtime.errors import InputError
+from dcd.table.formats.base import ParsedTable, ReadOptions
+from dcd.table.formats.content import decode
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", " ": "a space"}
 
 
-def check_lines(text: str, name: str, delimiter: str, *, chosen: bool) -> tuple[list[str], list[int]]:
-    """The header, and the line that each row ends on; an `InputError` for lines of another length."""
+def read_csv(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
+    """The table in a CSV file."""
+    return _read_lines(decode(content, label, options.encoding), label, options, ",")
+
+
+def read_tsv(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
+    """The table in a TSV file."""
+    return _read_lines(decode(content, label, options.encoding), label, options, "\t")
+
+
+def _read_lines(text: str, label: str, options: ReadOptions, usual: str) -> ParsedTable:
+    delimiter = options.delimiter or usual
+    decimal = options.decimal or "."
+    _check_marks(delimiter, decimal)
+    rows = _numbered_rows(text, label, delimiter)
+    _, first = next(rows, (0, []))
+    if not first:
+        raise InputError(label, "is empty", "Check that it was written completely.")
+    header = [cell.strip() for cell in first]
+    if len(header) == 1:
+        _refuse_one_column(header[0], label, chosen=options.delimiter is not None)
+    # The first row decides for pandas how long a line may be, so it is checked in any case.
+    _check_lengths(islice(rows, 1), len(header), label)
+    try:
+        frame = _parse(text, len(header), delimiter, decimal, options.na_values)
+    except pd.errors.ParserError as error:
+        _check_lengths(rows, len(header), label)
+        raise InputError(label, f"cannot be parsed ({error})", "Check the file in an editor.") from error
+    if not _has_full_lines(text, delimiter, frame):
+        _check_lengths(rows, len(header), label)
+
+    def line_of(row: int) -> int:
+        return next(islice(_numbered_rows(text, label, delimiter), row + 1, None))[0]
+
+    return ParsedTable(header, frame, line_of, decimal_is_known=options.decimal is not None)
+
+
+def _check_marks(delimiter: str, decimal: str) -> None:
     if len(delimiter) != 1:
         raise InputError(
             "parameter 'delimiter'", f"must be one character, got {delimiter!r}", "Try ',' or ';'."
         )
-    csv.field_size_limit(sys.maxsize if sys.maxsize < 2**31 else 2**31 - 1)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows = (row for row in reader if row)
-    try:
-        header = [cell.strip() for cell in next(rows)]
-        if len(header) == 1:
-            _refuse_one_column(header[0], name, chosen)
-        lines = []
-        for row in rows:
-            if len(row) != len(header):
-                raise InputError(
-                    f"{name}, line {reader.line_num}",
-                    f"has {len(row)} cells where the header has {len(header)}",
-                    "Repair that line; a cell that holds the delimiter needs quotes around it.",
-                )
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        remedy = "Repair that line; quotes come in pairs, and a quote inside a quoted cell is written twice."
-        raise InputError(f"{name}, line {reader.line_num}", str(error), remedy) from error
-    return header, lines
-
-
-def _refuse_one_column(header: str, name: str, chosen: bool) -> None:
-    inside = [mark for mark in _DELIMITERS if mark in header]
-    if not inside:
-        raise InputError(name, "has only one column", "Two variables is the least that can be related.")
-    mark = "a tab ($'\\t' in a shell)" if inside[0] == "\t" else f"'{inside[0]}'"
-    tried = "the delimiter given" if chosen else "the usual delimiter"
-    raise InputError(
-        name,
-        f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside",
-        f"Set the delimiter to {mark} (--delimiter).",
-    )
-
-
-def parse_text(
-    text: str, header: Sequence[str], delimiter: str, decimal: str, missing: Sequence[str]
-) -> pd.DataFrame:
-    """The table in a text whose lines have been checked."""
     if decimal not in (".", ",") or decimal == delimiter:
         raise InputError(
             "parameter 'decimal'",
             f"must be '.' or ',' and not the delimiter {delimiter!r}, got {decimal!r}",
             "Files with decimal commas mostly have the delimiter ';'.",
         )
+
+
+def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The line that each row ends on, and its cells; without blank lines."""
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    lines = (match[0] for match in _LINE.finditer(text))  # none of which is copied before it is needed
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if len(row) > 1 or (row and row[0].strip()):
+                yield reader.line_num, row
+    except csv.Error as error:
+        remedy = "Repair that line; quotes come in pairs, and a quote inside a quoted cell is written twice."
+        raise InputError(f"{label}, line {reader.line_num}", str(error), remedy) from error
+
+
+def _check_lengths(rows: Iterator[tuple[int, list[str]]], expected: int, label: str) -> None:
+    for line, row in rows:
+        if len(row) != expected:
+            raise InputError(
+                f"{label}, line {line}",
+                f"has {len(row)} cells where the header has {expected}",
+                "Repair that line; a cell that holds the delimiter needs quotes around it.",
+            )
+
+
+def _has_full_lines(text: str, delimiter: str, frame: pd.DataFrame) -> bool:
+    """Whether no line can be short: pandas refuses longer ones, so the number of delimiters decides."""
+    n_lines, n_columns = frame.shape[0] + 1, frame.shape[1]
+    return '"' not in text and text.count(delimiter) == n_lines * (n_columns - 1)
+
+
+def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
+    inside = [mark for mark in _DELIMITERS if mark in header]
+    if not inside:
+        raise InputError(label, "has only one column", "Two variables is the least that can be related.")
+    tried = "the given delimiter" if chosen else "the usual delimiter"
+    raise InputError(
+        label,
+        f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside",
+        f"Set delimiter={inside[0]!r}.",
+    )
+
+
+def _parse(text: str, n_columns: int, delimiter: str, decimal: str, na_values: Sequence[str]) -> pd.DataFrame:
     return pd.read_csv(
         io.StringIO(text),
         sep=delimiter,
         header=0,
-        names=list(range(len(header))),
+        names=list(range(n_columns)),
         index_col=False,
         decimal=decimal,
-        na_values=list(missing),
+        na_values=list(na_values),
         float_precision="round_trip",
         low_memory=False,
     )

@@ -12,13 +12,13 @@ from dcd.runtime.errors import InputError
 from dcd.table.formats.suspect_cells import warn
 
 
-def without_row_numbers(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+def without_row_numbers(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     """The table without a nameless first column that counts the rows, as pandas and R write it."""
     if str(frame.columns[0]) != "" or len(frame.columns) == 1:
         return frame
     if not counts_rows(frame.iloc[:, 0]):
         return frame
-    tell_of_row_numbers(name)
+    warn_of_row_numbers(label)
     return frame.iloc[:, 1:]
 
 
@@ -29,29 +29,32 @@ def counts_rows(column: pd.Series[Any]) -> bool:
     return any(np.array_equal(column.to_numpy(), np.arange(first, first + len(column))) for first in (0, 1))
 
 
-def tell_of_row_numbers(name: str) -> None:
+def warn_of_row_numbers(label: str) -> None:
     """Warn that a column that counts the rows is left out."""
-    warn(f"{name}: the first column has no name and counts the rows; it is left out.")
+    warn(f"{label}: the first column has no name and counts the rows; it is left out.")
 
 
-def check_header(header: Sequence[str], name: str) -> None:
+def check_header(header: Sequence[str], label: str) -> None:
     """Refuse a table with a name twice or none; warn if all names are numbers."""
     for position, column in enumerate(header, start=1):
         if not column:
-            raise InputError(f"{name}, column {position}", "has no name", "Name it in the first line.")
-    refuse_repeated(header, name)
+            raise InputError(f"{label}, column {position}", "has no name", "Name it in the first line.")
+    refuse_repeated(header, label)
     if len(header) > 1 and all(_is_number(column) for column in header):
-        warn(f"{name}: all names in the first line are numbers. If it is a row of data, add a line of names.")
+        warn(
+            f"{label}: all names in the first line are numbers.",
+            "If it is a row of data, add a line of names.",
+        )
 
 
-def refuse_repeated(header: Sequence[str], name: str) -> None:
+def refuse_repeated(header: Sequence[str], label: str) -> None:
     """Refuse a name that two columns have."""
     repeated = [column for column in dict.fromkeys(header) if list(header).count(column) > 1]
     if repeated:
-        places = [str(place) for place, column in enumerate(header, start=1) if column == repeated[0]]
+        positions = [str(i) for i, column in enumerate(header, start=1) if column == repeated[0]]
         raise InputError(
-            f"{name}, column {repeated[0]!r}",
-            f"occurs {len(places)} times (columns {', '.join(places)})",
+            f"{label}, column {repeated[0]!r}",
+            f"occurs {len(positions)} times (columns {', '.join(positions)})",
             "Rename or drop all but one.",
         )
 

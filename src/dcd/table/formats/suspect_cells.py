@@ -1,11 +1,11 @@
-"""What to say of the cells of a table that came from a file: decimal commas, huge numbers, stray words."""
+"""Cells of a file that may not be what they seem: decimal commas, huge numbers, stray words."""
 
 from __future__ import annotations
 
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -17,15 +17,21 @@ _WHOLE = re.compile(r"[+-]?\d{16,}")
 _MOSTLY = 0.8
 
 
-def warn(message: str) -> None:
-    """A `TableWarning`, told of the call of `read_file`."""
-    warnings.warn(message, TableWarning, stacklevel=4)
+def warn(problem: str, remedy: str = "") -> None:
+    """A `TableWarning`, attributed to the caller of `read_file`."""
+    warnings.warn(TableWarning(problem, remedy), stacklevel=4)
 
 
-def check_cells(frame: pd.DataFrame, name: str, lines: Sequence[int], *, decimal_given: bool) -> None:
+def check_cells(
+    frame: pd.DataFrame,
+    label: str,
+    *,
+    line_of: Callable[[int], int] | None = None,
+    decimal_is_known: bool = True,
+) -> None:
     """Refuse columns whose numbers would be taken for something else, and warn of stray words in numbers.
 
-    `lines` has the line of the file that each row ends on, if the file has lines.
+    `line_of` and `decimal_is_known` as of `ParsedTable`.
     """
     for column in frame.columns:
         cells = frame[column]
@@ -33,37 +39,41 @@ def check_cells(frame: pd.DataFrame, name: str, lines: Sequence[int], *, decimal
             cells = cells.dropna()
             beyond = cells[(cells > LARGEST_WHOLE) | (cells < -LARGEST_WHOLE)]
             if len(beyond):
-                _refuse_huge(column, beyond.iloc[0], name)
+                _refuse_huge(column, beyond.iloc[0], label)
         elif pd.api.types.is_object_dtype(cells) or pd.api.types.is_string_dtype(cells):
             text = cells[cells.map(lambda cell: isinstance(cell, str))].str.strip()
             if len(text):
-                _check_text(column, text, name, lines, decimal_given)
+                _check_text(column, text, label, line_of, decimal_is_known)
 
 
 def _check_text(
-    column: str, text: pd.Series[str], name: str, lines: Sequence[int], decimal_given: bool
+    column: str,
+    text: pd.Series[str],
+    label: str,
+    line_of: Callable[[int], int] | None,
+    decimal_is_known: bool,
 ) -> None:
     values = text.map(_as_float)
     numbers = values.notna()
     if numbers.all():
         huge = text[(values.abs() == math.inf) | text.map(lambda cell: _WHOLE.fullmatch(cell) is not None)]
         if len(huge):
-            _refuse_huge(column, huge.iloc[0], name)
+            _refuse_huge(column, huge.iloc[0], label)
         return
     others = text[~numbers]
-    if not decimal_given and others.map(lambda cell: _WITH_COMMAS.fullmatch(cell) is not None).all():
+    if not decimal_is_known and others.map(lambda cell: _WITH_COMMAS.fullmatch(cell) is not None).all():
         raise InputError(
-            f"{name}, column {column!r}",
-            f"has commas in its numbers, as in {others.iloc[0]!r}{_place(others, lines)}",
-            "Set decimal to ',' if they are decimal commas (--decimal ,), to '.' if these are words, "
-            "and take them out if they part thousands.",
+            f"{label}, column {column!r}",
+            f"has commas in its numbers, as in {others.iloc[0]!r}{_location(others, line_of)}",
+            "Set decimal=',' if they are decimal commas, decimal='.' if these are words, and remove "
+            "them if they separate thousands.",
         )
     if numbers.mean() >= _MOSTLY:
         shown = ", ".join(repr(word) for word in others.unique()[:3])
         warn(
-            f"{name}, column {column!r}: {len(others)} of {len(text)} cells are no numbers ({shown}"
-            f"{_place(others, lines)}), so all of it is read as text. If they stand for missing values, name "
-            f"them as missing (--na {others.iloc[0]!r})."
+            f"{label}, column {column!r}: {len(others)} of {len(text)} cells are not numbers ({shown}"
+            f"{_location(others, line_of)}), so the whole column is read as text.",
+            f"If they stand for missing values, set na_values={[others.iloc[0]]}.",
         )
 
 
@@ -74,14 +84,14 @@ def _as_float(cell: str) -> float:
         return math.nan
 
 
-def _refuse_huge(column: str, value: object, name: str) -> None:
+def _refuse_huge(column: str, value: object, label: str) -> None:
     raise InputError(
-        f"{name}, column {column!r}",
+        f"{label}, column {column!r}",
         f"has numbers too large for floats to tell apart, such as {value}",
-        f"An identifier is no variable: leave it out (--exclude {column!r}). Otherwise shift or rescale it.",
+        f"Leave an identifier out: exclude={[column]}. Otherwise shift or rescale the column.",
     )
 
 
-def _place(cells: pd.Series[str], lines: Sequence[int]) -> str:
+def _location(cells: pd.Series[str], line_of: Callable[[int], int] | None) -> str:
     row = int(cells.index[0])
-    return f" on line {lines[row]}" if lines else f" in row {row + 1}"
+    return f" in row {row + 1}" if line_of is None else f" on line {line_of(row)}"

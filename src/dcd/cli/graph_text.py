@@ -1,4 +1,4 @@
-"""A graph and what was found with it, in words for a person."""
+"""A graph and the evidence for it, as text for the terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dcd.cli.terminal import count, say, show_table
 
 if TYPE_CHECKING:
     from dcd.graph.cpdag import CPDAG
+    from dcd.table.dataset import TableSummary
 
 _SHOWN = 20  # conflicts and the like listed in full
 
@@ -25,8 +26,8 @@ def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> N
     _show_list("Conflicts in the data, and what was done", model.conflicts_)
 
 
-def show_losses(table: Any, n_rows: int) -> None:
-    """Rows and columns of the table that were not used."""
+def show_losses(table: TableSummary, n_rows: int) -> None:
+    """The rows and columns that were left out."""
     if table.n_rows_used != n_rows:
         say(f"{table.n_rows_used} of the rows were used.")
     for column, why in table.dropped.items():
@@ -46,9 +47,9 @@ def _show_edges(cpdag: CPDAG, stability: Any) -> None:
             header.append("")
             rows = [[*row, "known" if (row[0], row[2]) in known else ""] for row in rows]
         if stability is not None:
-            header += ["so", "turned", "otherwise", "no edge"]
+            header += ["as drawn", "reversed", "other", "no edge"]
             rows = [row + _shares(stability, *row[:3]) for row in rows]
-        show_table(header, rows, right=("so", "turned", "otherwise", "no edge"))
+        show_table(header, rows, right=("as drawn", "reversed", "other", "no edge"))
         if stability is not None:
             say(f"Shares of {stability.n_resamples} resamples.")
     linked = {name for a, _, b in edges for name in (a, b)}
@@ -58,12 +59,12 @@ def _show_edges(cpdag: CPDAG, stability: Any) -> None:
 
 
 def _shares(stability: Any, a: str, mark: str, b: str) -> list[str]:
-    """How often the edge was found so, the other way, with another mark and not at all."""
-    found = stability.frequencies(a, b)
+    """How often the edge was found as drawn, reversed, with another mark and not at all."""
+    share = stability.frequencies(a, b)
+    forward, backward, undirected, none = (f"{share[kind]:.0%}" for kind in ("->", "<-", "-", "none"))
     if mark == "->":
-        shares = [found["->"], found["<-"], found["-"], found["none"]]
-        return [f"{share:.0%}" for share in shares]
-    return [f"{found['-']:.0%}", "", f"{found['->'] + found['<-']:.0%}", f"{found['none']:.0%}"]
+        return [forward, backward, undirected, none]
+    return [undirected, "", f"{share['->'] + share['<-']:.0%}", none]
 
 
 def _show_list(heading: str, items: Any) -> None:

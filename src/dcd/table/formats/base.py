@@ -1,0 +1,110 @@
+"""The contract of a file format: how its files are recognised, and what its reader takes and returns.
+
+A new format is one module with a reader here, and one line in `supported`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format.
+
+    Attributes
+    ----------
+    reader : "module:function" of this folder, a `Reader`; imported when a file needs it.
+    suffixes : the extensions of its files.
+    signatures : what its files begin with, if that identifies them.
+    in_parts : whether a column can be read without the rest; the reader then gets the path of the file.
+    """
+
+    reader: str
+    suffixes: tuple[str, ...]
+    signatures: tuple[bytes, ...] = ()
+    in_parts: bool = False
+
+    def load_reader(self) -> Reader:
+        """The function that reads a file of this format."""
+        module, _, function = self.reader.partition(":")
+        reader: Reader = getattr(import_module(f"dcd.table.formats.{module}"), function)
+        return reader
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The parameters of `read_file` that concern the cells; a format ignores those that it has no use for."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    na_values: Sequence[str] = ()
+    sheet: str | None = None
+
+
+@dataclass(frozen=True)
+class ParsedTable:
+    """A table in memory, as a file has it; names and cells are still to be checked.
+
+    Attributes
+    ----------
+    header : the names in the file.
+    frame : one column for each of them.
+    line_of : the line of the file that a row ends on, if the file has lines.
+    decimal_is_known : whether a comma inside a number can no longer be a decimal mark.
+    """
+
+    header: Sequence[str]
+    frame: pd.DataFrame
+    line_of: Callable[[int], int] | None = None
+    decimal_is_known: bool = True
+
+
+@dataclass(frozen=True)
+class StoredTable(ABC):
+    """A table that stays in its file, of which columns are read one at a time.
+
+    Attributes
+    ----------
+    names : the columns.
+    n_rows : number of rows.
+    positions : where the columns are in the file.
+    content, label : the file or its bytes, and what messages call it.
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    positions: tuple[int, ...] = field(repr=False)
+    content: bytes | Path = field(repr=False)
+    label: str = field(repr=False)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @abstractmethod
+    def read(self, name: str) -> Any:
+        """One column, its cells checked: a pandas series or an array."""
+
+    def select(self, names: Sequence[str]) -> Self:
+        """The table with some of its columns."""
+        positions = dict(zip(self.names, self.positions, strict=True))
+        return replace(self, names=tuple(names), positions=tuple(positions[name] for name in names))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All columns at once, in memory."""
+        import pandas as pd
+
+        return pd.DataFrame({name: self.read(name) for name in self.names}, copy=False)
+
+
+Reader = Callable[[Any, str, ReadOptions], "ParsedTable | StoredTable"]
+"""`reader(content, label, options)`: content is bytes, or a path for formats that are read in parts."""

@@ -1,0 +1,56 @@
+"""`dcd audit`: in the terminal, as JSON and as a page."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.commands import chain
+
+import dcd.table.audit
+
+
+def made_up_audit(name, ok=False):
+    column = SimpleNamespace(
+        name=name, kind="nominal", why="it is <b>text</b>", n_missing=np.int64(2), n_distinct=3,
+        problem="has 2 missing values", remedy="Fill them in.",
+    )  # fmt: skip
+    problems = () if ok else (f"{name} has 2 missing values.",)
+    return SimpleNamespace(columns=(column,), n_rows=10, n_complete_rows=8, problems=problems, ok=ok)
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_an_audit_is_shown_and_written(ok, call, data, tmp_path, monkeypatch):
+    name = "<script>alert(1)</script>"
+    monkeypatch.setattr(dcd.table.audit, "audit", lambda table, **options: made_up_audit(name, ok))
+    answer = call("audit", data.path, "--report", tmp_path / "audit.html", "--title", "A & B")
+    assert answer.code == (0 if ok else 1)
+    assert name in answer.out
+    assert ("Nothing is in the way." in answer.out) == ok
+    page = (tmp_path / "audit.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<title>Audit of A &amp; B</title>" in page
+    assert not re.search(r"""(src|href)=|url\(|@import""", page)
+    assert json.loads(call("audit", data.path, "--json", "-").out)["columns"][0]["n_missing"] == 2
+
+
+def test_nothing_invisible_reaches_the_page_of_an_audit(call, data, tmp_path):
+    path = data(chain(names=("a\u202eb", "c\x1b[31m", "d")), "turned.csv")
+    assert call("audit", path, "--report", tmp_path / "page.html", "--title", "t\udcff\u2066").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "a\ufffdb" in page
+    assert not set("\u202e\u2066\x1b") & set(page)
+
+
+def test_the_audit_of_a_real_table(call, data):
+    good = call("audit", data.path)
+    assert (good.code, good.err) == (0, "")
+    assert "continuous" in good.out
+    frame = chain().assign(copy=chain()["a"], constant=1)
+    frame.loc[0, "b"] = np.nan
+    bad = call("audit", data(frame, "bad.csv"))
+    assert bad.code == 1
+    assert "constant" in bad.out
+    assert "copy" in bad.out
