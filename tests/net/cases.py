@@ -140,7 +140,7 @@ def account_of_fit(name):
         warnings.simplefilter("ignore")
         model, frame, options = FITS[name]()
         model.fit(frame, **options)
-        document = dcd.summarise(model, frame, title="net", **options).to_dict()
+        document = dcd.summarise(model, title="net").to_dict()
     document.pop("reproduction")
     searches = model.diagnostics_.searches
     return {

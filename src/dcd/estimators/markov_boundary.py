@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.estimators.dcd import check_n_jobs
+from dcd.estimators.base import check_n_jobs, record_features, table_options
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.association import PartialAssociation
@@ -22,7 +22,7 @@ from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_choice, check_number
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.base import BoundarySearch, check_search
-from dcd.search.decoupled_boundaries import record_features, table_options, tested_columns
+from dcd.search.decoupled_boundaries import tested_columns
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.memory import BLOCK_ROWS, Memory
 from dcd.runtime.rows import MANY_ROWS, BlockMatrix, Part, effective_sample_size
 from dcd.table.columns import Kind, merge_rare
@@ -89,6 +89,7 @@ class Scores:
     blocks : the rows, in parts that are worked on one after another.
     dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
+    shown : see `Dataset.shown_positions`.
     """
 
     values: FloatArray = field(repr=False)
@@ -97,6 +98,7 @@ class Scores:
     blocks: tuple[slice, ...] = field(repr=False)
     dtype: np.dtype[Any] = field(repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
+    shown: Positions = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
 
     @property
     def n_variables(self) -> int:
@@ -176,7 +178,8 @@ def make_scores(values: FloatArray) -> Scores:
 
 def scores_of(dataset: Dataset) -> Scores:
     """Scores of a table without missing values, by the kinds of its variables and the weights of its rows."""
-    return _scores(dataset.values, dataset.kinds, dataset.probabilities, dataset.memory)
+    scores = _scores(dataset.values, dataset.kinds, dataset.probabilities, dataset.memory)
+    return replace(scores, shown=dataset.shown_positions)
 
 
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ from dcd.runtime.errors import check_choice, check_number
 from dcd.runtime.rows import BINNED_ROWS
 from dcd.weights.base import SampleWeights, Weighting, check_weighting
 from dcd.weights.convex import ConvexWeights
+from dcd.weights.sketch import sketch_weights
 
 DECOUPLE = ("where-needed", "always", "never")
 _AT_ONCE = 16  # variables that are tested together where rows are many
@@ -36,9 +37,10 @@ _KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has i
 
 
 class _Weights:
-    """The weights of sets on one table, of which those asked for last are kept."""
+    """The weights of sets on one table, of which those asked for last are kept, and the accounts of all."""
 
     def __init__(self, strategy: Weighting, scores: Scores) -> None:
+        self.accounts: dict[tuple[int, ...], SampleWeights] = {}
         self._strategy, self._scores = strategy, scores
         self._most = max(1, _KEPT_BYTES // (8 * scores.n_samples))
         self._kept: OrderedDict[tuple[int, ...], SampleWeights] = OrderedDict()
@@ -47,6 +49,9 @@ class _Weights:
         # Other threads may ask at the same time, so nothing is looked up twice.
         learned = self._kept.pop(members, None) or self._strategy.learn(self._scores, members)
         self._kept[members] = learned
+        if members not in self.accounts:
+            sketch = sketch_weights(learned, self._scores.shown)
+            self.accounts[members] = replace(learned.account, sketch=sketch)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return learned
@@ -146,7 +151,7 @@ class BoundAssociation(SearchTest):
         under_weights = weighted_log_pvalue(weighted, x, y)
         decoupled = adjusted if under_weights is None else under_weights
         interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
-        return _Answer(max(adjusted, decoupled), interaction, learned.account)
+        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[given])
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
         """The adjustment for one set; the latest one is kept, for questions come set by set."""
@@ -203,6 +208,6 @@ class BoundWeightedAssociation(SearchTest):
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
         learned = self._weights(members)
-        self.record.note(members, learned)
+        self.record.note(members, self._weights.accounts[members])
         unadjusted = Adjustment(self.scores, design_for(self.scores, ()), learned.probabilities)
         return weighted_log_pvalue(unadjusted, x, y) or 0.0

@@ -23,6 +23,7 @@ from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run
+from dcd.weights.sketch import WeightSketch
 
 # --- what is found ---------------------------------------------------------------------------------------
 
@@ -63,6 +64,10 @@ class TargetSearch:
     cut : set if not all subsets were searched.
     overruled : the variables whose adjacency is decided by knowledge against the data: required neighbours
         that the data separate, and forbidden ones that they do not.
+    pvalues : of each member of the boundary its p-value with all other variables decoupled; in `RobustDCD`,
+        given the other members.
+    decoupled, weights : the variables that were decoupled for the boundary and a sketch of the weights; none
+        where no test was repeated under weights.
     """
 
     target: str
@@ -71,6 +76,9 @@ class TargetSearch:
     colliders: Mapping[tuple[str, str], float] = field(default_factory=dict)
     cut: Cut | None = None
     overruled: tuple[str, ...] = ()
+    pvalues: Mapping[str, float] = field(default_factory=dict)
+    decoupled: tuple[str, ...] = ()
+    weights: WeightSketch | None = field(default=None, repr=False)
 
 
 def target_searches(

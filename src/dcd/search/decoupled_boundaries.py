@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,16 +17,16 @@ from dcd.features.kernels import indicators, memberships
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
-from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.rows import DENSE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
-from dcd.table.dataset import Dataset, TableOptions
+from dcd.table.dataset import Dataset
 from dcd.weights.base import SampleWeights
 from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
+from dcd.weights.sketch import WeightSketch, sketch_weights
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,7 @@ class DecoupledSet:
     dependence_before, dependence : of all pairs, in units of what chance leaves; see `SampleWeights`.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
+    sketch : what an account shows of the weights, for a set of all variables but one.
     """
 
     variables: tuple[str, ...]
@@ -54,6 +54,7 @@ class DecoupledSet:
     hsic_after: FloatArray = field(repr=False)
     correlations: FloatArray = field(repr=False)
     pvalues: FloatArray = field(repr=False)
+    sketch: WeightSketch | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,10 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     learned, correlations, pvalues = learn_and_test(
         members, features, range(len(dataset.names)), dataset, table.options, table.seed
     )
+    sketch = None
+    if len(members) == len(dataset.names) - 1:
+        shown = dataset.take(dataset.present_in(members)).shown_positions
+        sketch = sketch_weights(learned, shown)
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -173,6 +178,7 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
         hsic_after=learned.hsic_after,
         correlations=correlations,
         pvalues=pvalues,
+        sketch=sketch,
     )
 
 
@@ -231,34 +237,3 @@ def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     # An eighth of the memory, which counts if there are many rows.
     found = memberships(codes) if len(codes) > DENSE_ROWS else indicators(codes)
     return found[:, 1:] if found.shape[1] > 1 else found
-
-
-def record_features(estimator: Any, dataset: Dataset) -> None:
-    """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
-    columns = dataset.summary.columns
-    estimator.n_features_in_ = len(columns)
-    if dataset.named:
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_  # of an earlier fit
-
-
-def table_options(estimator: Any) -> TableOptions:
-    """How an estimator reads tables, checked."""
-    memory = Memory.of(estimator.memory_limit)
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
-    options.check()
-    return options
-
-
-def weight_options(estimator: Any) -> HSICDescent:
-    """The weight-learning parameters of an estimator, checked."""
-    options = HSICDescent(
-        learning_rate=estimator.learning_rate,
-        max_steps=estimator.max_steps,
-        min_ess=estimator.min_ess,
-        tolerance=estimator.tolerance,
-        init_scale=estimator.init_scale,
-    )
-    options.check()
-    return options

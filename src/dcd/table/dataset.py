@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError, check_choice, suggest
 from dcd.runtime.memory import Memory
 from dcd.table.column_order import ColumnKey
@@ -113,6 +112,7 @@ class Dataset:
     rows : (n,) positions of the rows in the table as given.
     summary : what was made of the table.
     target : the column that the question is about, if it is about one.
+    shown : positions, in the table, of the few rows that an account of a fit shows; in increasing order.
     memory : what work on the table may take.
     """
 
@@ -121,10 +121,11 @@ class Dataset:
     named: bool
     kinds: tuple[Kind, ...]
     weights: FloatArray | None
-    rows: npt.NDArray[np.intp] = field(repr=False)
+    rows: Positions = field(repr=False)
     summary: TableSummary = field(repr=False)
     target: str | None = None
     memory: Memory = field(default_factory=Memory, repr=False)
+    shown: Positions = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -185,6 +186,12 @@ class Dataset:
         if weights is not None:
             weights = weights / weights.mean()
         return replace(part, weights=weights, rows=self.rows[rows])
+
+    @property
+    def shown_positions(self) -> Positions:
+        """Where the shown rows are among the rows of this dataset; -1 for those that it does not have."""
+        positions = np.minimum(np.searchsorted(self.rows, self.shown), len(self.rows) - 1)
+        return np.where(self.rows[positions] == self.shown, positions, -1)
 
     def in_all_rows(self, weights: FloatArray) -> FloatArray:
         """Weights of the rows used as weights of all rows of the table: 0 for rows left out; same mean."""

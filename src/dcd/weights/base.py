@@ -13,6 +13,7 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_contract
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
+from dcd.weights.sketch import WeightSketch
 
 
 def _none() -> FloatArray:
@@ -38,6 +39,7 @@ class SampleWeights:
         or the word of a strategy of your own.
     loss_path : HSIC descent only: the loss before each step, and the loss of the returned weights last.
     hsic_before, hsic_after : HSIC descent only: (m, m) pairwise weighted HSIC before and under the weights.
+    sketch : what the account of a fit shows of the weights.
     """
 
     weights: FloatArray = field(repr=False, compare=False)
@@ -49,6 +51,7 @@ class SampleWeights:
     loss_path: FloatArray = field(default_factory=_none, repr=False, compare=False)
     hsic_before: FloatArray = field(default_factory=_none, repr=False, compare=False)
     hsic_after: FloatArray = field(default_factory=_none, repr=False, compare=False)
+    sketch: WeightSketch | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_steps(self) -> int:

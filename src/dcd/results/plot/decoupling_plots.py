@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dcd.estimators.base import table_options
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.features.kernel_blocks import features_of
 from dcd.graph.drawing.cpdag_plot import LABEL_CELLS
@@ -17,7 +18,6 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.text import shortened
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.decoupled_boundaries import table_options
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
 from dcd.weights.base import SampleWeights
