@@ -264,7 +264,7 @@ def test_a_row_says_all_about_itself():
 
 def test_failures_are_rows_with_their_reason(tmp_path):
     wanted = [Task(SMALL, QUICK, 0), Task(Simulated(d=10, n=12), "ges", 0)]
-    run_tasks("x", wanted[:1], jobs=1, time_limit=0.01, folder=tmp_path)
+    run_tasks("x", wanted[:1], jobs=1, time_limit=0.001, folder=tmp_path)
     run_tasks("x", wanted, jobs=2, time_limit=60, folder=tmp_path)
     by_method = {row["method"]: row for row in rows_in(tmp_path, "x")}
     assert by_method[QUICK]["status"] == "timeout"

@@ -96,10 +96,11 @@ def test_weights_follow_their_rows(monkeypatch):
         dcd.stability(Correlated(), table, sample_weight=[1, 1, 1])
 
 
-def test_level_subsamples_keep_it_and_bootstrap_samples_do_not():
+@pytest.mark.parametrize("n_tables", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_level_subsamples_keep_it_and_bootstrap_samples_do_not(n_tables):
     """Why "subsample" is the default: repeated rows look like evidence."""
     shares = {"subsample": [], "bootstrap": []}
-    for seed in range(12):
+    for seed in range(n_tables):
         table = np.random.default_rng(seed).standard_normal((200, 5))
         for scheme, found in shares.items():
             result = dcd.stability(RobustDCD(), table, n_resamples=5, scheme=scheme, random_state=seed)

@@ -33,10 +33,11 @@ def effects(dags, covariance, x, y):
         yield 0.0 if y in causes else float(np.linalg.solve(given, covariance[causes, y])[0])
 
 
-def test_an_effect_goes_to_dowhy_exactly_if_all_dags_of_the_class_agree_on_it():
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_effect_goes_to_dowhy_exactly_if_all_dags_of_the_class_agree_on_it(every):
     rng = np.random.default_rng(0)
     refused = 0
-    for dags in classes_of_four():
+    for dags in classes_of_four()[::every]:
         weights = dags[0] * rng.uniform(0.5, 1.5, size=(4, 4))
         mixing = np.linalg.inv(np.eye(4) - weights)
         covariance = mixing.T @ mixing
@@ -51,7 +52,7 @@ def test_an_effect_goes_to_dowhy_exactly_if_all_dags_of_the_class_agree_on_it():
                 refused += 1
                 with pytest.raises(InputError, match=f"edges? '{'abcd'[x]}' - "):
                     interop.to_dowhy(cpdag, **asked)
-    assert refused > 100
+    assert refused > 100 / every
 
 
 def test_arbitrary_arrows_are_marked():
