@@ -1,4 +1,4 @@
-"""Graphs as one matrix: `adjacency[i, j] = 1` with `adjacency[j, i] = 0` is `i -> j`; both 1 is `i - j`."""
+"""Graphs as matrices: `[i, j] = 1` with `[j, i] = 0` is `i -> j`; both 1 is `i - j`."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
 
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:
-    """Nodes with every parent before its children; an `InputError` if there is none."""
+    """The nodes, parents before children; an `InputError` for a cyclic graph."""
     remaining = check_adjacency(dag, "dag").astype(bool)
     pending = list(range(len(remaining)))
     order: list[int] = []
     while pending:
         ready = [node for node in pending if not remaining[pending, node].any()]
         if not ready:
-            raise InputError("parameter 'dag'", "has a directed cycle", "Remove or turn an edge on it.")
+            raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
         order += ready
         pending = [node for node in pending if node not in ready]
     return order
