@@ -1,8 +1,7 @@
 """The Markov boundary of a target within any set of variables (Theorem 1).
 
-Decouple the variables other than the target; what still depends on the target under the weights is its
-boundary. The weights never look at the target, so they are learned once for each set and tell about every
-target at the same time.
+Decouple the variables other than the target; those that still depend on the target under the weights form
+its boundary. The weights do not involve the target, so each set is decoupled once for all targets.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from dcd.weights.objective import LARGEST_DENSE, Features
 
 @dataclass(frozen=True)
 class DecoupledSet:
-    """One decoupled set of m variables, and what each of them shows of all d variables.
+    """One decoupled set of m variables, and their association with all d variables.
 
     Attributes
     ----------
     variables : the m decoupled variables.
     ess : effective sample size under the weights.
     status, n_steps : why learning stopped, and after how many steps.
-    dependence_before, dependence : of all pairs, in units of what chance leaves; see `DecouplingResult`.
+    dependence_before, dependence : of all pairs, relative to chance; see `DecouplingResult`.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
     """
@@ -69,7 +68,7 @@ class Prepared:
 
     Attributes
     ----------
-    features : of every column; None has them made for each set, from the rows that are complete in it.
+    features : of every column; None computes them for each set, from the rows that are complete in it.
     seed : of random starts.
     """
 
@@ -82,8 +81,7 @@ class Prepared:
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
-    `run`.
+    Sets are decoupled on first use; `prepare` decouples many in parallel, as parts of the `run`.
     """
 
     def __init__(
@@ -105,13 +103,13 @@ class BoundaryIdentifier:
         with one_blas_thread():
             features = None if dataset.has_gaps else features_of(dataset, threads)
         self._shared = Shared(Prepared(dataset, features, options, seed))
-        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
+        # Sets of a long table are decoupled sequentially; each uses threads over blocks of rows.
         self._one_by_one = isinstance(features, FeatureBlocks)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
     def decoupled_sets(self) -> tuple[DecoupledSet, ...]:
-        """All sets decoupled so far, in the order in which they were asked for."""
+        """All sets decoupled so far, in order."""
         return tuple(self._decoupled.values())
 
     def __call__(self, target: str, others: Collection[str]) -> set[str]:
@@ -135,12 +133,12 @@ class BoundaryIdentifier:
         label: str = "sets",
         then: str | None = None,
     ) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes.
+        """Decouple the sets not done yet, over `n_jobs` processes.
 
-        `label` says what they are and `then` what comes next, to those who watch.
+        `label` names this stage and `then` the next one, for the progress bar.
         """
-        wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        missing = [members for members in wanted if members not in self._decoupled]
+        requested = dict.fromkeys(self._members(names) for names in sets if names)
+        missing = [members for members in requested if members not in self._decoupled]
         n_jobs = 1 if self._one_by_one else n_jobs
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
@@ -149,8 +147,8 @@ class BoundaryIdentifier:
             )
 
         efforts = [float(len(members)) for members in missing]
-        found = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
-        self._decoupled |= dict(zip(missing, found, strict=True))
+        decoupled = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
+        self._decoupled |= dict(zip(missing, decoupled, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
         return tuple(sorted(self._position[name] for name in names))
@@ -194,9 +192,9 @@ def learn_and_test(
 ) -> tuple[DecouplingResult, FloatArray, FloatArray]:
     """Weights of one set, and its correlations with the targets and their p-values.
 
-    A random start depends on the seed and the set only, not on what was decoupled before. With missing
-    values the weights are of the rows that are complete in the set, and a target is tested on those of them
-    that have it. `threads` are for features made here, and change no result.
+    Random starts depend only on the seed and the set. With missing values, the weights are of the rows that
+    are complete in the set, and a target is tested on those of them that have it. `threads`, for computing
+    features, do not change the result.
     """
     used = dataset.take(dataset.present_in(members))
     surveyed = dataset.weights is not None
@@ -210,35 +208,36 @@ def learn_and_test(
         features = features_of(used.select(members), threads) if features is None else features
         rng = np.random.default_rng([seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
-        left = [_block(used, member) for member in members]
+        blocks = [_block(used, member) for member in members]
         if not used.has_gaps:
-            right = [_block(used, target) for target in targets]
-            return learned, *weighted_association(left, right, learned.weights, surveyed=surveyed)
-        found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
-    return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
+            target_blocks = [_block(used, target) for target in targets]
+            return learned, *weighted_association(blocks, target_blocks, learned.weights, surveyed=surveyed)
+        tested = [_tested_on_present(used, blocks, target, learned.weights) for target in targets]
+    correlations, pvalues = (np.hstack(parts) for parts in zip(*tested, strict=True))
+    return learned, correlations, pvalues
 
 
 def _tested_on_present(
-    dataset: Dataset, left: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
+    dataset: Dataset, blocks: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     present = dataset.present_in([target])
     if present.sum() < MIN_ROWS:
-        return np.zeros((len(left), 1)), np.ones((len(left), 1))
-    right = _block(dataset.take(present), target)
+        return np.zeros((len(blocks), 1)), np.ones((len(blocks), 1))
+    target_block = _block(dataset.take(present), target)
     surveyed = dataset.weights is not None
-    kept = [block[present] for block in left]
-    return weighted_association(kept, [right], weights[present], surveyed=surveyed)
+    kept = [block[present] for block in blocks]
+    return weighted_association(kept, [target_block], weights[present], surveyed=surveyed)
 
 
 def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
-    """What a variable is tested by: its values, or a column for each category but one."""
+    """The columns by which a variable is tested: its values, or indicators of all categories but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
     codes = merge_rare(values).astype(np.float64)
-    # An eighth of the memory, which counts if there are many rows.
-    found = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
-    return found[:, 1:] if found.shape[1] > 1 else found
+    # Memberships take an eighth of the memory.
+    columns = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
+    return columns[:, 1:] if columns.shape[1] > 1 else columns
 
 
 def record_features(estimator: Any, dataset: Dataset) -> None:
@@ -252,7 +251,7 @@ def record_features(estimator: Any, dataset: Dataset) -> None:
 
 
 def table_options(estimator: Any) -> TableOptions:
-    """How an estimator reads tables, checked."""
+    """The table options of an estimator, checked."""
     memory = Memory.of(estimator.memory_limit)
     options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
     options.check()
