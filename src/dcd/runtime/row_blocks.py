@@ -1,4 +1,4 @@
-"""Matrices with too many rows to be there as a whole: a block of rows at a time, kept if all is small."""
+"""Matrices computed by blocks of rows, which are kept if all of them are small."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ _KEPT_BYTES = 2**29
 
 
 class BlockMatrix:
-    """A matrix (n, p) by a function that makes some of its rows.
-
-    Blocks are kept rather than made again if all of them together are small.
-    """
+    """A matrix (n, p) given by a function that computes some of its rows."""
 
     def __init__(self, make: Part, n_columns: int, size: int, memory: Memory) -> None:
         self.n_columns = n_columns
