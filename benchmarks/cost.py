@@ -21,12 +21,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.features.rank_scores import MANY_ROWS, make_scores
+from dcd.features.rank_scores import make_scores
 from dcd.independence.adjustment import Adjustment, Residuals, design_for
 from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
 
 RESULTS = Path(__file__).parent / "results"
-SAMPLE = 20_000
 CASES = [(1_000, 20), (1_000, 100), (1_000, 200), (10_000, 20), (100_000, 20), (1_000_000, 20)]
 
 
@@ -57,13 +57,13 @@ def constants(n: int) -> tuple[float, float]:
 
 def predicted_seconds(n: int, d: int, m: float, at: dict[int, tuple[float, float]]) -> float:
     """Processor time of a fit with boundaries of m members."""
-    per_row, per_entry = at[min(at, key=lambda rows: abs(np.log(rows / min(n, SAMPLE))))]
+    per_row, per_entry = at[min(at, key=lambda rows: abs(np.log(rows / min(n, SAMPLE_ROWS))))]
 
     def look(rows: int, variables: float, size: float) -> float:
         columns = size * min(20.0, max(np.sqrt(rows) / max(size, 1.0), 5.0))
         return rows * variables * (per_row + per_entry * columns)
 
-    rows = n if n <= MANY_ROWS else SAMPLE
+    rows = n if n <= MANY_ROWS else SAMPLE_ROWS
     grow = sum(d * look(rows, d, size) for size in range(round(m) + 1))
     pairs = d * m * (m + 1) / 2 + d * m / 2 * sum(comb(max(round(m) - 1, 0), size) for size in range(4))
     seconds = grow + pairs * look(rows, 2, m)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from sklearn.metrics.pairwise import rbf_kernel
 
-from dcd.features.kernels import median_bandwidth, rbf_kernel
+from dcd.features.kernels import median_bandwidth
 from dcd.runtime.array_types import FloatArray
 
 
@@ -13,7 +14,9 @@ class DirectLearner:
     """Weights theta of one set of variables, advanced a step at a time."""
 
     def __init__(self, table: FloatArray, learning_rate: float = 0.05) -> None:
-        self._kernels = [torch.from_numpy(rbf_kernel(x, median_bandwidth(x))) for x in table.T]
+        self._kernels = [
+            torch.from_numpy(rbf_kernel(x[:, None], gamma=0.5 / median_bandwidth(x) ** 2)) for x in table.T
+        ]
         self._theta = torch.zeros(len(table), dtype=torch.float64, requires_grad=True)
         self._adam = torch.optim.Adam([self._theta], lr=learning_rate)
 

@@ -22,7 +22,7 @@ from dcd.search.algorithm1 import Subsets, construct
 from dcd.search.decoupled_boundaries import BoundaryIdentifier
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
-from dcd.weights.hsic_descent import WeightOptions
+from dcd.weights.hsic_descent import HSICDescent
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 20_000
@@ -65,7 +65,7 @@ def on_data(mechanism: str, graph: str, d: int, seed: int) -> dict[str, object]:
     row: dict[str, object] = {"mechanism": mechanism, "graph": graph, "d": d, "seed": seed}
     dataset = read_table(table, options=TableOptions(), sample_weight=None).in_canonical_order()
     started = time.process_time()
-    identifier = BoundaryIdentifier(dataset, alpha=0.05, options=WeightOptions())
+    identifier = BoundaryIdentifier(dataset, alpha=0.05, options=HSICDescent())
     for subsets in reversed(SUBSETS):
         found = construct(dataset.names, identifier, identifier.pvalue, 256, subsets=subsets)
         row[f"{subsets} seconds"] = time.process_time() - started

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 import dcd
-from dcd.independence import weighted_correlation as dependence
-from dcd.weights import hsic_descent as decoupling
+from dcd.features import kernel_blocks
 
 RESULTS = Path(__file__).parent / "results"
 N_VARIABLES = 20
@@ -33,7 +32,7 @@ def fitted(n: int, seed: int) -> tuple[dcd.MarkovBoundary, dict[str, Any]]:
     table = dcd.simulate.sample(dag, n, random_state=seed)
     target = int((dag + dag.T).sum(axis=0).argmax())
     started, cpu = time.perf_counter(), time.process_time()
-    model = dcd.MarkovBoundary(target=target).fit(table)
+    model = dcd.MarkovBoundary(target=target, method="published").fit(table)
     children = dag[target] == 1
     members = (dag[:, target] == 1) | children | dag[:, children].any(axis=1)
     truth = {int(member) for member in np.flatnonzero(members)} - {target}
@@ -57,10 +56,10 @@ def fitted(n: int, seed: int) -> tuple[dcd.MarkovBoundary, dict[str, Any]]:
 def change(n: int, seed: int) -> dict[str, Any]:
     """How far blocks in single precision are from all features at once in double."""
     short, _ = fitted(n, seed)
-    usual = decoupling.LARGEST_DENSE
-    decoupling.LARGEST_DENSE = dependence.LARGEST_DENSE = n  # type: ignore[misc]
+    usual = kernel_blocks.DENSE_ROWS
+    kernel_blocks.DENSE_ROWS = n  # type: ignore[misc]
     exact, took = fitted(n, seed)
-    decoupling.LARGEST_DENSE = dependence.LARGEST_DENSE = usual  # type: ignore[misc]
+    kernel_blocks.DENSE_ROWS = usual  # type: ignore[misc]
     paths = short.decoupling_.loss_path, exact.decoupling_.loss_path
     steps = min(len(path) for path in paths)
     error = 1 / np.sqrt(exact.effective_sample_size_)

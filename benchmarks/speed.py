@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd.features.kernels import kernel_features
-from dcd.weights.descent import Adam, softmax
-from dcd.weights.hsic_descent import WeightOptions, minimise
+from dcd.weights.descent import Adam, DirectDescent, softmax
+from dcd.weights.hsic_descent import HSICDescent, descend
 from dcd.weights.objective import choose_objective
 
 RESULTS = Path(__file__).parent / "results"
@@ -62,6 +62,7 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
         def our_step(objective=objective, adam=adam, state=state) -> None:
             p = softmax(state["theta"])
             _, gradient = objective.value_and_gradient(p)
+            adam.begin_step()
             state["theta"] = state["theta"] - adam.step(p * (gradient - p @ gradient))
 
         direct = DirectLearner(table)
@@ -72,8 +73,8 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
             ours.append(seconds(our_step, 40))
         for _ in range(85):
             direct.step()
-        options = WeightOptions(tolerance=0.0, max_steps=100, min_ess=0.0)
-        probabilities, _, _ = minimise(choose_objective(features), np.zeros(N), options)
+        options = HSICDescent(tolerance=0.0, max_steps=100, min_ess=0.0)
+        probabilities, _, _ = descend(DirectDescent(choose_objective(features), np.zeros(N), 0.05), options)
         rows.append(
             {
                 "d": d,

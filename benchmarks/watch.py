@@ -73,7 +73,7 @@ def robust(table: Any) -> object:
 
 def published(table: Any) -> object:
     """One boundary, as published."""
-    return dcd.MarkovBoundary(target=0).fit(table)
+    return dcd.MarkovBoundary(target=0, method="published").fit(table)
 
 
 GROWTHS = {

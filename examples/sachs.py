@@ -38,7 +38,7 @@ def main() -> None:
     print(f"\nPicture: {picture}")
 
     page = picture.with_name("report.html")
-    dcd.report.write(dcd.summarise(model, data.frame, title="Protein signalling in T cells"), page)
+    dcd.report.write(dcd.summarise(model, title="Protein signalling in T cells"), page)
     print(f"Report:  {page} (open it in a browser)")
 
 

@@ -96,7 +96,7 @@ def gallery() -> None:
     model = dcd.RobustDCD().fit(data.frame)
     stability = dcd.stability(model, data.frame, n_resamples=50)
     table = data.frame[["Raf", "Mek", "Erk", "Akt", "PKC", "P38", "Jnk"]]
-    boundary = dcd.MarkovBoundary(target="PKA", search=dcd.GrowShrink()).fit(data.frame)
+    boundary = dcd.MarkovBoundary(target="PKA").fit(data.frame)
     figures = {
         "stability": model.plot(stability=stability).figure,
         "target": model.plot(target="PKA").figure,

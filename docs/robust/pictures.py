@@ -12,7 +12,6 @@ from scipy import stats
 import dcd
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import skeleton_of, unshielded_colliders
-from dcd.independence.partial_pvalues import adjusted_log_pvalues
 from dcd.weights.convex import BalanceColumns
 
 IMAGES = Path(__file__).parents[1] / "images"
@@ -40,8 +39,7 @@ def weights_picture():
     common = rng.standard_normal(800)
     table = common[:, None] + rng.standard_normal((800, 4))
     convex = [
-        dcd.weights.convex_weights(table, min_ess=floor, dependence=0.0)
-        for floor in np.linspace(0.2, 0.97, 24)
+        dcd.weights.convex_weights(table, keep=floor, dependence=0.0) for floor in np.linspace(0.2, 0.97, 24)
     ]
     published = [
         dcd.weights.decoupling_weights(table, max_steps=steps, tolerance=0, min_ess=0.1)
@@ -77,7 +75,8 @@ def test_picture():
         for seed in range(300):
             x, e = np.random.default_rng(seed).standard_normal((2, 400))
             y = relation(x, e)
-            seen[0] += adjusted_log_pvalues(make_scores(np.column_stack([x, y])), ())[0, 1] < np.log(0.01)
+            test = dcd.PartialAssociation().bind(make_scores(np.column_stack([x, y])), 0.01)
+            seen[0] += test.log_pvalue(0, 1, ()) < np.log(0.01)
             seen[1] += stats.pearsonr(x, y).pvalue < 0.01
         ours.append(seen[0] / 300)
         pearson.append(seen[1] / 300)

@@ -14,8 +14,8 @@ import dcd
 @pytest.mark.parametrize("method", ["dcd", "robust-dcd"])
 def test_boundary_is_that_of_the_library(method, call, data):
     answer = call("boundary", data.path, "--target", "a", "--method", method, "--json", "-")
-    search = None if method == "dcd" else dcd.GrowShrink()
-    model = dcd.MarkovBoundary(target="a", search=search).fit(pd.read_csv(data.path))
+    word = "published" if method == "dcd" else "robust"
+    model = dcd.MarkovBoundary(target="a", method=word).fit(pd.read_csv(data.path))
     document = json.loads(answer.out)
     assert document["boundary"] == model.boundary_ == ["b"]
     pvalues = {column["name"]: column["pvalue"] for column in document["columns"]}

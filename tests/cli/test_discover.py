@@ -190,7 +190,7 @@ def test_a_limit_on_time(call, data, tmp_path, method):
     path = tmp_path / "run.dcd"
     limited = call("discover", data.path, "--method", method, "--max-time", "0.001s", "--checkpoint", path)
     assert limited.code == 124
-    assert f"The same with checkpoint '{path}' goes on from there." in limited.err
+    assert f"The same call with checkpoint '{path}' resumes from there." in limited.err
     assert call("discover", data.path, "--method", method, "--max-time", "1h", "--checkpoint", path).code == 0
 
 

@@ -12,8 +12,8 @@ import pytest
 import dcd
 import dcd.cli.options
 from dcd.cli import output_files
-from dcd.results.files import write_text as write_result_text
 from dcd.runtime.files import whole_file
+from dcd.runtime.files import write_text as write_result_text
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from support.tables import NOT_APPLICABLE, collider_with_bystanders, simulated
 
 import dcd
 from dcd import InputError, RobustDCD
+from dcd.estimators.base import Diagnostics
 
 
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
@@ -154,3 +155,25 @@ def test_markov_boundary_by_growing(parameters):
         assert model.decoupling_.status == "balanced"
         by_y = dcd.MarkovBoundary(alpha=1e-3, **parameters).fit(frame.drop(columns="a"), frame["a"])
         assert by_y.boundary_ == ["b", "c"]
+
+
+# --- diagnostics ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [RobustDCD, dcd.DCD])
+def test_all_estimators_have_the_same_diagnostics(estimator):
+    frame = collider_with_bystanders(400, 0)
+    model = estimator(alpha=0.01).fit(frame)
+    diagnostics = model.diagnostics_
+    assert isinstance(diagnostics, Diagnostics)
+    assert sorted(search.target for search in diagnostics.searches) == sorted(frame)
+    assert diagnostics.level == (0.01 if estimator is dcd.DCD else 0.01 / 4)
+    assert diagnostics.colliders == model.colliders_
+    assert diagnostics.cuts == diagnostics.cut_boundaries == ()
+    assert set(diagnostics.failed) <= set(frame)
+    table = diagnostics.to_frame()
+    common = ["variables", "size", "ess", "dependence_before", "dependence", "status"]
+    assert list(table)[:6] == common
+    for decoupled, row in zip(diagnostics.sets, table.itertuples(), strict=True):
+        assert (decoupled.variables, decoupled.ess, decoupled.status) == (row.variables, row.ess, row.status)
+    assert str(diagnostics)

@@ -14,7 +14,7 @@ from support.known_graphs import random_dag
 
 import dcd
 from dcd import CPDAG, InputError, RobustDCD
-from dcd.estimators.dcd import Discovery
+from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import skeleton_of
 from dcd.results import Stability
 from dcd.runtime.errors import FailedResamplesWarning
@@ -307,10 +307,10 @@ def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):
     other = tmp_path / "thesis.txt"
     for content in ("Once upon a time\n", "no line end", '{"kind": "other"}\n'):
         other.write_text(content)
-        with pytest.raises(InputError, match="is no checkpoint"):
+        with pytest.raises(InputError, match="is not a checkpoint"):
             dcd.stability(RobustDCD(), table, checkpoint=other)
         assert other.read_text() == content
-    with pytest.raises(InputError, match="no file can be made there"):
+    with pytest.raises(InputError, match="no file can be created there"):
         dcd.stability(RobustDCD(), table, checkpoint=tmp_path / "no folder" / "run.jsonl")
     with pytest.raises(InputError, match="'random_state': must be a whole number with a checkpoint"):
         dcd.stability(RobustDCD(), table, checkpoint=tmp_path / "run.jsonl", random_state=None)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dcd.features import kernel_blocks as feature_blocks
-from dcd.features.kernel_blocks import FeatureBlocks, Staircase
+from dcd.features.kernel_blocks import FeatureBlocks, Staircase, features_among
 from dcd.features.kernels import feature_map, kernel_features
-from dcd.weights.descent import BlockDescent
-from dcd.weights.hsic_descent import WeightOptions, descend, features_among, learn_weights, minimise
+from dcd.weights.descent import BlockDescent, DirectDescent
+from dcd.weights.hsic_descent import HSICDescent, descend, learn_weights
 from dcd.weights.objective import LowRankObjective, dependence, pairwise_hsic
 
 SEEDS = range(3)
@@ -82,10 +82,12 @@ def test_blocks_learn_what_all_rows_at_once_learn(monkeypatch, rows, seed):
     monkeypatch.setattr(feature_blocks, "_PANEL", 16)
     table, kinds = mixed_table(1500, seed)
     features = in_blocks(table, kinds)
-    options = WeightOptions(max_steps=60, tolerance=0.0)
+    options = HSICDescent(max_steps=60, tolerance=0.0)
     start = 0.2 * np.random.default_rng(seed).standard_normal(1500)
     found, path, _ = descend(BlockDescent(features, start, 0.05), options)
-    expected, exact_path, _ = minimise(LowRankObjective(as_arrays(features)), start, options)
+    expected, exact_path, _ = descend(
+        DirectDescent(LowRankObjective(as_arrays(features)), start, 0.05), options
+    )
     np.testing.assert_allclose(path, exact_path, rtol=1e-5)
     np.testing.assert_allclose(1500 * found, 1500 * expected, rtol=0, atol=1e-3)
     np.testing.assert_allclose(
@@ -97,9 +99,9 @@ def test_blocks_learn_what_all_rows_at_once_learn(monkeypatch, rows, seed):
 def test_what_is_left_out_does_not_matter(seed):
     """Against all features in double precision: loss, effective sample size, dependence and steps."""
     table, kinds = mixed_table(3000, seed)
-    short = learn_weights(in_blocks(table, kinds, 2e-5), WeightOptions())
+    short = learn_weights(in_blocks(table, kinds, 2e-5), HSICDescent())
     exact = learn_weights(
-        [kernel_features(column, kind) for column, kind in zip(table.T, kinds, strict=True)], WeightOptions()
+        [kernel_features(column, kind) for column, kind in zip(table.T, kinds, strict=True)], HSICDescent()
     )
     assert short.status == exact.status
     assert short.n_steps == exact.n_steps
@@ -113,7 +115,7 @@ def test_what_is_left_out_does_not_matter(seed):
 
 def test_the_number_of_threads_does_not_matter():
     table, kinds = mixed_table(40_000, 0)
-    options = WeightOptions(max_steps=3)
+    options = HSICDescent(max_steps=3)
     found = [learn_weights(in_blocks(table, kinds, 2e-5, threads), options) for threads in (1, 2, 5)]
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].weights, other.weights)
@@ -127,7 +129,7 @@ def test_a_part_of_the_variables_is_as_if_there_were_no_others():
     part = features_among(in_blocks(table, kinds), chosen)
     alone = in_blocks(table[:, chosen], ("continuous", "continuous"))
     assert part.values is not alone.values
-    first, second = (learn_weights(features, WeightOptions(max_steps=5)) for features in (part, alone))
+    first, second = (learn_weights(features, HSICDescent(max_steps=5)) for features in (part, alone))
     np.testing.assert_array_equal(first.weights, second.weights)
     np.testing.assert_array_equal(first.hsic_after, second.hsic_after)
 
@@ -137,8 +139,8 @@ def test_weights_that_rows_have_to_begin_with():
     features = in_blocks(table, kinds)
     shares = np.random.default_rng(2).random(3000) + 0.1
     shares /= shares.sum()
-    short = learn_weights(features, WeightOptions(), shares=shares)
-    exact = learn_weights(as_arrays(features), WeightOptions(), shares=shares)
+    short = learn_weights(features, HSICDescent(), shares=shares)
+    exact = learn_weights(as_arrays(features), HSICDescent(), shares=shares)
     assert short.ess == pytest.approx(exact.ess, rel=2e-3)
     np.testing.assert_allclose(short.loss_path, exact.loss_path, rtol=0, atol=1e-3 * exact.loss_path[0])
 
@@ -147,7 +149,7 @@ def test_one_variable_has_nothing_to_decouple():
     table, kinds = mixed_table(3000, 0)
     features = in_blocks(table[:, :1], kinds[:1])
     assert dependence(features, np.full(3000, 1 / 3000))[1] == 0.0
-    assert learn_weights(features, WeightOptions()).status == "nothing_to_decouple"
+    assert learn_weights(features, HSICDescent()).status == "nothing_to_decouple"
 
 
 def products_a_row(features):
@@ -168,7 +170,7 @@ def test_memory_grows_with_the_rows():
     for n in (20_000, 40_000):
         table, kinds = mixed_table(n, 4)
         tracemalloc.start()
-        learn_weights(in_blocks(table, kinds, 2e-5), WeightOptions(max_steps=2))
+        learn_weights(in_blocks(table, kinds, 2e-5), HSICDescent(max_steps=2))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 2.2 * peaks[0]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.searches import adjusted_log_pvalues
 
 import dcd
 from dcd.features.rank_scores import make_scores
@@ -10,7 +11,7 @@ from dcd.independence.adjustment import Adjustment, Residuals, design_for
 from dcd.independence.association import PartialAssociation, weighted_log_pvalue
 from dcd.independence.interactions import Products, interaction_log_pvalues
 from dcd.independence.null_distribution import Moments, shifted_gamma_log_sf
-from dcd.independence.partial_pvalues import adjusted_log_pvalues, partial_correlation
+from dcd.independence.partial_pvalues import partial_correlation
 
 
 def rejected(log_pvalues, level):
@@ -209,7 +210,7 @@ def test_level_on_categories(n_levels):
     [
         (PartialAssociation(decouple="sometimes"), "decouple"),
         (PartialAssociation(interaction_level=0), "interaction_level"),
-        (PartialAssociation(weights=dcd.ConvexWeights(min_ess=2)), "min_ess"),
+        (PartialAssociation(weights=dcd.ConvexWeights(keep=2)), "keep"),
     ],
 )
 def test_bad_parameters(strategy, message):

@@ -1,4 +1,4 @@
-"""Steps along ranks: what they take off, and what they are for."""
+"""Means in bins of ranks: what is subtracted, and what for."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ import pytest
 from dcd.features.rank_scores import make_scores
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.association import PartialAssociation
-from dcd.independence.binned_adjustment import ENOUGH_ROWS, Steps
+from dcd.independence.binned_adjustment import BinnedAdjustment
+from dcd.runtime.rows import BINNED_ROWS
 
-N = ENOUGH_ROWS + 2_000
+N = BINNED_ROWS + 2_000
 
 
 def spikes(seed):
@@ -21,46 +22,46 @@ def spikes(seed):
     )
 
 
-def test_no_step_has_an_average_left():
+def test_no_bin_has_a_mean():
     scores = make_scores(spikes(0)[:, :1])
-    steps = Steps(scores, [0], scores.probabilities)
+    bins = BinnedAdjustment(scores, [0], scores.probabilities)
     column = np.random.default_rng(1).standard_normal(N) + 3 * scores.part(slice(0, N), [(0, (1,))])[:, 0]
     expected = column.copy()
     order = np.argsort(scores.variables[0].make.scores[:, 1])
-    for part in np.array_split(order, steps.n_parameters):
+    for part in np.array_split(order, bins.n_parameters):
         expected[part] -= expected[part].mean()
-    steps.take_off(column)
+    bins.subtract_from(column)
     np.testing.assert_allclose(column, expected, atol=1e-9)
 
 
 def test_blocks_add_up_to_the_whole():
     scores = make_scores(spikes(0))
-    steps = Steps(scores, [0, 1], scores.probabilities)
+    bins = BinnedAdjustment(scores, [0, 1], scores.probabilities)
     columns = np.random.default_rng(1).standard_normal((N, 3))
     weighted = columns / N
-    halves, whole = np.zeros((2, *steps.shape(3)))
+    halves, whole = np.zeros((2, *bins.shape(3)))
     for rows in (slice(0, 7_000), slice(7_000, N)):
-        steps.add_sums(rows, weighted[rows], halves)
-    steps.add_sums(slice(0, N), weighted, whole)
-    np.testing.assert_allclose(steps.averages(halves), steps.averages(whole), atol=1e-12)
-    one = Steps(scores, [0], scores.probabilities)
+        bins.add_sums(rows, weighted[rows], halves)
+    bins.add_sums(slice(0, N), weighted, whole)
+    np.testing.assert_allclose(bins.means(halves), bins.means(whole), atol=1e-12)
+    one = BinnedAdjustment(scores, [0], scores.probabilities)
     first = columns[:, 0].copy()
-    one.take_off(first)
+    one.subtract_from(first)
     sums = np.zeros(one.shape(3))
     one.add_sums(slice(0, N), weighted, sums)
-    left = columns - one.at(slice(0, N), one.averages(sums))
-    np.testing.assert_allclose(left[:, 0], first, atol=1e-9)
+    residuals = columns - one.at(slice(0, N), one.means(sums))
+    np.testing.assert_allclose(residuals[:, 0], first, atol=1e-9)
 
 
 def test_few_rows_and_variables_of_few_values_have_none():
-    few = make_scores(spikes(0)[: ENOUGH_ROWS - 1])
-    assert Adjustment.to(few, [0]).steps.n_parameters == 0
-    assert Adjustment.to(make_scores(spikes(0)), []).steps.n_parameters == 0
+    few = make_scores(spikes(0)[: BINNED_ROWS - 1])
+    assert Adjustment.to(few, [0]).bins.n_parameters == 0
+    assert Adjustment.to(make_scores(spikes(0)), []).bins.n_parameters == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_two_effects_of_a_cause_are_independent_given_it_in_spite_of_a_spike(seed, monkeypatch):
     scores = make_scores(spikes(seed))
     assert PartialAssociation().bind(scores, 0.05).log_pvalue(1, 2, [0]) > np.log(1e-3)
-    monkeypatch.setattr("dcd.independence.binned_adjustment.ENOUGH_ROWS", 10**9)
+    monkeypatch.setattr("dcd.independence.binned_adjustment.BINNED_ROWS", 10**9)
     assert PartialAssociation().bind(scores, 0.05).log_pvalue(1, 2, [0]) < np.log(1e-6)

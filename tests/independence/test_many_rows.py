@@ -4,19 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from support.searches import adjusted_log_pvalues
 
 import dcd
 import dcd.features.rank_scores
-import dcd.independence.testwise
+import dcd.independence.binding
 import dcd.weights.convex
 from dcd.evaluation import simulate
-from dcd.features.rank_scores import MANY_ROWS, make_scores, scores_of
+from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import _grid_ranks
-from dcd.independence.association import PartialAssociation, Record
-from dcd.independence.partial_pvalues import adjusted_log_pvalues
-from dcd.independence.sample_first import StagedTest, sampled
-from dcd.independence.testwise import bind
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import Record
+from dcd.independence.binding import bind_test
+from dcd.independence.sample_first import SampleFirstTest, row_sample
 from dcd.runtime.memory import Memory
+from dcd.runtime.rows import MANY_ROWS
 from dcd.table.reading import read_table
 from dcd.weights.convex import BalanceColumns, ConvexWeights, balance
 
@@ -112,7 +114,7 @@ def test_weights_started_from_a_sample_are_the_weights(seed, monkeypatch):
     scores = make_scores(table(N_MANY, seed))
     columns = BalanceColumns.of(scores, (0, 1, 2))
     ours = balance(columns, ConvexWeights(), scores.probabilities)
-    monkeypatch.setattr(dcd.weights.convex, "_ROWS_OF_A_SAMPLE", 10**9)
+    monkeypatch.setattr(dcd.weights.convex, "MANY_ROWS", 10**9)
     theirs = balance(columns, ConvexWeights(), scores.probabilities)
     assert ours.status == theirs.status
     assert ours.gap < 1e-4
@@ -120,25 +122,25 @@ def test_weights_started_from_a_sample_are_the_weights(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_two_stages_find_the_graph_that_all_rows_find(seed, monkeypatch):
+def test_a_sample_first_finds_the_graph_that_all_rows_find(seed, monkeypatch):
     values = table(N_MANY, seed, mechanism="product" if seed == 2 else "func")
-    staged = dcd.RobustDCD().fit(values)
-    monkeypatch.setattr(dcd.independence.testwise, "MANY_ROWS", 10**9)
-    assert staged.cpdag_ == dcd.RobustDCD().fit(values).cpdag_
+    sample_first = dcd.RobustDCD().fit(values)
+    monkeypatch.setattr(dcd.independence.binding, "MANY_ROWS", 10**9)
+    assert sample_first.cpdag_ == dcd.RobustDCD().fit(values).cpdag_
 
 
 def test_a_clear_association_is_not_tested_on_all_rows():
     rng = np.random.default_rng(0)
     x = rng.standard_normal(N_MANY)
     values = np.column_stack([x, x + rng.standard_normal(N_MANY), rng.standard_normal(N_MANY)])
-    test = bind(PartialAssociation(), read_table(values), 0.05)
-    assert isinstance(test, StagedTest)
+    test = bind_test(PartialAssociation(), read_table(values), 0.05)
+    assert isinstance(test, SampleFirstTest)
     asked = []
     whole = test._whole.log_pvalue
     test._whole.log_pvalue = lambda *question: (asked.append(question), whole(*question))[1]
     assert test.log_pvalue(0, 1, ()) < np.log(1e-10)
     assert not asked
-    assert test.log_pvalue(0, 2, ()) == bind(
+    assert test.log_pvalue(0, 2, ()) == bind_test(
         PartialAssociation(), read_table(values), 0.05, sample_first=False
     ).log_pvalue(0, 2, ())
     assert asked == [(0, 2, ())]
@@ -156,7 +158,7 @@ def test_independent_variables_stay_apart():
 
 def test_the_sample_is_the_same_each_time_and_keeps_weights_and_kinds():
     dataset = read_table(mixed(N_MANY, 0), sample_weight=np.arange(1.0, N_MANY + 1))
-    one, other = sampled(dataset), sampled(dataset)
+    one, other = row_sample(dataset), row_sample(dataset)
     np.testing.assert_array_equal(one.rows, other.rows)
     assert len(one.rows) == 20_000
     assert one.kinds == dataset.kinds
@@ -168,12 +170,13 @@ def test_what_was_decoupled_on_the_sample_counts_as_on_all_rows():
     a, b = rng.standard_normal((2, N_MANY))
     e, f = rng.standard_normal((2, N_MANY))
     values = np.column_stack([a, b, a * b + e, a * b + e + f])
-    test = bind(PartialAssociation(), read_table(values), 0.05)
+    test = bind_test(PartialAssociation(), read_table(values), 0.05)
     test.log_pvalue(2, 3, (0, 1))
     (found,) = test.record.interactions.values()
     assert 0.3 * N_MANY < found.ess <= N_MANY * 1.001
     test.record = Record()
-    assert not test._whole.record.interactions
+    test.log_pvalue(2, 3, (0, 1))  # an answer that is kept is recorded again
+    assert list(test.record.interactions.values()) == [found]
 
 
 @pytest.mark.parametrize("n_samples", [20_000, MANY_ROWS, N_MANY])

@@ -4,12 +4,11 @@ from scipy import stats
 
 from dcd.independence import weighted_correlation as dependence
 from dcd.independence.weighted_correlation import (
-    association_in_blocks,
     correlation_pvalues,
     weighted_association,
     weighted_correlation,
 )
-from dcd.weights.hsic_descent import effective_sample_size
+from dcd.runtime.rows import effective_sample_size
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -85,10 +84,10 @@ def mixed_columns(n, seed):
 @pytest.mark.parametrize("surveyed", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_of_rows_find_the_same(monkeypatch, rows, surveyed, seed):
-    monkeypatch.setattr(dependence, "_ROWS", rows)
     columns, weights = mixed_columns(1000, seed)
     expected = weighted_association(columns, columns[::-1], weights, surveyed=surveyed)
-    found = association_in_blocks(columns, columns[::-1], weights, surveyed=surveyed)
+    monkeypatch.setattr(dependence, "BLOCK_ROWS", rows)
+    found = weighted_association(columns, columns[::-1], weights, surveyed=surveyed)
     np.testing.assert_allclose(found[0], expected[0], rtol=0, atol=1e-7)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1e-12)
 

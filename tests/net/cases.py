@@ -120,9 +120,9 @@ FITS = {
 }
 
 BOUNDARIES = {
-    "boundary, published": lambda: (dcd.MarkovBoundary(target="c"), curved(1)),
-    "boundary, robust": lambda: (dcd.MarkovBoundary(target="c", search=dcd.GrowShrink()), curved(1)),
-    "boundary, mixed": lambda: (dcd.MarkovBoundary(target="score", search=dcd.GrowShrink()), mixed(6)),
+    "boundary, published": lambda: (dcd.MarkovBoundary(target="c", method="published"), curved(1)),
+    "boundary, robust": lambda: (dcd.MarkovBoundary(target="c"), curved(1)),
+    "boundary, mixed": lambda: (dcd.MarkovBoundary(target="score"), mixed(6)),
 }
 
 COMMANDS = {
@@ -140,7 +140,7 @@ def account_of_fit(name):
         warnings.simplefilter("ignore")
         model, frame, options = FITS[name]()
         model.fit(frame, **options)
-        document = dcd.summarise(model, frame, title="net", **options).to_dict()
+        document = dcd.summarise(model, title="net").to_dict()
     document.pop("reproduction")
     searches = model.diagnostics_.searches
     return {

@@ -138,10 +138,10 @@ def test_models_draw_the_graph_they_found(tmp_path):
     axes[1].figure.savefig(tmp_path / "both.png")
 
 
-@pytest.mark.parametrize("search", [None, dcd.GrowShrink()])
-def test_boundaries_are_drawn_member_by_member(search, tmp_path):
+@pytest.mark.parametrize("method", ["published", "robust"])
+def test_boundaries_are_drawn_member_by_member(method, tmp_path):
     table = small_table()
-    model = MarkovBoundary(target="$c$", search=search).fit(table)
+    model = MarkovBoundary(target="$c$", method=method).fit(table)
     assert set(model.boundary_) == {"a", "b"}
     figure = plot_boundary(model, table)
     assert len(figure.axes) == 4
@@ -172,7 +172,7 @@ def test_boundaries_with_categories_and_gaps_are_drawn(tmp_path):
     table = pd.DataFrame({"group": np.array(["low", "mid", "$"])[group], "x": rng.standard_normal(200)})
     table["y"] = 2.0 * group + table["x"] + rng.standard_normal(200)
     table.loc[:4, "x"] = np.nan
-    model = MarkovBoundary(target="y", search=dcd.GrowShrink(), missing="testwise").fit(table)
+    model = MarkovBoundary(target="y", missing="testwise").fit(table)
     assert set(model.boundary_) == {"group", "x"}
     figure = plot_boundary(model, table)
     drawn = {ax.get_xlabel(): ax for ax in figure.axes[::2]}
@@ -222,7 +222,7 @@ def test_both_kinds_of_weights_are_measured_alike():
 
 def test_weights_of_models_and_without_a_table():
     table = small_table()
-    for model in (MarkovBoundary(target="$c$"), MarkovBoundary(target="$c$", search=dcd.GrowShrink())):
+    for model in (MarkovBoundary(target="$c$", method="published"), MarkovBoundary(target="$c$")):
         figure = plot_weights(model.fit(table), table)
         assert [label.get_text() for label in figure.axes[1].get_yticklabels()] == ["a", "b"]
     assert len(plot_weights(dcd.weights.convex_weights(table)).axes) == 1

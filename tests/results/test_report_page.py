@@ -340,8 +340,11 @@ def test_a_member_without_an_edge_shares_an_effect_only_if_the_graph_says_so():
     frame = pd.DataFrame({"a": a, "b": b, "c": a + b + e, "d": f})
     model = dcd.RobustDCD(progress=False).fit(frame)
     assert model.markov_boundaries_["a"]["b"] == "spouse"
-    assert "cause of a common effect" in dcd.report.render(dcd.summarise(model, frame))
-    model.markov_boundaries_["a"]["d"] = "spouse"  # as after a conflict: in the boundary, no edge
-    page = dcd.report.render(dcd.summarise(model, frame))
+    result = dcd.summarise(model)
+    assert "cause of a common effect" in dcd.report.render(result)
+    document = result.to_dict()
+    members = document["boundaries"][0]["members"]
+    members.append({**members[0], "name": "d", "role": "spouse"})  # as after a conflict: no edge
+    page = dcd.report.render(dcd.results.Result.from_dict(document))
     assert "no edge drawn" in page
     assert "but no edge was drawn" in page

@@ -20,11 +20,13 @@ from dcd import DCD, InputError, PartialAssociation, RobustDCD
 from dcd.estimators import description
 from dcd.estimators.codecs import published_codecs, robust_codecs
 from dcd.estimators.description import digest_of
-from dcd.independence.association import Interaction, Record
+from dcd.independence.base import Interaction, Record
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.search.decoupled_boundaries import DecoupledSet
+from dcd.search.grow_shrink import Boundary
 from dcd.table.reading import read_columns
-from dcd.weights.convex import BalanceSummary
+from dcd.weights.base import SampleWeights
+from dcd.weights.sketch import WeightSketch
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
@@ -69,11 +71,15 @@ def assert_same_result(first, second):
     assert first.markov_boundaries_ == second.markov_boundaries_
     assert first.conflicts_ == second.conflicts_
     assert_same(first.diagnostics_, second.diagnostics_)
+    assert_same(first.account_, second.account_)
 
 
 def assert_same(first, second):
     if isinstance(first, np.ndarray):
         np.testing.assert_array_equal(first, second)
+    elif isinstance(first, dict):
+        assert list(first) == list(second)
+        assert_same(tuple(first.values()), tuple(second.values()))
     elif isinstance(first, tuple):
         assert len(first) == len(second)
         for one, other in zip(first, second, strict=True):
@@ -106,7 +112,7 @@ def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
 def test_the_robust_record_is_not_trivial():
     for name in ("always", "weights", "gaps"):
         diagnostics = fresh(name).fit(table_for(name)).diagnostics_
-        assert len(diagnostics.balances) > 5, name
+        assert len(diagnostics.sets) > 5, name
 
 
 @pytest.mark.parametrize("name", ["published", "always"])
@@ -287,7 +293,7 @@ def test_one_file_for_the_fit_and_its_resamples(tmp_path, monkeypatch):
             dcd.stability(RobustDCD(), other, n_resamples=4, checkpoint=path)
     with pytest.raises(InputError, match="scheme was 'subsample', is 'bootstrap'"):
         dcd.stability(RobustDCD(), table, n_resamples=4, scheme="bootstrap", checkpoint=path)
-    for module in ("growth", "boundary", "resampling"):
+    for module in ("search.grow_shrink", "search.decoupled_boundaries", "estimators.resampling"):
         monkeypatch.setattr(f"dcd.{module}.as_done", None)
     assert_same_result(RobustDCD().fit(table, checkpoint=path), model)
     assert dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path) == stability
@@ -318,9 +324,12 @@ def test_damaged_lines_are_refused_and_left(tmp_path):
         "[]",
         "null",
         '{"stage": 3, "key": 0}',
-        lines[2].replace("found", "x"),
-        '{"stage": "boundaries", "key": 1, "result": {"found": [], "balances": [1], "interactions": []}}',
-        '{"stage": "separations", "key": [0, 1], "result": {"found": 1' + "0" * 400 + ', "balances": [], '
+        lines[2].replace("members", "x"),
+        '{"stage": "boundaries", "key": 1, "result": {"boundary": {"members": [], "log_pvalues": []}, '
+        '"balances": [1], "interactions": []}}',
+        '{"stage": "separations", "key": [0, 1], "result": {"log_pvalue": 1'
+        + "0" * 400
+        + ', "balances": [], '
         '"interactions": []}}',
     ):
         content = "\n".join([*lines[:2], damaged, *lines[3:]]) + "\n"
@@ -375,11 +384,11 @@ def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):
         "\n",
     ):
         other.write_text(content)
-        with pytest.raises(InputError, match="is no checkpoint"):
+        with pytest.raises(InputError, match="is not a checkpoint"):
             RobustDCD().fit(interacting_table(), checkpoint=other)
         assert other.read_text() == content
     other.write_text('{"kind": "dcd checkpoint", "format": 1, "version": "0.1.0"}\n')
-    with pytest.raises(InputError, match="format was 1, is 2"):
+    with pytest.raises(InputError, match="format was 1, is 3"):
         RobustDCD().fit(interacting_table(), checkpoint=other)
 
 
@@ -391,7 +400,7 @@ def test_what_is_no_path_is_refused(wrong):
 
 def test_places_where_no_file_can_be_are_refused(tmp_path):
     for place in (tmp_path / "no folder" / "run.dcd", tmp_path, os.devnull):
-        with pytest.raises(InputError, match="no file can be made there"):
+        with pytest.raises(InputError, match="no file can be created there"):
             RobustDCD().fit(interacting_table(), checkpoint=place)
 
 
@@ -445,6 +454,10 @@ def through_json(codec, key, result):
     return codec.read(key, json.loads(json.dumps(codec.write(result))))
 
 
+def sketch_of(numbers, n_shown=4):
+    return WeightSketch(9, *numbers[:1], "converged", *numbers[1:3], numbers[:3], (3, 6), numbers[:n_shown])
+
+
 def test_every_number_comes_back_to_the_last_bit():
     rng = np.random.default_rng(0)
     odd = np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324, np.pi, 1e308, 1 / 3])
@@ -453,26 +466,32 @@ def test_every_number_comes_back_to_the_last_bit():
         numbers = np.concatenate([odd, rng.standard_normal(4) * 10.0 ** rng.integers(-300, 300, 4)])
         square, wide = (rng.choice(numbers, size=(3, columns)) for columns in (3, 5))
         wide = np.asfortranarray(wide)
-        given = DecoupledSet(
-            ("a", "c", "d"), numbers[-1], "converged", 17, np.inf, np.nan, square, -square, wide, wide[::-1]
-        )
-        back = through_json(published_codecs("abcde")["sets"], members, given)
-        for name, value in vars(given).items():
-            if isinstance(value, (np.ndarray, float)):
-                found = np.asarray(getattr(back, name))
-                assert found.tobytes() == np.asarray(value).tobytes(), name
-            else:
-                assert getattr(back, name) == value
+        sketch = sketch_of(rng.permutation(numbers))
+        numbered = (numbers[-1], "converged", 17, np.inf, np.nan)
+        given = DecoupledSet(("a", "c", "d"), *numbered, square, -square, wide, wide[::-1], sketch)
+        assert_same_bits(through_json(published_codecs("abcde", 4)["sets"], members, given), given)
         log_pvalue, ess, left = (float(number) for number in rng.choice(numbers[1:], size=3))
         record = Record(
-            {(1, 2): BalanceSummary(ess, left, ess, 0.0, "ess_floor")},
+            {(1, 2): SampleWeights(np.empty(0), ess, left, ess, 0.0, "ess_floor")},
             {(0, 3, (1, 2)): Interaction((0, 3), (1, 2), log_pvalue, left, ess, left)},
         )
-        assert through_json(robust_codecs(5)["separations"], (0, 3), (log_pvalue, record)) == (
-            log_pvalue,
-            record,
-        )
-        assert through_json(robust_codecs(5)["boundaries"], 4, ([1, 2], record)) == ([1, 2], record)
+        codecs = robust_codecs(5, 4)
+        assert through_json(codecs["separations"], (0, 3), (log_pvalue, record)) == (log_pvalue, record)
+        boundary = Boundary((1, 2), ((1, log_pvalue), (2, left)), (1, 2), sketch)
+        back, read = through_json(codecs["boundaries"], 4, (boundary, record))
+        assert_same_bits(back, boundary)
+        assert read == record
+
+
+def assert_same_bits(found, wanted):
+    """Of two dataclasses, the inner ones included; types count, but not NumPy's for a number."""
+    for name, value in vars(wanted).items():
+        if dataclasses.is_dataclass(value):
+            assert_same_bits(getattr(found, name), value)
+        elif isinstance(value, (np.ndarray, float)):
+            assert np.asarray(getattr(found, name)).tobytes() == np.asarray(value).tobytes(), name
+        else:
+            assert getattr(found, name) == value
 
 
 @pytest.mark.parametrize(
@@ -485,13 +504,19 @@ def test_every_number_comes_back_to_the_last_bit():
         {"pvalues": base64.b64encode(bytes(8 * 7)).decode()},
         {"hsic_after": None},
         {"more": 1},
+        {"sketch": {}},
+        {"sketch": {"shown": base64.b64encode(bytes(8 * 5)).decode()}},
+        {"sketch": {"counts": [1]}},
     ],
 )
 def test_sets_that_nobody_can_have_written_are_refused(change):
-    codec = published_codecs("abc")["sets"]
-    given = DecoupledSet(("a", "c"), 1.0, "converged", 1, 1.0, 1.0, *2 * [np.eye(2)], *2 * [np.ones((2, 3))])
+    codec = published_codecs("abc", 4)["sets"]
+    matrices = (*2 * [np.eye(2)], *2 * [np.ones((2, 3))])
+    given = DecoupledSet(("a", "c"), 1.0, "converged", 1, 1.0, 1.0, *matrices, sketch_of(np.arange(9.0)))
     written = codec.write(given)
     assert codec.read((0, 2), written).variables == ("a", "c")
+    if change.get("sketch"):
+        change = {"sketch": {**written["sketch"], **change["sketch"]}}
     with pytest.raises((ValueError, TypeError, KeyError)):
         codec.read((0, 2), {**written, **change})
     with pytest.raises((ValueError, TypeError, KeyError)):
@@ -501,19 +526,24 @@ def test_sets_that_nobody_can_have_written_are_refused(change):
 @pytest.mark.parametrize(
     "change",
     [
-        {"found": [0, 5]},
-        {"found": [2]},
-        {"found": "a"},
-        {"found": None},
+        {"boundary": {"members": [0, 5], "log_pvalues": [[0, -3.0], [5, -3.0]]}},
+        {"boundary": {"members": [2], "log_pvalues": [[2, -3.0]]}},
+        {"boundary": {"members": [0, 1], "log_pvalues": [[0, -3.0]]}},
+        {"boundary": {"members": [0, 1], "log_pvalues": [[0, -3.0], [1, -3.0]], "decoupled": [0, 7]}},
+        {"boundary": {"members": "a", "log_pvalues": []}},
+        {"boundary": None},
         {"balances": [{"members": [0, 9]}]},
+        {"balances": [[[0, 9], {}]]},
         {"interactions": [{"pair": [0, 1]}]},
         {"interactions": 3},
+        {"more": 1},
     ],
 )
 def test_boundaries_that_nobody_can_have_written_are_refused(change):
-    codec = robust_codecs(4)["boundaries"]
-    written = json.loads(json.dumps(codec.write(([0, 1], Record()))))
-    assert codec.read(2, written) == ([0, 1], Record())
+    codec = robust_codecs(4, 0)["boundaries"]
+    boundary = Boundary((0, 1), ((0, -3.0), (1, -4.0)))
+    written = json.loads(json.dumps(codec.write((boundary, Record()))))
+    assert codec.read(2, written) == (boundary, Record())
     with pytest.raises((ValueError, TypeError, KeyError)):
         codec.read(2, {**written, **change})
 

@@ -128,7 +128,7 @@ def test_with_a_checkpoint_all_of_the_time_is_used_and_nothing_is_lost(tmp_path)
                 found = run.gather("a", range(20), pieces_of(clock, 10, done), label="targets")
                 break
             except TimeLimitError as error:
-                assert f"The same with checkpoint '{path}' goes on from there." in str(error)  # noqa: PT017
+                assert f"The same call with checkpoint '{path}' resumes from there." in str(error)  # noqa: PT017
     assert attempts == 5
     assert found == [f"result {at}" for at in range(20)]
     assert sorted(done) == list(range(20))  # each once

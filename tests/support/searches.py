@@ -4,7 +4,9 @@ import numpy as np
 
 from dcd.graph.knowledge import bind_knowledge
 from dcd.graph.separation import d_separated, oracle
-from dcd.independence.association import Record
+from dcd.independence.adjustment import Adjustment, Residuals
+from dcd.independence.base import SearchTest
+from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 from dcd.search.base import SearchTask
 
 
@@ -23,20 +25,15 @@ def erring_identifier(dag, rate, rng):
     return identify
 
 
-class Oracle:
+class Oracle(SearchTest):
     """A test that knows the graph: p = 1 for independent, strong for dependent."""
 
     def __init__(self, dag):
-        self.dag, self.record = dag, Record()
+        super().__init__(len(dag))
+        self.dag = dag
 
     def log_pvalue(self, x, y, given):
         return 0.0 if d_separated(self.dag, x, y, given) else -50.0 - abs(x - y)
-
-    def looks(self, target, given):
-        others = [v for v in range(len(self.dag)) if v != target and v not in given]
-        found = np.zeros(len(self.dag))
-        found[others] = [self.log_pvalue(v, target, given) for v in others]
-        yield found
 
 
 def searches_with(strategy, test, names, level, knowledge=None):
@@ -47,3 +44,15 @@ def searches_with(strategy, test, names, level, knowledge=None):
 
 def likelihood_of(dag, likelihood):
     return sum(likelihood(v, tuple(np.flatnonzero(dag[:, v]).tolist())) for v in range(len(dag)))
+
+
+def adjusted_log_pvalues(scores, given):
+    """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
+    adjustment = Adjustment.to(scores, given)
+    outside = [v for v in range(scores.n_variables) if v not in given]
+    result = np.zeros((scores.n_variables, scores.n_variables))
+    degrees = degrees_of_freedom(adjustment)
+    if degrees is not None:
+        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
+    np.fill_diagonal(result, 0.0)
+    return result

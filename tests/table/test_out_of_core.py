@@ -261,11 +261,11 @@ def test_graphs_do_not_depend_on_the_limit(estimator, missing, limit, tmp_path):
     np.testing.assert_allclose(ours, theirs, rtol=1e-7 if limit == "16MiB" else 0)
 
 
-@pytest.mark.parametrize("search", [None, dcd.GrowShrink()])
-def test_boundaries_do_not_depend_on_the_limit(search, limit, tmp_path):
+@pytest.mark.parametrize("method", ["published", "robust"])
+def test_boundaries_do_not_depend_on_the_limit(method, limit, tmp_path):
     frame = table(200)
-    expected = dcd.MarkovBoundary("a", search=search).fit(frame)
-    found = dcd.MarkovBoundary("a", search=search, memory_limit=limit).fit(parquet_path(frame, tmp_path))
+    expected = dcd.MarkovBoundary("a", method=method).fit(frame)
+    found = dcd.MarkovBoundary("a", method=method, memory_limit=limit).fit(parquet_path(frame, tmp_path))
     assert found.boundary_ == expected.boundary_
     np.testing.assert_allclose(found.pvalues_, expected.pvalues_, rtol=1e-7 if limit == "16MiB" else 0)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from support.searches import adjusted_log_pvalues
 
 import dcd
+from dcd.features.pairwise_gram import PairwiseGram
 from dcd.features.rank_scores import BULK_CUBE, LINEAR, SQUARE, scores_of
-from dcd.independence.partial_pvalues import adjusted_log_pvalues
-from dcd.independence.testwise import GappyScores
-from dcd.independence.weighted_correlation import canonical_correlation
+from dcd.independence.weighted_correlation import weighted_association
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 
@@ -97,7 +97,7 @@ def test_a_mixed_chain_is_found(estimator):
 
 
 def test_a_boundary_among_categories():
-    for options in ({}, {"search": dcd.GrowShrink()}):
+    for options in ({"method": "published"}, {}):
         model = dcd.MarkovBoundary(target="size", **options).fit(mixed_chain(600, 1))
         assert model.boundary_ == ["group", "passed"]
         assert model.statistics_[0] > 0.5
@@ -116,7 +116,7 @@ def test_canonical_correlation_against_the_f_test_of_one_factor():
     group = rng.integers(0, 3, 200)
     y = 0.3 * group + rng.standard_normal(200)
     blocks = (group[:, None] == [1, 2]).astype(float)
-    strength, pvalue = canonical_correlation(blocks, y[:, None], np.ones(200), 200.0)
+    strength, pvalue = (a[0, 0] for a in weighted_association([blocks], [y[:, None]], np.ones(200)))
     expected = stats.f_oneway(*(y[group == g] for g in range(3)))
     assert pvalue == pytest.approx(expected.pvalue, rel=0.02)
     within = sum(np.square(y[group == g] - y[group == g].mean()).sum() for g in range(3))
@@ -149,7 +149,7 @@ def test_complete_rows_are_what_dropping_rows_by_hand_gives():
     assert model.cpdag_ == by_hand.cpdag_
     assert model.table_.n_rows_used == len(frame.dropna())
     assert model.table_.n_missing == frame.isna().sum().to_dict()
-    boundary = dcd.MarkovBoundary(target="b", search=dcd.GrowShrink(), missing="testwise").fit(frame)
+    boundary = dcd.MarkovBoundary(target="b", missing="testwise").fit(frame)
     assert boundary.weights_.shape == (600,)
     assert boundary.weights_.sum() == pytest.approx(600)
 
@@ -186,13 +186,13 @@ def test_gaps_do_not_depend_on_jobs_or_order():
 
 def test_the_gram_matrix_with_gaps_is_that_without_where_none_are():
     whole = read_table(chain(300, 0))
-    plain, gappy = scores_of(whole), GappyScores(whole)
+    plain, gappy = scores_of(whole), PairwiseGram(whole)
     shown = (LINEAR, SQUARE, BULK_CUBE)
     np.testing.assert_allclose(gappy.gram(shown)[0], plain.gram(shown)[0], atol=1e-8)
     assert gappy.gram(shown)[1] == plain.gram(shown)[1]
     assert gappy.ess == pytest.approx(plain.ess)
     holes = read_table(with_gaps(chain(300, 0), 0.2, 0), options=TableOptions(missing="testwise"))
-    gappy = GappyScores(holes)
+    gappy = PairwiseGram(holes)
     assert np.linalg.eigvalsh(gappy.gram(shown)[0]).min() > -1e-9
     assert 170 < gappy.ess < 230
 
@@ -338,7 +338,7 @@ def test_the_level_holds_if_weights_go_along_with_what_is_tested(method):
             dataset = read_table(frame, sample_weight=weights)
             found.append(adjusted_log_pvalues(scores_of(dataset), ())[0, 1])
         else:
-            model = dcd.MarkovBoundary(target="x").fit(frame, sample_weight=weights)
+            model = dcd.MarkovBoundary(target="x", method="published").fit(frame, sample_weight=weights)
             found.append(np.log(model.pvalues_[1]))
     assert rejected(found, 0.05) < within(0.05, 200)
     assert rejected(found, 0.01) < within(0.01, 200)
@@ -361,7 +361,7 @@ def test_the_sign_of_two_categories_is_that_of_their_values():
     size = rng.standard_normal(400)
     frame = pd.DataFrame({"size": size, "passed": size + rng.standard_normal(400) > -1.2})
     assert frame["passed"].mean() > 0.7
-    for options in ({}, {"search": dcd.GrowShrink()}):
+    for options in ({"method": "published"}, {}):
         assert dcd.MarkovBoundary(target="size", **options).fit(frame).statistics_[1] > 0.3
 
 
@@ -394,7 +394,7 @@ def test_questions_that_only_some_were_asked():
     model = dcd.RobustDCD(missing="testwise").fit(skip_questions())
     assert model.cpdag_.role("age", "health") is not None
     assert model.cpdag_.role("smoker", "health") is not None
-    boundary = dcd.MarkovBoundary(target="health", search=dcd.GrowShrink(), missing="testwise")
+    boundary = dcd.MarkovBoundary(target="health", missing="testwise")
     assert {"age", "smoker"} <= set(boundary.fit(skip_questions()).boundary_)
     assert dcd.DCD(missing="testwise", progress=False).fit(skip_questions()).cpdag_.names[0] == "age"
 
@@ -406,8 +406,8 @@ def test_tables_without_a_complete_row():
     with pytest.raises(dcd.InputError, match="only 0 rows are complete in all of them"):
         dcd.DCD(missing="testwise", progress=False).fit(frame)
     with pytest.raises(dcd.InputError, match="has 0 complete rows"):
-        dcd.MarkovBoundary(target="c", missing="testwise").fit(frame)
-    model = dcd.MarkovBoundary(target="c", search=dcd.GrowShrink(), missing="testwise").fit(frame)
+        dcd.MarkovBoundary(target="c", method="published", missing="testwise").fit(frame)
+    model = dcd.MarkovBoundary(target="c", missing="testwise").fit(frame)
     assert "d" in model.boundary_
     assert dcd.RobustDCD(missing="testwise").fit(frame).cpdag_.role("c", "d") is not None
     assert np.isnan(dcd.IndependenceTest(frame, missing="testwise")("a", "b"))
@@ -416,7 +416,7 @@ def test_tables_without_a_complete_row():
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.RowsLostWarning")
 def test_a_selector_in_a_pipeline_may_see_gaps():
     frame = with_gaps(chain(300, 0), 0.05, 0)
-    chosen = dcd.MarkovBoundary(target="b", missing="complete-rows").fit_transform(frame)
+    chosen = dcd.MarkovBoundary(target="b", method="published", missing="complete-rows").fit_transform(frame)
     assert chosen.shape == (300, 2)
 
 
@@ -436,7 +436,7 @@ def test_grades_have_a_sign_and_several_categories_have_none():
     grade = np.clip(np.round(3 - x + rng.standard_normal(400)), 1, 5)
     group = rng.integers(0, 3, 400)
     frame = pd.DataFrame({"x": x - 2.0 * group, "grade": grade, "group": letters(group)})
-    model = dcd.MarkovBoundary(target="x", search=dcd.GrowShrink()).fit(frame)
+    model = dcd.MarkovBoundary(target="x").fit(frame)
     assert model.statistics_[1] < -0.4
     assert model.statistics_[2] > 0.7
 

@@ -74,7 +74,7 @@ def test_the_floor_is_kept_used_and_told():
     n = 400
     common = np.random.default_rng(0).standard_normal(n)
     noise = np.random.default_rng(1).standard_normal((n, 3))
-    result = dcd.weights.convex_weights(common[:, None] + 0.15 * noise, min_ess=0.5)
+    result = dcd.weights.convex_weights(common[:, None] + 0.15 * noise, keep=0.5)
     assert result.status == "ess_floor"
     assert 0.5 * n <= result.ess < 0.7 * n
     assert result.dependence > 1
@@ -94,7 +94,7 @@ def test_one_variable_needs_no_weights():
     np.testing.assert_array_equal(result.weights, 1)
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("min_ess", 1.0), ("min_ess", -0.1), ("dependence", -1)])
+@pytest.mark.parametrize(("parameter", "value"), [("keep", 1.0), ("keep", -0.1), ("dependence", -1)])
 def test_parameters_out_of_range_are_refused(parameter, value):
     with pytest.raises(dcd.InputError, match=parameter):
         dcd.weights.convex_weights(dependent(0), **{parameter: value})

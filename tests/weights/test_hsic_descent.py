@@ -2,12 +2,14 @@ import numpy as np
 import pytest
 from causallearn.utils.KCI.KCI import KCI_UInd
 from scipy.optimize import approx_fprime
+from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features, rbf_kernel
-from dcd.weights.descent import softmax
-from dcd.weights.hsic_descent import WeightOptions, effective_sample_size, learn_weights, minimise
+from dcd.features.kernels import kernel_features, median_bandwidth, rbf_features
+from dcd.runtime.rows import effective_sample_size
+from dcd.weights.descent import DirectDescent, softmax
+from dcd.weights.hsic_descent import HSICDescent, descend, learn_weights
 from dcd.weights.objective import DenseObjective, LowRankObjective, choose_objective, pairwise_hsic
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
@@ -26,7 +28,7 @@ def exact_features(table):
 
 
 def kernels_of(table):
-    return [rbf_kernel(column, median_bandwidth(column)) for column in table.T]
+    return [rbf_kernel(x[:, None], gamma=0.5 / median_bandwidth(x) ** 2) for x in table.T]
 
 
 def hsic_by_explicit_sums(left, right, p):
@@ -77,9 +79,11 @@ def test_gradient_equals_finite_differences(objective, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_forms_learn_the_same_weights(seed):
     features = [kernel_features(column) for column in correlated_table(200, 5, seed).T]
-    options = WeightOptions(tolerance=0.0, max_steps=100)
-    dense, dense_path, _ = minimise(DenseObjective(features), np.zeros(200), options)
-    low_rank, low_rank_path, _ = minimise(LowRankObjective(features), np.zeros(200), options)
+    options = HSICDescent(tolerance=0.0, max_steps=100)
+    dense, dense_path, _ = descend(DirectDescent(DenseObjective(features), np.zeros(200), 0.05), options)
+    low_rank, low_rank_path, _ = descend(
+        DirectDescent(LowRankObjective(features), np.zeros(200), 0.05), options
+    )
     np.testing.assert_allclose(200 * dense, 200 * low_rank, rtol=0, atol=1e-6)
     np.testing.assert_allclose(dense_path, low_rank_path, rtol=1e-9)
 
@@ -151,7 +155,7 @@ def test_no_tolerance_never_stops_for_convergence():
 
 
 def test_one_variable_needs_no_weights():
-    result = learn_weights([kernel_features(np.arange(20.0))], WeightOptions())
+    result = learn_weights([kernel_features(np.arange(20.0))], HSICDescent())
     assert result.status == "nothing_to_decouple"
     np.testing.assert_allclose(result.weights, 1)
     assert result.ess == pytest.approx(20)

@@ -46,8 +46,8 @@ def boundary(
     import dcd
 
     table, weights = handling.read(source, also=[target])
-    search = None if method == "dcd" else dcd.GrowShrink()
-    model = dcd.MarkovBoundary(target=target, alpha=alpha, search=search, **handling.parameters)
+    parameters = {"alpha": alpha, **handling.parameters}
+    model = dcd.MarkovBoundary(target, method="published" if method == "dcd" else "robust", **parameters)
     fitted = model.fit(table, **weights)
     columns = [
         {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}

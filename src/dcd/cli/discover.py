@@ -116,8 +116,8 @@ def discover(
     if "-" not in (json_path, report):
         show_model(model, len(table), "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
-        account = {"stability": stability, "title": title or source.title, "rows": rows, **weights}
-        _write(dcd.summarise(model, table, **account), json_path, report)
+        result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
+        _write(result, json_path, report)
     if plot is not None:
         _draw(model.cpdag_, plot)
     return FINE

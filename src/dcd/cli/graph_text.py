@@ -22,7 +22,7 @@ def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> N
         _show_list("Known beforehand", model.knowledge.statements())
     say()
     _show_edges(cpdag, stability)
-    _show_list("Colliders, with their evidence", getattr(model, "colliders_", ()))
+    _show_list("Colliders, with their evidence", model.colliders_)
     _show_list("Conflicts in the data, and what was done", model.conflicts_)
 
 

@@ -1,151 +1,138 @@
-"""What a checkpoint keeps of a fit: results of single pieces as JSON values, read back to the last bit.
+"""How a checkpoint keeps the results of a fit: JSON values that msgspec checks, read back to the last bit.
 
-Matrices are the bytes of their float64 numbers in base64, half the size of decimals; single numbers are
+Arrays are the bytes of their float64 numbers in base64, half the size of decimals; single numbers are
 decimals with all their figures.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from dcd.independence.association import Interaction, Record
+from dcd.independence.base import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.weights.convex import BalanceSummary
+from dcd.search.grow_shrink import Boundary
+from dcd.weights.base import SampleWeights
+from dcd.weights.sketch import WeightSketch
 
-_MATRICES = ("hsic_before", "hsic_after", "correlations", "pvalues")
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    """A result with what was done under weights for it."""
+
+    balances: list[tuple[tuple[int, ...], SampleWeights]]
+    interactions: list[Interaction]
+
+    def record(self, n_variables: int) -> Record:
+        """The record of the tests, if it can be one of so many variables."""
+        for members, _ in self.balances:
+            _check_positions(members, n_variables)
+        for asked in self.interactions:
+            _check_positions((*asked.pair, *asked.given), n_variables)
+        return Record(dict(self.balances), {(*asked.pair, asked.given): asked for asked in self.interactions})
 
 
-def robust_codecs(n_variables: int) -> dict[str, Codec]:
+class _BoundaryLine(_Line):
+    boundary: Boundary
+
+
+class _SeparationLine(_Line):
+    log_pvalue: float
+
+
+def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
     """Of the stages of `RobustDCD`: a boundary or a separation, each with the record of its tests."""
 
-    def members(key: Key, value: Any) -> list[int]:
-        found = _positions(value, n_variables)
-        if key in found:
-            raise ValueError("a variable in its own boundary")
-        return found
+    def write_boundary(result: tuple[Boundary, Record]) -> Any:
+        return _written(_BoundaryLine(*_entries(result[1]), result[0]))
 
-    def log_pvalue(key: Key, value: Any) -> float:  # noqa: ARG001
-        return _number(value)
+    def read_boundary(key: Key, value: Any) -> tuple[Boundary, Record]:
+        line = _read(value, _BoundaryLine)
+        boundary = line.boundary
+        tested = [member for member, _ in boundary.log_pvalues]
+        if key in boundary.members or tested != list(boundary.members):
+            raise ValueError("a boundary with its target, or without p-values")
+        _check_positions((*boundary.members, *boundary.decoupled), n_variables)
+        _check_sketch(boundary.weights, n_shown)
+        return boundary, line.record(n_variables)
+
+    def write_separation(result: tuple[float, Record]) -> Any:
+        return _written(_SeparationLine(*_entries(result[1]), result[0]))
+
+    def read_separation(key: Key, value: Any) -> tuple[float, Record]:  # noqa: ARG001
+        line = _read(value, _SeparationLine)
+        return line.log_pvalue, line.record(n_variables)
 
     return {
-        "boundaries": _with_record(members, n_variables),
-        "separations": _with_record(log_pvalue, n_variables),
+        "boundaries": Codec(write_boundary, read_boundary),
+        "separations": Codec(write_separation, read_separation),
     }
 
 
-def published_codecs(names: Sequence[str]) -> dict[str, Codec]:
+def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:
     """Of the stage of `DCD`: a decoupled set, by the positions of its variables."""
-    plain = [one.name for one in fields(DecoupledSet) if one.name not in ("variables", *_MATRICES)]
 
-    def write(decoupled: DecoupledSet) -> dict[str, Any]:
-        matrices = {name: _written(getattr(decoupled, name)) for name in _MATRICES}
-        return {name: getattr(decoupled, name) for name in plain} | matrices
+    def write(decoupled: DecoupledSet) -> Any:
+        written = _written(decoupled)
+        del written["variables"]
+        return written
 
     def read(key: Key, value: Any) -> DecoupledSet:
-        members = _positions(key, len(names))
-        _check_entries(value, [*plain, *_MATRICES])
+        members = key if isinstance(key, tuple) else (key,)
+        _check_positions(members, len(names))
+        if {"variables", *value} != {entry.name for entry in fields(DecoupledSet)}:
+            raise ValueError("other entries than a set has")
+        decoupled = _read({**value, "variables": [names[v] for v in members]}, DecoupledSet)
         m, d = len(members), len(names)
-        shapes = {"hsic_before": (m, m), "hsic_after": (m, m), "correlations": (m, d), "pvalues": (m, d)}
-        types = {one.name: str(one.type) for one in fields(DecoupledSet)}
-        given: dict[str, Any] = {name: _entry(types[name], value[name], d) for name in plain}
-        given |= {name: _matrix(value[name], shapes[name]) for name in _MATRICES}
-        return DecoupledSet(tuple(names[member] for member in members), **given)
+        _check_sketch(decoupled.sketch, n_shown)
+        return replace(
+            decoupled,
+            hsic_before=decoupled.hsic_before.reshape(m, m),
+            hsic_after=decoupled.hsic_after.reshape(m, m),
+            correlations=decoupled.correlations.reshape(m, d),
+            pvalues=decoupled.pvalues.reshape(m, d),
+        )
 
     return {"sets": Codec(write, read)}
 
 
-def _with_record(read_found: Any, n_variables: int) -> Codec:
-    """A result together with what was done under weights for it."""
+def _entries(record: Record) -> tuple[list[tuple[tuple[int, ...], SampleWeights]], list[Interaction]]:
+    return list(record.balances.items()), list(record.interactions.values())
 
-    def write(result: tuple[Any, Record]) -> dict[str, Any]:
-        found, record = result
-        return {
-            "found": found,
-            "balances": [{"members": members, **vars(s)} for members, s in record.balances.items()],
-            "interactions": [vars(interaction) for interaction in record.interactions.values()],
-        }
 
-    def read(key: Key, value: Any) -> tuple[Any, Record]:
-        _check_entries(value, ["found", "balances", "interactions"])
-        record = Record()
-        for entry in map(_mapping, value["balances"]):
-            summary = {name: given for name, given in entry.items() if name != "members"}
-            members = tuple(_positions(entry["members"], n_variables))
-            record.balances[members] = _object(BalanceSummary, summary, n_variables)
-        for entry in value["interactions"]:
-            found = _object(Interaction, entry, n_variables)
-            record.interactions[*found.pair, found.given] = found
-        return read_found(key, value["found"]), record
+def _check_positions(positions: Iterable[int], n_variables: int) -> None:
+    if any(not 0 <= position < n_variables for position in positions):
+        raise ValueError("no such variable")
 
-    return Codec(write, read)
+
+def _check_sketch(sketch: WeightSketch | None, n_shown: int) -> None:
+    if sketch is not None and (len(sketch.shown) != n_shown or len(sketch.bins) != len(sketch.counts) + 1):
+        raise ValueError("weights of other rows, or no histogram")
 
 
 # --- values ----------------------------------------------------------------------------------------------
 
 
-def _object(kind: Any, value: Any, n_variables: int) -> Any:
-    """An object whose attributes are numbers, words and positions of variables."""
-    types = {one.name: str(one.type) for one in fields(kind)}
-    _check_entries(value, list(types))
-    return kind(**{name: _entry(types[name], given, n_variables) for name, given in value.items()})
+def _written(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=_plain)
 
 
-def _entry(annotation: str, value: Any, n_variables: int) -> Any:
-    if annotation.startswith("tuple[int"):
-        return tuple(_positions(value, n_variables))
-    if annotation == "int":
-        return _whole(value)
-    if annotation == "float":
-        return _number(value)
-    if not isinstance(value, str):
-        raise ValueError("no word")
-    return value
+def _read(value: Any, kind: Any) -> Any:
+    return msgspec.convert(value, kind, dec_hook=_array)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError("no entries")
-    return value
+def _plain(value: Any) -> Any:
+    """An array or a number of NumPy as JSON holds it."""
+    if isinstance(value, np.ndarray):
+        return base64.b64encode(np.asarray(value, dtype="<f8").tobytes()).decode("ascii")
+    return value.item()
 
 
-def _check_entries(value: Any, names: Sequence[str]) -> None:
-    if not isinstance(value, Mapping) or set(value) != set(names):
-        raise ValueError("other entries")
-
-
-def _positions(value: Any, n_variables: int) -> list[int]:
-    found = [_whole(position) for position in value]
-    if any(not 0 <= position < n_variables for position in found):
-        raise ValueError("no such variable")
-    return found
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError("no whole number")
-    return value
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise ValueError("no number")
-    try:
-        return float(value)
-    except OverflowError as error:  # a whole number of hundreds of figures
-        raise ValueError("no number") from error
-
-
-def _written(matrix: FloatArray) -> str:
-    return base64.b64encode(np.asarray(matrix, dtype="<f8").tobytes()).decode("ascii")
-
-
-def _matrix(value: Any, shape: tuple[int, int]) -> FloatArray:
-    content = base64.b64decode(value, validate=True)
-    return np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape)
+def _array(kind: Any, value: Any) -> FloatArray:  # noqa: ARG001
+    return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f8").astype(np.float64)

@@ -1,120 +1,83 @@
-"""`DCD`: the stages in order, from a table to its CPDAG."""
+"""`DCD`: the published method, from a table to its CPDAG."""
 
 from __future__ import annotations
 
-import os
-from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 
+from dcd.estimators.base import Diagnostics, Discovery, check_n_jobs, statuses, weight_options
 from dcd.estimators.codecs import published_codecs
-from dcd.estimators.description import describe, seed_for_checkpoint
-from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.drawing.cpdag_plot import Plotted
-from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.graph.knowledge import Knowledge
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.checkpoint import Checkpoint, Codec, Description
-from dcd.runtime.errors import InputError, check_number, make_generator
-from dcd.runtime.parallel import n_processes
+from dcd.runtime.checkpoint import Codec
+from dcd.runtime.errors import check_number
 from dcd.runtime.runs import Run
 from dcd.search.algorithm1 import Subsets, check_subsets, construct, warn_of_cuts
-from dcd.search.base import Conflict, Construction, Cut, TargetSearch
-from dcd.search.decoupled_boundaries import (
-    BoundaryIdentifier,
-    DecoupledSet,
-    record_features,
-    table_options,
-    weight_options,
-)
+from dcd.search.base import Construction
+from dcd.search.decoupled_boundaries import BoundaryIdentifier, DecoupledSet
 from dcd.table.columns import Kind
-from dcd.table.dataset import Dataset, Missing, TableSummary
-from dcd.table.reading import read_table
-from dcd.weights.hsic_descent import WeightOptions
+from dcd.table.dataset import Dataset, Missing
+from dcd.weights.hsic_descent import HSICDescent
 
 
-@dataclass(frozen=True)
-class Diagnostics:
-    """What happened on the way.
+@dataclass(frozen=True, kw_only=True)
+class PublishedDiagnostics(Diagnostics):
+    """What happened during a fit of `DCD`; see `Diagnostics`.
 
-    Attributes
-    ----------
-    sets : every decoupled set, with its effective sample size, pairwise weighted HSIC before and after,
-        steps and why learning stopped. The first d are the ones behind the Markov boundaries.
-    searches : for each target its boundary as estimated, and what excluding subsets of it showed.
+    The first d `sets` are the ones behind the Markov boundaries. Each has the pairwise weighted HSIC before
+    and after, and the number of steps.
     """
 
     sets: tuple[DecoupledSet, ...]
-    searches: tuple[TargetSearch, ...]
-
-    @property
-    def cuts(self) -> tuple[Cut, ...]:
-        """The targets whose boundary was too large to search in full."""
-        return tuple(search.cut for search in self.searches if search.cut is not None)
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The variables whose boundary rests on weights that left more dependence than chance does.
 
-        Edges of these may be what decoupling could not remove rather than causes.
+        Edges of these may show dependence that decoupling could not remove.
         """
         return tuple(
             search.target
-            for search, decoupled in zip(self.searches, self.sets, strict=False)
-            if decoupled.dependence > 1
+            for search in self.searches
+            if search.weights is not None and search.weights.dependence > 1
         )
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set; HSIC as its mean over the pairs of the set."""
-        return pd.DataFrame(
-            {
-                "variables": decoupled.variables,
-                "size": len(decoupled.variables),
-                "ess": decoupled.ess,
-                "dependence_before": decoupled.dependence_before,
-                "dependence": decoupled.dependence,
-                "hsic_before": _mean_of_pairs(decoupled.hsic_before),
-                "hsic_after": _mean_of_pairs(decoupled.hsic_after),
-                "steps": decoupled.n_steps,
-                "status": decoupled.status,
-            }
-            for decoupled in self.sets
+        return (
+            super()
+            .to_frame()
+            .assign(
+                hsic_before=[_mean_of_pairs(one.hsic_before) for one in self.sets],
+                hsic_after=[_mean_of_pairs(one.hsic_after) for one in self.sets],
+                steps=[one.n_steps for one in self.sets],
+            )
         )
 
     def __str__(self) -> str:
-        frame = self.to_frame()
-        n_targets = len(self.searches)
-        return "\n".join(
-            [
-                f"{n_targets} sets behind the Markov boundaries: {_summary(frame[:n_targets])}",
-                f"{len(frame) - n_targets} subsets of boundaries: {_summary(frame[n_targets:])}",
-                *self._failure(),
-                *(str(cut) for cut in self.cuts),
-            ]
-        )
-
-    def _failure(self) -> list[str]:
-        if not self.failed:
-            return []
-        return [
-            f"Decoupling failed for {len(self.failed)} of {len(self.searches)} boundaries (it left more "
-            f"dependence than chance leaves): edges there may be false. Try RobustDCD."
+        frame, n_targets = self.to_frame(), len(self.searches)
+        lines = [
+            f"{n_targets} sets behind the Markov boundaries: {_in_words(frame[:n_targets])}",
+            f"{len(frame) - n_targets} subsets of boundaries: {_in_words(frame[n_targets:])}",
         ]
+        if self.failed:
+            lines.append(
+                f"Decoupling failed for {len(self.failed)} of {n_targets} boundaries (it left more "
+                "dependence than chance leaves): edges there may be false. Try RobustDCD."
+            )
+        return "\n".join([*lines, *map(str, self.cuts)])
 
 
-def _summary(frame: pd.DataFrame) -> str:
+def _in_words(frame: pd.DataFrame) -> str:
     if frame.empty:
         return "none"
-    stopped = ", ".join(f"{count} {status}" for status, count in frame["status"].value_counts().items())
-    left = frame["hsic_after"].sum() / max(frame["hsic_before"].sum(), np.finfo(float).tiny)
+    remaining = frame["hsic_after"].sum() / max(frame["hsic_before"].sum(), np.finfo(float).tiny)
     return (
-        f"{stopped}; effective sample size {frame['ess'].min():.0f} to {frame['ess'].max():.0f}; "
-        f"{left:.0%} of the pairwise dependence left"
+        f"{statuses(frame)}; effective sample size {frame['ess'].min():.0f} to {frame['ess'].max():.0f}; "
+        f"{remaining:.0%} of the pairwise dependence left"
     )
 
 
@@ -124,173 +87,67 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-class Discovery(Plotted, BaseEstimator):
-    """What discovering a graph has in common, whatever the strategies: `fit`, and what it leaves behind."""
-
-    def fit(
-        self,
-        X: Any,
-        y: object = None,  # noqa: ARG002
-        sample_weight: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        max_time: float | None = None,
-    ) -> Self:
-        """Discover the graph behind the columns of `X`; `y` is ignored.
-
-        Parameters
-        ----------
-        X : table.
-        y : ignored.
-        sample_weight : (n,) array or None
-            What each row counts for, such as the weights of a survey.
-        checkpoint : path or None
-            File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
-            call goes on where the last one stopped, and ends with the same result. A file of other data,
-            other parameters or another version is refused with what differs; `n_jobs`, `progress`,
-            `memory_limit` and the order of the columns may differ.
-        max_time : float or None
-            Seconds that the fit may take. With a checkpoint it stops when they are over, and the same call
-            goes on. Without one it stops early if by the first pieces it would take much longer. Looked at
-            whenever a piece is done, so that it ends a little late.
-
-        Raises
-        ------
-        TimeLimitError
-            when the time is over or would not do.
-        """
-        if max_time is not None:
-            check_number("max_time", max_time, above=0, suggestion=3600)
-        rng = make_generator(self.random_state)
-        check_knowledge(self.knowledge)
-        self._check_parameters()
-        run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
-        seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
-        given = read_table(X, options=table_options(self), sample_weight=sample_weight)
-        bind_knowledge(self.knowledge, given.names, given.summary.dropped)  # told before any work
-        dataset = given.in_canonical_order()
-        with (
-            nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed) as run.checkpoint
-        ):
-            construction, diagnostics = self._discover(dataset, rng, run)
-        record_features(self, given)
-        self.table_: TableSummary = given.summary
-        self.cpdag_: CPDAG = construction.cpdag.reorder(given.names)
-        self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
-        boundaries = construction.markov_boundaries
-        self.markov_boundaries_: dict[str, dict[str, Role]] = {
-            target: {name: boundaries[target][name] for name in given.names if name in boundaries[target]}
-            for target in given.names
-        }
-        self.conflicts_: tuple[Conflict, ...] = construction.conflicts
-        self.diagnostics_ = diagnostics
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "refuse"
-        return tags
-
-    missing: Missing
-    memory_limit: int | str | None = None
-    knowledge: Knowledge | None
-    n_jobs: int | None
-    progress: bool
-    random_state: int | np.random.Generator | None
-
-    def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
-        """The checkpoint of a fit, if it is one of this data and these parameters."""
-        shared = describe(self, dataset, without=["random_state"])
-        return Checkpoint(
-            path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset.names)
-        )
-
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:  # noqa: ARG002
-        """How the pieces of each stage are kept."""
-        return {}
-
-    def _is_random(self) -> bool:
-        """Whether the result depends on `random_state`."""
-        return True
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise `InputError` for a parameter out of range."""
-
-    @abstractmethod
-    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
-        """The graph with its account, and the diagnostics; what takes time is in pieces of the `run`."""
-
-
-def check_n_jobs(n_jobs: object) -> None:
-    """Raise `InputError` unless `n_jobs` is None or a whole number other than 0."""
-    if n_jobs is not None:
-        check_number("n_jobs", n_jobs, whole=True, suggestion=-1)
-        if n_jobs == 0:
-            raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
-
-
 _NEXT = {"Markov boundaries": "subsets of boundaries"}
 
 
 class DCD(Discovery):
     """Decoupled causal discovery: from a table of measurements to the causal graph behind it.
 
-    For every variable, weights are learned that make all others independent of each other; what still
-    depends on the variable is its Markov boundary. The graph is built from boundaries alone (Algorithm 1).
+    For each variable, the method learns sample weights that make all others mutually independent; the ones
+    that still depend on the variable form its Markov boundary. The graph is built from boundaries alone
+    (Algorithm 1). `RobustDCD` is the recommended estimator; this one is the method as published.
 
-    The answer is a CPDAG. An arrow means that every causal graph that fits the data has it, an undirected
-    edge that its direction cannot be told from such data. It rests on there being no hidden common causes,
-    no feedback, and enough noise in every variable.
+    The result is a CPDAG: an arrow is in every causal graph that fits the data, and the direction of an
+    undirected edge cannot be determined from such data. The method assumes no hidden common causes, no
+    feedback, and enough noise in every variable.
 
     Parameters
     ----------
     alpha : float, default=0.05
-        Level of the test, as in the paper. With many variables a smaller one avoids chance edges.
+        Level of the test, as in the paper. With many variables a smaller level avoids false edges.
     learning_rate : float, default=0.05
         Step size of Adam on the logarithms of the weights.
     max_steps : int, default=300
-        Most steps of Adam for one set. Few sets need more than a hundred.
+        Maximum number of steps of Adam for one set. Few sets need more than a hundred.
     min_ess : float, default=0.2
         Learning stops before the effective sample size falls below this share of the rows.
     tolerance : float, default=0.002
         Learning has converged when ten steps together lower the loss by less than this share of its first
-        value; 0 never stops for it.
+        value; 0 turns this criterion off.
     init_scale : float, default=0.0
-        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
-        result free of randomness.
+        Standard deviation of a random start of the log weights. 0 starts at equal weights, and the result is
+        deterministic.
     max_subsets : int or None, default=256
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
         boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
         `diagnostics_.cuts`, with a warning). None never cuts.
     subsets : "all" or "pruned", default="all"
-        Exclude all subsets of every boundary, as published, or only those that tell something new if all
-        boundaries are perfect. With perfect boundaries the answer is the same; with estimated ones it can
-        differ.
+        Exclude all subsets of every boundary, as published, or only those that can add information if the
+        boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
     knowledge : Knowledge or None, default=None
-        Arrows that must be or may not be, tiers, roots and leaves. They go before what the data tell; where
-        the two differ, that is in `conflicts_`. The answer then has every arrow that follows from both.
+        Required and forbidden arrows, tiers, roots and leaves. Knowledge takes precedence over the data;
+        contradictions are in `conflicts_`. The graph has every arrow that follows from both.
     kinds : dict or None, default=None
-        "continuous", "ordinal" or "nominal" for columns where the rule errs: text, categories and truth
-        values are nominal, ordered categories and whole numbers with at most ten different values ordinal,
-        other numbers continuous.
+        "continuous", "ordinal" or "nominal" for columns where the default is wrong: text, categories and
+        booleans are nominal, ordered categories and integers with at most ten distinct values ordinal, other
+        numbers continuous.
     missing : "refuse", "complete-rows" or "testwise", default="refuse"
         What to do about missing values: refuse the table, use its complete rows, or let each test use the
         rows that are complete in its variables (testwise deletion).
     drop_degenerate : bool, default=False
         Leave out columns that are constant or copies of others, instead of refusing them.
     n_jobs : int or None, default=None
-        Processes to use, -1 for all cores. The result does not depend on it.
+        Number of processes, -1 for all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
-        Memory that the fit may take: bytes, or text such as "4GiB" or "500MB"; None is without limit. Tables
-        that do not fit go to scratch files in the system's temporary folder (which TMPDIR sets), and work is
-        done in smaller blocks. The graph does not depend on it; a limit so small that blocks shrink can
-        change the last digits of p-values.
+        Memory that the fit may use: bytes, or text such as "4GiB" or "500MB"; None for no limit. Tables that
+        do not fit are kept in scratch files in the system's temporary folder (set by TMPDIR) and processed in
+        smaller blocks. The graph does not depend on it; very small limits can change the last digits of
+        p-values.
     progress : bool, default=True
-        Show a progress bar when run in a terminal.
+        Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=None
-        Seed of the random start; without effect while `init_scale` is 0.
+        Seed of the random start; has no effect while `init_scale` is 0.
 
     Attributes
     ----------
@@ -299,14 +156,18 @@ class DCD(Discovery):
         `[i, j] = 1, [j, i] = 0` for `i -> j`; both 1 for `i - j`.
     markov_boundaries_ : dict
         `{target: {member: role}}` with role "parent", "child", "neighbour" (direction unknown) or "spouse"
-        in the finished graph. Members are the estimated boundary and whoever has an edge to the target; the
-        boundary as estimated is in `diagnostics_.searches`.
+        in the finished graph. Members are the estimated boundary and the variables with an edge to the
+        target; the boundary as estimated is in `diagnostics_.searches`.
+    colliders_ : tuple
+        Empty: the published method attaches no evidence to colliders.
     conflicts_ : tuple of Conflict
-        What the data contradicted, and what was done about it.
-    diagnostics_ : Diagnostics
-        How each set was decoupled, what each search showed, and which were cut short.
+        Contradictions found, and how they were resolved.
+    diagnostics_ : PublishedDiagnostics
+        How each set was decoupled, the result of each search, and which searches were cut short.
+    account_ : Account
+        Fingerprint and some rows of the table, for `dcd.summarise`.
     table_ : TableSummary
-        What was made of the table: kinds of its columns, rows used, columns left out.
+        How the table was read: kinds of its columns, rows used, columns left out.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -321,11 +182,11 @@ class DCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
-        learning_rate: float = WeightOptions.learning_rate,
-        max_steps: int = WeightOptions.max_steps,
-        min_ess: float = WeightOptions.min_ess,
-        tolerance: float = WeightOptions.tolerance,
-        init_scale: float = WeightOptions.init_scale,
+        learning_rate: float = HSICDescent.learning_rate,
+        max_steps: int = HSICDescent.max_steps,
+        min_ess: float = HSICDescent.min_ess,
+        tolerance: float = HSICDescent.tolerance,
+        init_scale: float = HSICDescent.init_scale,
         max_subsets: int | None = 256,
         subsets: Subsets = "all",
         knowledge: Knowledge | None = None,
@@ -354,15 +215,15 @@ class DCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
-        return published_codecs(names)
+    def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
+        return published_codecs(dataset.names, len(dataset.shown))
 
     def _is_random(self) -> bool:
         return self.init_scale != 0
 
     def _discover(
         self, dataset: Dataset, rng: np.random.Generator, run: Run
-    ) -> tuple[Construction, Diagnostics]:
+    ) -> tuple[Construction, PublishedDiagnostics]:
         identifier = BoundaryIdentifier(
             dataset,
             alpha=self.alpha,
@@ -385,7 +246,13 @@ class DCD(Discovery):
             prepare=prepare,
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
-        return construction, Diagnostics(identifier.decoupled_sets, construction.searches)
+        sets = identifier.decoupled_sets
+        searches = tuple(
+            replace(search, decoupled=decoupled.variables, weights=decoupled.sketch)
+            for search, decoupled in zip(construction.searches, sets, strict=False)
+        )
+        diagnostics = PublishedDiagnostics(searches=searches, level=self.alpha, sets=sets)
+        return replace(construction, searches=searches), diagnostics
 
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.estimators.dcd import check_n_jobs
+from dcd.estimators.base import check_n_jobs, record_features, table_options
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.adjustment import Adjustment
-from dcd.independence.association import PartialAssociation, Test, WeightedAssociation
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import CITest, check_test
+from dcd.independence.binding import bind_test
 from dcd.independence.partial_pvalues import partial_correlation
-from dcd.independence.testwise import bind
+from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray
-from dcd.runtime.errors import InputError, check_number, check_strategy, make_generator
+from dcd.runtime.errors import InputError, check_choice, check_number
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.base import BoundarySearch, check_search
-from dcd.search.decoupled_boundaries import learn_and_test, record_features, table_options, weight_options
+from dcd.search.decoupled_boundaries import tested_columns
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
-from dcd.weights.convex import Balance
-from dcd.weights.hsic_descent import DecouplingResult, WeightOptions, threads_to_use
+from dcd.weights.base import SampleWeights, Weighting, check_weighting, in_table
+from dcd.weights.convex import ConvexWeights
+from dcd.weights.hsic_descent import HSICDescent
+
+Method = Literal["robust", "published"]
 
 
 class MarkovBoundary(SelectorMixin, BaseEstimator):
@@ -42,46 +46,36 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     target : str, int or None, default=None
         Column of the table whose boundary is sought, by name or position. None takes `y` of `fit` as the
         target, as selectors in a scikit-learn pipeline do.
+    method : "robust" or "published", default="robust"
+        "robust" grows and shrinks the boundary as `RobustDCD` does, each test at `alpha` / (d - 1).
+        "published" decouples all other columns and takes those that still depend on the target, as the paper
+        does.
     alpha : float, default=0.05
         Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
         this share is taken into the boundary, if decoupling succeeds.
-    learning_rate : float, default=0.05
-        Step size of Adam on the logarithms of the weights.
-    max_steps : int, default=300
-        Most steps of Adam. Few sets need more than a hundred.
-    min_ess : float, default=0.2
-        Learning stops before the effective sample size falls below this share of the rows. Lower removes
-        more dependence but leaves less to test with.
-    tolerance : float, default=0.002
-        Learning has converged when ten steps together lower the loss by less than this share of its first
-        value; 0 never stops for it. What is left then is mostly the noise of the sample, and chasing it
-        costs effective sample size.
     test, search : strategies of `RobustDCD`, or None
-        With one of them (`search=dcd.GrowShrink()`, say) the boundary is grown and shrunk as in `RobustDCD`,
-        each test at `alpha` / (d - 1), and the parameters from `learning_rate` on are without effect. With
-        None the boundary is that of the paper.
+        For the robust method: the conditional independence test, and how boundaries are searched.
+    weights : ConvexWeights, HSICDescent, a strategy of your own, or None
+        How `weights_` are learned, which decouple the boundary (robust), or all other columns (published; the
+        test rests on them). None is `ConvexWeights()` for the robust method and `HSICDescent()` for the
+        published one.
     kinds, missing, drop_degenerate : as of `DCD`
-        How to read the table: columns of categories, missing values, degenerate columns. "testwise" is for
-        `search` and `test`; without them all other columns are one set.
+        How to read the table: columns of categories, missing values, degenerate columns. With the published
+        method all other columns are one set, so that "testwise" uses the complete rows.
     memory_limit : int, str or None, default=None
         Memory that the fit may take, as of `DCD`.
     n_jobs : int or None, default=None
-        Threads for a table of more than 8,000 rows, -1 for all cores; None takes as many as linear algebra
-        may use. The result does not depend on it.
-    init_scale : float, default=0.0
-        Standard deviation of a random start of the log weights. 0 starts at equal weights and makes the
-        result free of randomness; a small positive value shows how little the start matters.
-    random_state : int, Generator or None, default=None
-        Seed of the random start; without effect while `init_scale` is 0.
+        For the published method: threads for a table of more than 8,000 rows, -1 for all cores; None takes as
+        many as linear algebra may use. The result does not depend on it.
 
     Attributes
     ----------
     boundary_ : list of str
         Names of the columns in the boundary.
     pvalues_, statistics_ : (d,) arrays
-        p-value and weighted correlation with the target for every column; NaN at the target itself. With
-        `search` or `test`, of the association given the other members of the boundary, and the correlation is
-        the partial one of normal scores.
+        p-value of every column and its correlation with the target; NaN at the target itself. By the robust
+        method, given the other members of the boundary, with the partial correlation of normal scores; by the
+        published one, under the weights.
     support_ : (d,) bool array
         Which columns are in the boundary.
     weights_ : (n,) array
@@ -89,9 +83,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     table_ : TableSummary
         What was made of the table: kinds of its columns, rows used, columns left out.
     effective_sample_size_ : float
-    decoupling_ : DecouplingResult or Balance
-        The weights with their loss path, why learning stopped, and the pairwise HSIC of the other columns
-        before and after. With `search` or `test`, the weights that decouple the boundary.
+    decoupling_ : SampleWeights
+        The weights with the dependence before and after, and why learning stopped.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -108,36 +101,28 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self,
         target: str | int | None = None,
         *,
+        method: Method = "robust",
         alpha: float = 0.05,
-        learning_rate: float = WeightOptions.learning_rate,
-        max_steps: int = WeightOptions.max_steps,
-        min_ess: float = WeightOptions.min_ess,
-        tolerance: float = WeightOptions.tolerance,
-        init_scale: float = WeightOptions.init_scale,
-        test: Test | None = None,
+        test: CITest | None = None,
         search: BoundarySearch | None = None,
+        weights: Weighting | None = None,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         drop_degenerate: bool = False,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
-        random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.target = target
+        self.method = method
         self.alpha = alpha
-        self.learning_rate = learning_rate
-        self.max_steps = max_steps
-        self.min_ess = min_ess
-        self.tolerance = tolerance
-        self.init_scale = init_scale
         self.test = test
         self.search = search
+        self.weights = weights
         self.kinds = kinds
         self.missing = missing
         self.drop_degenerate = drop_degenerate
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the boundary of the target among the columns of `X`.
@@ -145,102 +130,112 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight` says what
         each row counts for.
         """
-        rng = make_generator(self.random_state)
-        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
-        options = weight_options(self)
-        check_n_jobs(self.n_jobs)
-        self._strategies()
-        given, target = self._read(X, y, sample_weight)
-        columns = given.summary.columns
+        self._check_parameters()
+        table, target = self._read(X, y, sample_weight)
+        columns = table.summary.columns
         self.statistics_ = np.full(len(columns), np.nan)
         self.pvalues_ = np.full(len(columns), np.nan)
         self.support_: BoolArray = np.zeros(len(columns), dtype=bool)
-        if self.test is None and self.search is None:
-            self._fit_published(given, target, options, rng)
+        if self.method == "published":
+            self.decoupling_: SampleWeights = self._fit_published(table, target)
         else:
-            self._fit_robust(given, target)
-        record_features(self, given)
-        self.table_: TableSummary = given.summary
+            self.decoupling_ = self._fit_robust(table, target)
+        record_features(self, table)
+        self.table_: TableSummary = table.summary
         self.boundary_ = [name for name, is_in in zip(columns, self.support_, strict=True) if is_in]
         self.weights_ = self.decoupling_.weights
         self.effective_sample_size_ = self.decoupling_.ess
         return self
 
-    decoupling_: DecouplingResult | Balance
-
-    def _fit_published(
-        self, given: Dataset, target: str, options: WeightOptions, rng: np.random.Generator
-    ) -> None:
-        """All other columns decoupled, those that still depend on the target taken."""
-        dataset = given.complete_in(range(len(given.names))).in_canonical_order()
+    def _fit_published(self, table: Dataset, target: str) -> SampleWeights:
+        """All other columns are decoupled; those that still depend on the target are in the boundary."""
+        dataset = table.complete_in(range(len(table.names))).in_canonical_order()
         if len(dataset.values) < MIN_ROWS:
             raise InputError(
                 "the table",
                 f"has {len(dataset.values)} complete rows, fewer than {MIN_ROWS}",
-                "Drop the columns with most missing values, or use search=dcd.GrowShrink().",
+                "Drop the columns with most missing values, or use method='robust'.",
             )
-        others = [index for index, name in enumerate(dataset.names) if name != target]
-        learned, correlations, pvalues = learn_and_test(
-            others,
-            None,
-            [dataset.names.index(target)],
-            dataset,
-            options,
-            seed=int(rng.integers(2**63)),
-            threads=threads_to_use(self.n_jobs),
-        )
-        place = [given.summary.columns.index(dataset.names[index]) for index in others]
-        self.statistics_[place] = correlations[:, 0]
-        self.pvalues_[place] = pvalues[:, 0]
+        names = [name for name in dataset.names if name != target]
+        others = dataset.select([dataset.names.index(name) for name in names])
+        strategy, variables = self._strategies()[2], range(len(names))
+        if isinstance(strategy, HSICDescent):  # needs no scores
+            learned = strategy.learn(others, variables, n_jobs=self.n_jobs)
+        else:
+            learned = strategy.learn(scores_of(others), variables)
+        with one_blas_thread():
+            statistics, pvalues = weighted_association(
+                [tested_columns(others, v) for v in variables],
+                [tested_columns(dataset, dataset.names.index(target))],
+                learned.weights,
+                surveyed=dataset.weights is not None,
+            )
+        positions = [table.summary.columns.index(name) for name in names]
+        self.statistics_[positions], self.pvalues_[positions] = statistics[:, 0], pvalues[:, 0]
         self.support_ = self.pvalues_ < self.alpha
-        weights = dataset.in_all_rows(learned.weights)
-        self.decoupling_ = replace(learned.reordered(np.argsort(place).tolist()), weights=weights)
+        return in_table(learned, others, sorted(names, key=table.summary.columns.index))
 
-    def _fit_robust(self, given: Dataset, target: str) -> None:
-        """Grown and shrunk, by the strategies of `RobustDCD`."""
-        test, search = self._strategies()
-        dataset = given.in_canonical_order()
+    def _fit_robust(self, table: Dataset, target: str) -> SampleWeights:
+        """The boundary is grown and shrunk by the strategies of `RobustDCD`."""
+        test, search, strategy = self._strategies()
+        dataset = table.in_canonical_order()
         names = dataset.names
         own, level = names.index(target), self.alpha / (len(names) - 1)
         with one_blas_thread():
-            whole = None if dataset.has_gaps else scores_of(dataset)
-            bound = bind(test, dataset, level, whole)
+            scores = None if dataset.has_gaps else scores_of(dataset)
+            bound = bind_test(test, dataset, level, scores)
             members = search.boundary(bound, own, len(names), level)
-            for index in (index for index in range(len(names)) if index != own):
+            for index in bound.outside(own, ()):
                 others = [member for member in members if member != index]
-                place = given.summary.columns.index(names[index])
-                self.pvalues_[place] = np.exp(bound.log_pvalue(index, own, others))
-                self.statistics_[place] = _strength(dataset, whole, index, own, others)
-                self.support_[place] = index in members
+                column = table.summary.columns.index(names[index])
+                self.pvalues_[column] = np.exp(bound.log_pvalue(index, own, others))
+                self.statistics_[column] = _strength(dataset, scores, index, own, others)
+                self.support_[column] = index in members
             decoupled = dataset.complete_in(members)
             if len(decoupled.values) < MIN_ROWS:  # nothing to learn from; all rows count the same
                 decoupled, members = dataset.complete_in([own]), []
-            learned = test.weights.learn(scores_of(decoupled), range(len(members)))
-        self.decoupling_ = replace(learned, weights=decoupled.in_all_rows(learned.weights))
+            learned = strategy.learn(scores_of(decoupled), range(len(members)))
+        return in_table(learned, decoupled, decoupled.names)
 
-    def _strategies(self) -> tuple[Test, BoundarySearch]:
-        test = PartialAssociation() if self.test is None else self.test
-        search = GrowShrink() if self.search is None else self.search
-        check_strategy("test", test, (PartialAssociation, WeightedAssociation))
+    def _check_parameters(self) -> None:
+        check_choice("method", self.method, ("robust", "published"))
+        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        for name, method in (("test", "robust"), ("search", "robust"), ("n_jobs", "published")):
+            if self.method != method and getattr(self, name) is not None:
+                raise InputError(
+                    f"parameter '{name}'",
+                    f"has no effect with method={self.method!r}",
+                    f"Leave it out, or choose method={method!r}.",
+                )
+        test, search, weights = self._strategies()
+        check_test("test", test)
         check_search(search)
-        return test, search
+        check_weighting("weights", weights)
+        check_n_jobs(self.n_jobs)
+
+    def _strategies(self) -> tuple[CITest, BoundarySearch, Weighting]:
+        default: Weighting = HSICDescent() if self.method == "published" else ConvexWeights()
+        return (
+            PartialAssociation() if self.test is None else self.test,
+            GrowShrink() if self.search is None else self.search,
+            default if self.weights is None else self.weights,
+        )
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, str]:
         """The table, with `y` as its last column if that is the target, and the target's name."""
         options = table_options(self)
         if self.target is not None:
-            given = read_table(X, about=self.target, options=options, sample_weight=sample_weight)
-            assert given.target is not None
-            return given, given.target
-        if y is None:
+            table = read_table(X, about=self.target, options=options, sample_weight=sample_weight)
+        elif y is not None:
+            table = read_table(X, y, options=options, sample_weight=sample_weight)
+        else:
             raise InputError(
                 "parameter 'target'",
                 "is None, which requires y to be passed, but the target y is None",
                 "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
             )
-        given = read_table(X, y, options=options, sample_weight=sample_weight)
-        assert given.target is not None
-        return given, given.target
+        assert table.target is not None
+        return table, table.target
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -253,10 +248,10 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         return self.support_
 
 
-def _strength(dataset: Dataset, whole: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
-    """Partial correlation, on the rows that are complete in its variables if `whole` is not known."""
-    if whole is not None:
-        return partial_correlation(Adjustment.to(whole, given), x, y)
+def _strength(dataset: Dataset, scores: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
+    """Partial correlation; of the rows that are complete in its variables if there are no common scores."""
+    if scores is not None:
+        return partial_correlation(Adjustment.to(scores, given), x, y)
     complete = dataset.complete_in([x, y, *given])
     if len(complete.values) < MIN_ROWS:
         return float("nan")

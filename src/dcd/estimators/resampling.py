@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from dcd.estimators.dcd import Discovery, check_n_jobs
+from dcd.estimators.base import Discovery, check_n_jobs, table_options
 from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.estimators.stability import SCHEMES, Scheme, Stability
 from dcd.runtime.array_types import FloatArray
@@ -23,7 +23,6 @@ from dcd.runtime.errors import FailedResamplesWarning, InputError, check_choice,
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
-from dcd.search.decoupled_boundaries import table_options
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, is_on_disk, readable_again, to_array

@@ -1,99 +1,64 @@
-"""`RobustDCD`: the stages in order, with strategies that lift the limits of the published ones."""
+"""`RobustDCD`: the same stages as `DCD`, with strategies that lift the limits of the published ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from dcd.estimators.base import Collider, Diagnostics, Discovery, check_n_jobs, statuses
 from dcd.estimators.codecs import robust_codecs
-from dcd.estimators.dcd import Discovery, check_n_jobs
+from dcd.features.pairwise_gram import PairwiseGram
 from dcd.features.rank_scores import scores_of
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.independence.association import BoundTest, Interaction, PartialAssociation, Test, WeightedAssociation
-from dcd.independence.testwise import GappyScores, bind
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import CITest, Interaction, Record, check_test
+from dcd.independence.binding import bind_test
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_number, check_strategy
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.assemble import assemble
-from dcd.search.base import BoundarySearch, Construction, SearchTask, TargetSearch, check_search
+from dcd.search.base import BoundarySearch, Construction, SearchTask, check_search
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
-from dcd.weights.convex import BalanceSummary
+from dcd.weights.base import SampleWeights
 
 
-@dataclass(frozen=True)
-class Collider:
-    """`first -> middle <- second`.
+@dataclass(frozen=True, kw_only=True)
+class BalancedSet(SampleWeights):
+    """A set of variables that was decoupled by convex weights, and how far."""
 
-    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
-    """
-
-    first: str
-    second: str
-    middle: str
-    evidence: float
-
-    def __str__(self) -> str:
-        return f"{self.first} -> {self.middle} <- {self.second} (evidence {self.evidence:.1f})"
+    variables: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class RobustDiagnostics:
-    """What happened on the way.
+@dataclass(frozen=True, kw_only=True)
+class RobustDiagnostics(Diagnostics):
+    """What happened during a fit of `RobustDCD`; see `Diagnostics`.
 
     Attributes
     ----------
-    names : the variables, in the order of the positions used below.
-    searches : for each target its boundary and its neighbours with their p-values.
-    colliders : the colliders, with their evidence.
-    balances : the sets that were decoupled, by position, and how far that went. The weights themselves are
-        not kept; `convex_weights` on the columns of a set learns them again.
-    interactions : the associations that had to survive decoupling, with both p-values.
+    names : the variables, in the order of the positions in `interactions`.
+    interactions : the associations that were tested again under decoupling weights, with both p-values.
     n_samples : rows of the table.
-    level : level of every single test.
-    cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
-        members may be missing.
     all_linear : all relations are linear, and neighbours were found by a search over orders.
     """
 
     names: tuple[str, ...]
-    searches: tuple[TargetSearch, ...]
-    colliders: tuple[Collider, ...]
-    balances: dict[tuple[int, ...], BalanceSummary] = field(repr=False)
+    sets: tuple[BalancedSet, ...] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
-    level: float
-    cut_boundaries: tuple[str, ...] = ()
     all_linear: bool = False
 
     @property
     def explained_away(self) -> int:
-        """How many associations were there before decoupling and gone after."""
-        return sum(found.log_pvalue_decoupled >= np.log(self.level) for found in self.interactions)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row for each decoupled set."""
-        rows = [
-            (
-                tuple(self.names[v] for v in members),
-                len(members),
-                balance.ess,
-                balance.dependence_before,
-                balance.dependence,
-                balance.status,
-            )
-            for members, balance in self.balances.items()
-        ]
-        columns = ["variables", "size", "ess", "dependence_before", "dependence", "status"]
-        return pd.DataFrame(rows, columns=columns)
+        """How many associations disappeared under decoupling weights."""
+        log_level = np.log(self.level)
+        return sum(interaction.log_pvalue_decoupled >= log_level for interaction in self.interactions)
 
     def __str__(self) -> str:
         lines = [
@@ -102,38 +67,36 @@ class RobustDiagnostics:
         ]
         if self.all_linear:
             lines = ["All relations are linear: neighbours by a search over orders."]
-        if self.balances:
+        if self.sets:
             frame = self.to_frame()
-            left, before = frame["dependence"].median(), frame["dependence_before"].median()
-            stopped = ", ".join(f"{count} {why}" for why, count in frame["status"].value_counts().items())
+            after, before = frame["dependence"].median(), frame["dependence_before"].median()
             lines.append(
-                f"{len(frame)} sets decoupled: {stopped}; effective sample size {frame['ess'].min():.0f} to "
-                f"{frame['ess'].max():.0f} of {self.n_samples}; dependence {left:.1f} times that of chance, "
-                f"{before:.1f} before (medians)."
+                f"{len(frame)} sets decoupled: {statuses(frame)}; effective sample size "
+                f"{frame['ess'].min():.0f} to {frame['ess'].max():.0f} of {self.n_samples}; dependence "
+                f"{after:.1f} times that of chance, {before:.1f} before (medians)."
             )
         if self.cut_boundaries:
             cut = ", ".join(self.cut_boundaries)
-            lines.append(f"Boundaries of the largest size, which may lack members: {cut}.")
+            lines.append(f"Boundaries that reached the largest size and may lack members: {cut}.")
         return "\n".join([*lines, *map(str, self.colliders)])
 
 
 class RobustDCD(Discovery):
-    """Decoupled causal discovery for low noise, curved relations, many variables and colliders in doubt.
+    """Decoupled causal discovery that copes with low noise, curved relations and many variables.
 
     The same stages as `DCD`, each with another strategy. Boundaries grow and shrink, so that only their own
     variables are ever decoupled. Associations are tested by smooth functions of ranks, adjusted for the
-    boundary, and have to survive decoupling weights where variables interact. Colliders are decided for all
-    of the skeleton at once, each with its evidence. What the arrows mean, and what they rest on, is as
-    for `DCD`.
+    boundary, and must persist under decoupling weights where variables interact. Colliders are decided for
+    the whole skeleton at once, each with its evidence. The meaning of the arrows and the assumptions are
+    those of `DCD`.
 
     Parameters
     ----------
     alpha : float, default=0.05
         Level of the tests of one boundary together; each of the d - 1 is at alpha / (d - 1). About this
-        share of boundaries has a member too many. A parent in a search over orders has to pass the same
-        level.
-    test : PartialAssociation, WeightedAssociation or None
-        When two variables are associated given others. None is `PartialAssociation()`.
+        share of boundaries has a false member. A parent in a search over orders must pass the same level.
+    test : PartialAssociation, WeightedAssociation, a test of your own or None
+        The conditional independence test. None is `PartialAssociation()`.
     search : GrowShrink, your own BoundarySearch or None
         How boundaries and neighbours are searched. None is `GrowShrink()`.
     orientation : ColliderEvidence or None
@@ -143,11 +106,11 @@ class RobustDCD(Discovery):
     kinds, missing, drop_degenerate : as of `DCD`
         How to read the table: columns of categories, missing values, degenerate columns.
     n_jobs : int or None, default=None
-        Processes to use, -1 for all cores. The result does not depend on it.
+        Number of processes, -1 for all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
-        Memory that the fit may take, as of `DCD`.
+        Memory that the fit may use, as of `DCD`.
     progress : bool, default=True
-        Show a progress bar when run in a terminal.
+        Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=0
         Seed of the search for the best orientation, which starts at random orders.
 
@@ -155,11 +118,10 @@ class RobustDCD(Discovery):
     ----------
     cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
     colliders_ : tuple of Collider
-        The colliders with their evidence; without those that knowledge, not evidence, puts into every graph.
+        The colliders with their evidence, except those that knowledge puts into every graph.
     diagnostics_ : RobustDiagnostics
-        What was decoupled, what that changed, and how far it went.
-    table_ : TableSummary
-        What was made of the table: kinds of its columns, rows used, columns left out.
+        Which sets were decoupled, how far, and which associations that explained away.
+    account_, table_ : as of `DCD`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -175,7 +137,7 @@ class RobustDCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
-        test: Test | None = None,
+        test: CITest | None = None,
         search: BoundarySearch | None = None,
         orientation: ColliderEvidence | None = None,
         knowledge: Knowledge | None = None,
@@ -200,7 +162,7 @@ class RobustDCD(Discovery):
         self.progress = progress
         self.random_state = random_state
 
-    def _strategies(self) -> tuple[Test, BoundarySearch, ColliderEvidence]:
+    def _strategies(self) -> tuple[CITest, BoundarySearch, ColliderEvidence]:
         return (
             PartialAssociation() if self.test is None else self.test,
             GrowShrink() if self.search is None else self.search,
@@ -210,22 +172,24 @@ class RobustDCD(Discovery):
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         test, search, orientation = self._strategies()
-        check_strategy("test", test, (PartialAssociation, WeightedAssociation))
+        check_test("test", test)
         check_search(search)
         check_strategy("orientation", orientation, (ColliderEvidence,))
         check_n_jobs(self.n_jobs)
 
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
-        return robust_codecs(len(names))
+    def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
+        return robust_codecs(len(dataset.names), len(dataset.shown))
 
-    def _discover(self, dataset: Dataset, rng: np.random.Generator, run: Run) -> tuple[Construction, Any]:
+    def _discover(
+        self, dataset: Dataset, rng: np.random.Generator, run: Run
+    ) -> tuple[Construction, RobustDiagnostics]:
         test, search, orientation = self._strategies()
         names = dataset.names
         level = self.alpha / (len(names) - 1)
         with one_blas_thread():
             scores = None if dataset.has_gaps else scores_of(dataset)
-            bound: BoundTest = bind(test, dataset, level, scores)
-            grams = GappyScores(dataset) if scores is None else scores
+            bound = bind_test(test, dataset, level, scores)
+            grams = PairwiseGram(dataset) if scores is None else scores
         known = bind_knowledge(self.knowledge, names)
         # Where decoupling weights are asked for in any case, regressions must not replace the test.
         may_regress = isinstance(test, PartialAssociation) and test.decouple != "always"
@@ -242,24 +206,32 @@ class RobustDCD(Discovery):
         outcome = search.find(task)
         orient = partial(orientation.colliders, grams, random_state=rng, order=outcome.order)
         construction = assemble(names, outcome.searches, orient, knowledge=known)
-        self.colliders_ = tuple(
-            Collider(min(x, y), max(x, y), z, evidence)
-            for (x, z, y), evidence in sorted(construction.colliders.items(), key=lambda item: -item[1])
-            if np.isfinite(evidence)
-        )
         diagnostics = RobustDiagnostics(
-            names=names,
-            searches=outcome.searches,
-            colliders=self.colliders_,
-            balances={
-                members: balance
-                for members, balance in sorted(bound.record.balances.items())
-                if len(members) > 1
-            },
-            interactions=tuple(found for _, found in sorted(bound.record.interactions.items())),
-            n_samples=len(dataset.values),
+            searches=construction.searches,
             level=level,
+            sets=_balanced_sets(bound.record, names),
+            colliders=_weighed(construction.colliders),
             cut_boundaries=outcome.cut_boundaries,
+            names=names,
+            interactions=tuple(answer for _, answer in sorted(bound.record.interactions.items())),
+            n_samples=len(dataset.values),
             all_linear=outcome.order is not None,
         )
         return construction, diagnostics
+
+
+def _balanced_sets(record: Record, names: Sequence[str]) -> tuple[BalancedSet, ...]:
+    return tuple(
+        BalancedSet(variables=tuple(names[v] for v in members), **vars(summary))
+        for members, summary in sorted(record.balances.items())
+        if len(members) > 1
+    )
+
+
+def _weighed(colliders: Mapping[tuple[str, str, str], float]) -> tuple[Collider, ...]:
+    """Colliders with the most evidence first; without those that every graph has."""
+    return tuple(
+        Collider(min(x, y), max(x, y), z, evidence)
+        for (x, z, y), evidence in sorted(colliders.items(), key=lambda item: -item[1])
+        if np.isfinite(evidence)
+    )

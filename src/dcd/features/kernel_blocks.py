@@ -20,14 +20,19 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dcd.features.kernels import FeatureMap, IndicatorMap
+from dcd.features.kernels import FeatureMap, IndicatorMap, feature_map, kernel_features
+from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import Float32Array, FloatArray
 from dcd.runtime.memory import Memory
+from dcd.runtime.rows import DENSE_ROWS
+from dcd.table.dataset import Dataset
 
 NEGLIGIBLE = 1e-5
 BLOCK_ROWS = 2048  # the features of a block then fit into the cache
 _BLOCKS_A_TASK = 8
 _PANEL = 48  # columns; fewer follow the staircase more closely, with slower products
+
+_LARGEST_VARIANCE = 0.5  # of a principal component of a kernel: two clusters far apart
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -117,6 +122,31 @@ class FeatureBlocks:
 
         products, means = total(in_order(moments, self.tasks(), self.threads))
         return products - np.outer(means, means)
+
+
+Features = Sequence[FloatArray] | FeatureBlocks  # one (n, r) array for each variable, or blocks of rows
+
+
+def features_of(
+    table: Dataset | Scores, variables: Sequence[int] | None = None, *, threads: int = 1
+) -> Features:
+    """Kernel features of some or all variables of a table, in blocks of rows if there are many."""
+    everything = list(range(len(table.kinds)))
+    variables = everything if variables is None else list(variables)
+    columns = [(table.values[:, v], table.kinds[v]) for v in variables]
+    if len(table.values) <= DENSE_ROWS:
+        return [kernel_features(column, kind) for column, kind in columns]
+    least = NEGLIGIBLE / _LARGEST_VARIANCE
+    maps = in_order(lambda column: feature_map(*column, least), columns, threads)
+    values = table.values if variables == everything else table.values[:, variables]
+    return FeatureBlocks.of(values, list(maps), threads=threads, memory=table.memory)
+
+
+def features_among(features: Features, members: Sequence[int]) -> Features:
+    """The features of some variables."""
+    if isinstance(features, FeatureBlocks):
+        return features.select(members)
+    return [features[member] for member in members]
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,6 @@ def _kth_distance(ordered: FloatArray, rank: int) -> float:
     return high
 
 
-def rbf_kernel(x: FloatArray, bandwidth: float) -> FloatArray:
-    """The full (n, n) kernel matrix."""
-    scaled = x / bandwidth
-    return np.exp(-0.5 * np.square(scaled[:, None] - scaled[None, :]))
-
-
 def rbf_features(
     x: FloatArray, bandwidth: float, tolerance: float = 1e-10, max_rank: int | None = None
 ) -> FloatArray:

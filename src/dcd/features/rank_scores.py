@@ -1,19 +1,19 @@
-r"""One variable to a few smooth functions of its ranks, the features of the robust test.
+r"""A few smooth functions of the ranks of a variable, the features of the robust test.
 
 With ranks :math:`r_k` and :math:`u_k = (r_k - 1/2) / n`, the columns of a variable are, in this order,
 
-* its normal scores :math:`z = \Phi^{-1}(u)`: straight lines, as efficient as Pearson on Gaussian data;
-* the Hermite polynomials :math:`z^2 - 1` and :math:`z^3 - 3z`: what happens in the tails;
-* the Legendre polynomials of :math:`2u - 1` from degree 2 on: what happens in the bulk.
+* its normal scores :math:`z = \Phi^{-1}(u)`: linear relations, as efficient as Pearson on Gaussian data;
+* the Hermite polynomials :math:`z^2 - 1` and :math:`z^3 - 3z`: the tails;
+* the Legendre polynomials of :math:`2u - 1` from degree 2 on: the bulk.
 
 Ranks make the columns free of the units and of the marginal distribution of a variable. A nominal variable
-has no ranks; its columns tell which category a sample is in. Every column has mean 0 and variance 1; columns
-that ties make superfluous (a binary variable has one function of its ranks, not twenty) are left out of
+has no ranks; its columns are indicators of its categories. Every column has mean 0 and variance 1; columns
+that ties make linearly dependent (a binary variable has one function of its ranks, not twenty) are not among
 `adjusters`.
 
-What is kept of a variable is z and u, two numbers a sample. Its columns are made of them when they are asked
-for, a block of rows at a time, unless all columns together are small. With many rows both are single
-precision: 1e-7 beside the 1 / sqrt(n) of chance.
+Of each variable only z and u are kept. Its columns are made of them on request, a block of rows at a time,
+unless all columns together are small. With many rows both are in single precision: an error of 1e-7 beside
+1 / sqrt(n).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.memory import BLOCK_ROWS, Memory
-from dcd.runtime.row_blocks import BlockMatrix, Part
+from dcd.runtime.rows import MANY_ROWS, BlockMatrix, Part, effective_sample_size
 from dcd.table.columns import Kind, merge_rare
 from dcd.table.dataset import Dataset
 
@@ -37,7 +37,6 @@ LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
 N_TESTED, _MOST = 5, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
-MANY_ROWS = 40_000  # beyond: single precision, blocks of rows
 _KEPT_BYTES = 2**28  # of all columns, to keep rather than make again
 
 Codes = npt.NDArray[np.intp]
@@ -84,18 +83,22 @@ class Scores:
 
     Attributes
     ----------
-    variables : of each its columns.
+    values : (n, d) the table itself.
+    variables : the columns of each variable.
     probabilities : (n,) the share of each sample in all means.
     blocks : the rows, in parts that are worked on one after another.
     dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
+    shown : see `Dataset.shown_positions`.
     """
 
+    values: FloatArray = field(repr=False)
     variables: tuple[VariableScores, ...]
     probabilities: FloatArray = field(repr=False)
     blocks: tuple[slice, ...] = field(repr=False)
     dtype: np.dtype[Any] = field(repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
+    shown: Positions = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
 
     @property
     def n_variables(self) -> int:
@@ -110,7 +113,7 @@ class Scores:
     @property
     def ess(self) -> float:
         """Effective sample size: n, unless samples have weights of their own."""
-        return float(1.0 / (self.probabilities @ self.probabilities))
+        return effective_sample_size(self.probabilities)
 
     @property
     def surveyed(self) -> bool:
@@ -119,7 +122,7 @@ class Scores:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Of the variables."""
+        """The kinds of the variables."""
         return tuple(variable.kind for variable in self.variables)
 
     def part(self, rows: slice, columns: Sequence[tuple[int, Sequence[int]]]) -> FloatArray:
@@ -149,7 +152,7 @@ class Scores:
 
 
 class Grams(Protocol):
-    """What orientation needs to know of a table."""
+    """The Gram matrix of a table, which is all that orientation needs."""
 
     @property
     def ess(self) -> float:
@@ -162,7 +165,7 @@ class Grams(Protocol):
 
 
 def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
-    """For each variable, the places of its columns when all are put side by side."""
+    """For each variable, the positions of its columns when all are side by side."""
     ends = np.cumsum([0, *(len(chosen) for _, chosen in columns)])
     return [list(range(start, stop)) for start, stop in pairwise(ends)]
 
@@ -174,8 +177,9 @@ def make_scores(values: FloatArray) -> Scores:
 
 
 def scores_of(dataset: Dataset) -> Scores:
-    """Scores of a table without gaps, by the kinds of its variables and the weights of its rows."""
-    return _scores(dataset.values, dataset.kinds, dataset.probabilities, dataset.memory)
+    """Scores of a table without missing values, by the kinds of its variables and the weights of its rows."""
+    scores = _scores(dataset.values, dataset.kinds, dataset.probabilities, dataset.memory)
+    return replace(scores, shown=dataset.shown_positions)
 
 
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:
@@ -193,18 +197,18 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
             scores[:] = normal_scores(values[:, v])
         made = _variable(scores, kind, codes, probabilities, blocks)
         variables.append(_with_columns_kept(made) if keep else made)
-    return Scores(tuple(variables), probabilities, blocks, dtype, memory)
+    return Scores(values, tuple(variables), probabilities, blocks, dtype, memory)
 
 
 def row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:
     """All rows at once if they are few, in blocks otherwise; a limit that they fit into changes nothing."""
     most = n_samples if n_samples <= MANY_ROWS else BLOCK_ROWS
-    # A look holds the columns that are adjusted for, and a few copies of those of all variables.
+    # A test holds the columns that are adjusted for, and a few copies of those of all variables.
     return tuple(memory.blocks(n_samples, 8 * (4 * _MOST + 8 * n_variables), most))
 
 
 def normal_scores(values: FloatArray) -> FloatArray:
-    """Of one variable z and u, (n, 2); equal values share the mean of their ranks."""
+    """The scores z and u (n, 2) of one variable; equal values share the mean of their ranks."""
     n_samples = len(values)
     order = np.argsort(values)
     ordered = values[order]
@@ -229,8 +233,8 @@ def _variable(
     if codes is None:
         width = default_n_columns(len(scores))
         return standardised_columns(SmoothColumns(scores), width, kind, None, probabilities, blocks)
-    line = scores[:, 0] if kind == "ordinal" else None  # a line, then any function
-    make = CodeColumns(codes, _shown(codes), line, scores.dtype)
+    linear = scores[:, 0] if kind == "ordinal" else None
+    make = CodeColumns(codes, _shown(codes), linear, scores.dtype)
     return standardised_columns(make, make.width, kind, codes, probabilities, blocks)
 
 
@@ -298,34 +302,34 @@ class SmoothColumns:
             (z * z - 1) / np.sqrt(2.0, dtype=z.dtype),
             (z * z - 3) * z / np.sqrt(6.0, dtype=z.dtype),
         )
-        for place, column in enumerate(hermite[:n_columns]):
-            columns[place] = column
+        for index, column in enumerate(hermite[:n_columns]):
+            columns[index] = column
         x = 2 * u - 1
         before, last = np.ones_like(x), x
-        for place in range(_N_HERMITE, n_columns):
-            degree = place - _N_HERMITE + 2
+        for index in range(_N_HERMITE, n_columns):
+            degree = index - _N_HERMITE + 2
             before, last = last, ((2 * degree - 1) * x * last - (degree - 1) * before) / degree
-            np.multiply(last, np.sqrt(2.0 * degree + 1.0, dtype=z.dtype), out=columns[place])
+            np.multiply(last, np.sqrt(2.0 * degree + 1.0, dtype=z.dtype), out=columns[index])
         return columns.T
 
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """A column for every value but one of a variable of few values; `line` goes first if it is ordinal."""
+    """A column for every value but one of a variable of few values, after a `linear` one if it is ordinal."""
 
     codes: Codes
     shown: Codes
-    line: FloatArray | None
+    linear: FloatArray | None
     dtype: npt.DTypeLike
 
     @property
     def width(self) -> int:
         """Number of columns."""
-        return len(self.shown) + (self.line is not None)
+        return len(self.shown) + (self.linear is not None)
 
     def __call__(self, rows: slice, n_columns: int) -> FloatArray:
         """Some rows of the first columns."""
-        first = [] if self.line is None else [self.line[rows, None]]
+        first = [] if self.linear is None else [self.linear[rows, None]]
         indicators = (self.codes[rows, None] == self.shown).astype(self.dtype)
         return np.hstack([*first, indicators])[:, :n_columns]
 
@@ -353,20 +357,20 @@ def _shown(codes: Codes) -> Codes:
 
 
 def independent(gram: FloatArray, smallest: float) -> list[int]:
-    """Columns that those before them do not make superfluous, from their Gram matrix.
+    """Columns that are linearly independent of those before them, from their Gram matrix.
 
-    Cholesky's method: what is left of the variance of each column has to be more than `smallest`.
+    Cholesky's method: the residual variance of each column has to be more than `smallest`.
     """
     try:
         if (np.square(np.diag(np.linalg.cholesky(gram))) > smallest).all():
             return list(range(len(gram)))
     except np.linalg.LinAlgError:
         pass
-    left = gram.copy()
+    residual = gram.copy()
     kept = []
     for column in range(len(gram)):
-        if left[column, column] > smallest:
+        if residual[column, column] > smallest:
             kept.append(column)
-            row = left[column, column + 1 :] / np.sqrt(left[column, column])
-            left[column + 1 :, column + 1 :] -= np.outer(row, row)
+            row = residual[column, column + 1 :] / np.sqrt(residual[column, column])
+            residual[column + 1 :, column + 1 :] -= np.outer(row, row)
     return kept

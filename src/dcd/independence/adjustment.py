@@ -1,16 +1,16 @@
-r"""Adjusting for a set of variables: regression on their scores, and the scores of what is left.
+r"""Adjusting for a set of variables: regression on their scores, and the scores of the residuals.
 
 Measurements are adjusted for by smooth functions of each, about the square root of n in all; variables of few
 values by every combination of their values, as long as the sample affords it.
 
-Nothing here holds a matrix of all rows but the design of one set, if that is small, and two numbers a row
-for each variable that is tested: the rest are sums over blocks of rows.
+The design of one set, if it is small, and two numbers a row for each tested variable are all that is held of
+all rows; the rest are sums over blocks of rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,9 @@ from dcd.features.rank_scores import (
     normal_scores,
     standardised_columns,
 )
-from dcd.independence.binned_adjustment import Steps
+from dcd.independence.binned_adjustment import BinnedAdjustment
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.row_blocks import BlockMatrix, Part
+from dcd.runtime.rows import BlockMatrix, Part
 
 RIDGE = 1e-7  # on scores of variance 1; keeps collinear adjusters from blowing up
 SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
@@ -43,7 +43,7 @@ _CHUNK = 8  # variables of which products are taken together
 
 
 def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
-    """All scores of a set that the sample affords."""
+    """The design (n, p) of a set: as many of its scores as the sample affords."""
     cells = _cells(scores, given)
     single = [v for v in given if cells is None or scores.variables[v].codes is None]
     columns = _adjusters(scores, single)
@@ -58,7 +58,7 @@ def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
 
 
 def _cells(scores: Scores, given: Sequence[int]) -> VariableScores | None:
-    """Columns that tell every combination of the variables of few values in a set apart.
+    """Columns that distinguish every combination of the variables of few values in a set.
 
     With them the adjustment is exact where a sum over single variables would not be. None if there are fewer
     than two such variables, or more combinations than the sample affords.
@@ -78,10 +78,10 @@ def _cells(scores: Scores, given: Sequence[int]) -> VariableScores | None:
 
 
 def _adjusters(scores: Scores, variables: Sequence[int]) -> list[tuple[int, Sequence[int]]]:
-    """Columns to adjust for, of each of some variables.
+    """The columns of some variables to adjust for.
 
     About the square root of n in all, shared by the variables, but at least five of each while that is less
-    than a third of the sample: one variable that decides another almost alone (low noise) needs many, and
+    than a third of the sample: one variable that nearly determines another (low noise) needs many, and
     many variables cannot have as many each.
     """
     if not variables:
@@ -98,8 +98,8 @@ def _adjusters(scores: Scores, variables: Sequence[int]) -> list[tuple[int, Sequ
 class Adjustment:
     """Regression on a design under probabilities of the samples, those of the scores or other ones.
 
-    Coefficients come from sums over all rows. What it leaves is adjusted by steps along the variables of the
-    set `given`, if rows are many.
+    Coefficients come from sums over all rows. If rows are many, the residuals are adjusted once more, by
+    means in bins of the variables of the set `given`.
     """
 
     @classmethod
@@ -119,7 +119,7 @@ class Adjustment:
         self.probabilities = scores.probabilities if probabilities is None else probabilities
         # Under the probabilities of the scores the means of the columns are 0 already.
         self.design = design if probabilities is None else self._centred(design)
-        self.steps = Steps(scores, given, self.probabilities)
+        self.bins = BinnedAdjustment(scores, given, self.probabilities)
 
     def _centred(self, design: BlockMatrix) -> BlockMatrix:
         mean = np.zeros(design.n_columns)
@@ -135,15 +135,15 @@ class Adjustment:
 
     @property
     def n_parameters(self) -> int:
-        """Number of coefficients and averages for each column that is adjusted."""
-        return self.n_columns + self.steps.n_parameters
+        """Number of coefficients and means for each column that is adjusted."""
+        return self.n_columns + self.bins.n_parameters
 
     @cached_property
     def gram(self) -> FloatArray:
         """(p, p) covariance of the adjusters.
 
-        In double precision: sums in single precision of columns that depend on each other have eigenvalues
-        below zero, and more so than the ridge makes up for.
+        In double precision: with sums in single precision, columns that depend on each other have eigenvalues
+        further below zero than the ridge makes up for.
         """
         gram = np.zeros((self.n_columns, self.n_columns))
         for rows in self.scores.blocks:
@@ -163,45 +163,42 @@ class Adjustment:
         return coefficients
 
     def coefficients(self, responses: Part, n_responses: int) -> FloatArray:
-        """Of the regression of responses (n, q) of mean 0."""
+        """(p, q) of the regression of responses (n, q) of mean 0."""
         cross = np.zeros((self.n_columns, n_responses))
         if self.n_columns:
             for rows, shares in self.scores.weighted(self.probabilities):
                 cross += self.design.part(rows).T @ (shares * responses(rows))
         return self.solve(cross)
 
-    def left_of(self, variables: Sequence[int]) -> list[SmoothColumns]:
-        """Of measurements: functions of the ranks of their normal scores, once these are adjusted.
+    def residual_scores(self, variables: Sequence[int]) -> list[SmoothColumns]:
+        """Functions of the ranks of the residuals of normal scores, for some measurements.
 
         Scores of residuals rather than residuals of scores: the square of a sum of two causes contains their
-        product, the square of what is left does not.
+        product, the square of its residuals does not.
         """
         scores = self.scores
         normal = [(v, (LINEAR,)) for v in variables]
         coefficients = self.coefficients(lambda rows: scores.part(rows, normal), len(variables))
-        left = scores.memory.array((scores.n_samples, len(variables)), scores.dtype)
+        residuals = scores.memory.array((scores.n_samples, len(variables)), scores.dtype)
         for rows in scores.blocks:
             part = scores.part(rows, normal)
-            left[rows] = part - self.design.part(rows) @ coefficients.astype(part.dtype)
-        found = []
-        # Together, for a limit on memory may send them to a file.
+            residuals[rows] = part - self.design.part(rows) @ coefficients.astype(part.dtype)
+        # One array for all, because a limit on memory may send it to a file.
         store = scores.memory.array((scores.n_samples, 2 * len(variables)), scores.dtype)
-        for place, column in enumerate(left.T):
-            self.steps.take_off(column)
-            own = store[:, 2 * place : 2 * place + 2]
-            own[:] = _residual_scores(column)
-            found.append(SmoothColumns(own))
-        return found
+        for index, column in enumerate(residuals.T):
+            self.bins.subtract_from(column)
+            store[:, 2 * index : 2 * index + 2] = _residual_scores(column)
+        return [SmoothColumns(store[:, start : start + 2]) for start in range(0, store.shape[1], 2)]
 
 
-def _residual_scores(left: FloatArray) -> FloatArray:
-    """Of residuals z and u, (n, 2); ties of categories must stay ties, so rounding is rounded away."""
-    if np.square(left).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
-        return np.tile(np.array([0.0, 0.5], dtype=left.dtype), (len(left), 1))
-    if left.dtype == np.float64:
-        return normal_scores(np.round(left, 9))
-    scores = np.empty((len(left), 2), dtype=left.dtype, order="F")
-    scores[:, 1] = u = _grid_ranks(left)
+def _residual_scores(residuals: FloatArray) -> FloatArray:
+    """The scores z and u (n, 2) of residuals; rounded, because ties of categories must stay ties."""
+    if np.square(residuals).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
+        return np.tile(np.array([0.0, 0.5], dtype=residuals.dtype), (len(residuals), 1))
+    if residuals.dtype == np.float64:
+        return normal_scores(np.round(residuals, 9))
+    scores = np.empty((len(residuals), 2), dtype=residuals.dtype, order="F")
+    scores[:, 1] = u = _grid_ranks(residuals)
     scores[:, 0] = ndtri(u)
     return scores
 
@@ -210,23 +207,23 @@ def _grid_ranks(values: FloatArray) -> FloatArray:
     """(rank - 1/2) / n of values on a fine grid, by counting: in time proportional to n."""
     low, high = float(values.min()), float(values.max())
     step = max(_FINEST, (high - low) / (2 * len(values)))
-    places = ((values - values.dtype.type(low)) * values.dtype.type(1.0 / step)).astype(np.int32)
-    counts = np.bincount(places)
+    cells = ((values - values.dtype.type(low)) * values.dtype.type(1.0 / step)).astype(np.int32)
+    counts = np.bincount(cells)
     middle: FloatArray = (np.cumsum(counts) - 0.5 * counts) / len(values)
-    return middle[places]
+    return middle[cells]
 
 
 class Residuals:
-    """Scores of what is left of some variables, (n, v k), adjusted once more, and their covariances.
+    """Scores (n, v k) of the residuals of some variables, adjusted once more, and their covariances.
 
-    What is left of a variable of few values has no ranks to speak of, so its columns are adjusted as they
-    are. A variable that the set decides has no scores. All variables have as many columns as the one with
+    The residuals of a variable of few values have hardly any ranks, so its columns are adjusted as they are.
+    A variable that the set determines has no scores. All variables have as many columns as the one with
     most; where there are fewer, the rest are 0.
 
     Attributes
     ----------
     variables : all that are tested.
-    left, right : places, among the variables, of those that are tested against each other.
+    left, right : positions, among the variables, of those that are tested against each other.
     width : number of columns of a variable, k.
     own : (v, k, k) covariance of the scores of each variable.
     across : (l, r, k, k) covariances of those on the left with those on the right.
@@ -240,61 +237,61 @@ class Residuals:
         self.right = [self.variables.index(v) for v in right]
         self._makers = self._prepared()
         self.width = max([N_TESTED, *(n for _, n in self._makers)])
-        self._averages: FloatArray | None = None
+        self._means_in_bins: FloatArray | None = None
         self._adjust()
 
     def _prepared(self) -> list[tuple[Part, int]]:
         """For each variable, how its columns are made before they are adjusted, and their number."""
         scores = self.adjustment.scores
         smooth = [v for v in self.variables if scores.variables[v].codes is None]
-        left: dict[int, SmoothColumns] = {}
+        residuals: dict[int, SmoothColumns] = {}
         if self.adjustment.n_columns and smooth:
-            left = dict(zip(smooth, self.adjustment.left_of(smooth), strict=True))
+            residuals = dict(zip(smooth, self.adjustment.residual_scores(smooth), strict=True))
         makers: list[tuple[Part, int]] = []
         for v in self.variables:
-            if v in left:
-                makers.append((_first(left[v]), N_TESTED))
+            if v in residuals:
+                makers.append((partial(residuals[v], n_columns=N_TESTED), N_TESTED))
             else:
                 chosen = range(N_TESTED) if v in smooth else scores.variables[v].adjusters
-                makers.append((_chosen(scores.variables[v], chosen), len(chosen)))
+                makers.append((partial(scores.variables[v].part, columns=chosen), len(chosen)))
         return makers
 
     def _raw(self, rows: slice) -> FloatArray:
         """Some rows before the second adjustment, (b, v k)."""
         shape = (len(self.variables) * self.width, rows.stop - rows.start)
         raw = np.zeros(shape, dtype=self.adjustment.scores.dtype).T
-        for place, (make, n_columns) in enumerate(self._makers):
-            start = place * self.width
+        for index, (make, n_columns) in enumerate(self._makers):
+            start = index * self.width
             raw[:, start : start + n_columns] = make(rows)
         return raw
 
     def _adjust(self) -> None:
         adjustment, n_columns = self.adjustment, len(self.variables) * self.width
-        by_steps = adjustment.steps.n_parameters > 0
+        in_bins = adjustment.bins.n_parameters > 0
         mean, covariances = np.zeros(n_columns), _Covariances(self)
         cross = np.zeros((adjustment.n_columns, n_columns))
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
             raw = self._raw(rows)
             weighted = shares * raw
             mean += weighted.sum(axis=0, dtype=np.float64)
-            if not by_steps:
+            if not in_bins:
                 covariances.add(raw, weighted)
             if adjustment.n_columns:
                 cross += adjustment.design.part(rows).T @ weighted
         self.mean, self.coefficients = mean, adjustment.solve(cross)
-        if by_steps:
-            self._adjust_by_steps(covariances)
+        if in_bins:
+            self._adjust_in_bins(covariances)
         else:
             covariances.subtract(mean, self._explained(cross))
         self.own, self.across = covariances.own, covariances.by_pair()
 
-    def _adjust_by_steps(self, covariances: _Covariances) -> None:
-        """Take steps off as well, and sum up the covariances of what is left then."""
-        adjustment, steps = self.adjustment, self.adjustment.steps
-        sums = np.zeros(steps.shape(len(self.mean)))
+    def _adjust_in_bins(self, covariances: _Covariances) -> None:
+        """Subtract the means in bins as well, and sum up the covariances of the result."""
+        adjustment, bins = self.adjustment, self.adjustment.bins
+        sums = np.zeros(bins.shape(len(self.mean)))
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
-            steps.add_sums(rows, shares * self.part(rows), sums)
-        self._averages = steps.averages(sums).astype(adjustment.scores.dtype)
+            bins.add_sums(rows, shares * self.part(rows), sums)
+        self._means_in_bins = bins.means(sums).astype(adjustment.scores.dtype)
         for rows, shares in adjustment.scores.weighted(adjustment.probabilities):
             part = self.part(rows)
             covariances.add(part, shares * part)
@@ -306,8 +303,8 @@ class Residuals:
 
         def change(left: Sequence[int], right: Sequence[int]) -> FloatArray:
             left, right = list(left), list(right)
-            found: FloatArray = cross[:, left].T @ coefficients[:, right]
-            return found + coefficients[:, left].T @ (cross[:, right] - fitted[:, right])
+            explained: FloatArray = cross[:, left].T @ coefficients[:, right]
+            return explained + coefficients[:, left].T @ (cross[:, right] - fitted[:, right])
 
         return change
 
@@ -317,13 +314,13 @@ class Residuals:
         raw -= self.mean.astype(raw.dtype)
         if self.adjustment.n_columns:
             raw -= self.adjustment.design.part(rows) @ self.coefficients.astype(raw.dtype)
-        if self._averages is not None:
-            raw -= self.adjustment.steps.at(rows, self._averages)
+        if self._means_in_bins is not None:
+            raw -= self.adjustment.bins.at(rows, self._means_in_bins)
         return raw
 
 
 class _Covariances:
-    """Of the columns of each variable, and of those on the left with all, summed up block by block."""
+    """Covariances within each variable, and of those on the left with all, summed up block by block."""
 
     def __init__(self, residuals: Residuals) -> None:
         self._residuals = residuals
@@ -343,21 +340,21 @@ class _Covariances:
     def subtract(
         self, mean: FloatArray, explained: Callable[[Sequence[int], Sequence[int]], FloatArray]
     ) -> None:
-        """From mean products to covariances of what is left."""
-        for place in range(len(self.own)):
-            columns = self._columns([place])
-            self.own[place] -= np.outer(mean[columns], mean[columns]) + explained(columns, columns)
+        """From mean products to covariances of the residuals."""
+        for index in range(len(self.own)):
+            columns = self._columns([index])
+            self.own[index] -= np.outer(mean[columns], mean[columns]) + explained(columns, columns)
         self.across -= np.outer(mean[self._ahead], mean) + explained(self._ahead, range(len(mean)))
 
     def by_pair(self) -> FloatArray:
-        """Those of each variable on the left with each on the right, (l, r, k, k)."""
+        """(l, r, k, k) of each variable on the left with each on the right."""
         residuals, width = self._residuals, self._residuals.width
         blocks = self.across.reshape(len(residuals.left), width, len(self.own), width)
         return blocks[:, :, residuals.right].transpose(0, 2, 1, 3)
 
-    def _columns(self, places: Sequence[int]) -> list[int]:
+    def _columns(self, indices: Sequence[int]) -> list[int]:
         width = self._residuals.width
-        return [place * width + column for place in places for column in range(width)]
+        return [index * width + column for index in indices for column in range(width)]
 
 
 def variable_chunks(n_variables: int) -> list[tuple[int, int]]:
@@ -369,13 +366,5 @@ def diagonal_blocks(matrix: FloatArray, width: int) -> FloatArray:
     """The blocks (c, k, k) on the diagonal of a matrix (c k, c k)."""
     n_blocks = len(matrix) // width
     blocks = matrix.reshape(n_blocks, width, n_blocks, width)
-    places = np.arange(n_blocks)
-    return blocks[places, :, places]
-
-
-def _first(columns: SmoothColumns) -> Part:
-    return lambda rows: columns(rows, N_TESTED)
-
-
-def _chosen(variable: VariableScores, columns: Sequence[int]) -> Part:
-    return lambda rows: variable.part(rows, columns)
+    index = np.arange(n_blocks)
+    return blocks[index, :, index]

@@ -1,131 +1,60 @@
 """Are two variables associated given others? The robust test: adjust, and decouple where needed.
 
-**Adjust.** The association that is left once both variables are adjusted for the set (`partial_pvalues`),
-with all of the sample.
+**Adjust.** The association of the residuals of both variables given the set (`partial_pvalues`), with all of
+the sample.
 
 **Decouple where needed.** Adjusting by sums of functions of single variables does not remove interactions:
-with C -> A, C -> B by a curve and T = A + B + A·B, what is left of C and of T shares products of A and B. If
+with C -> A, C -> B by a curve and T = A + B + A·B, the residuals of C and of T share products of A and B. If
 x and y both depend on products of variables in S beyond such sums, an association has to survive under
-weights that decouple S (`dcd.weights.convex`), where products of different variables carry nothing, with the
-products adjusted for as well. Where it need not, all of the sample is used.
+weights that decouple S (`dcd.weights`), where products of different variables carry no information, with the
+products adjusted for as well. Otherwise all of the sample is used.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from dcd.features.rank_scores import Scores
 from dcd.independence.adjustment import Adjustment, Residuals, design_for
-from dcd.independence.binned_adjustment import ENOUGH_ROWS
+from dcd.independence.base import Interaction, SearchTest
 from dcd.independence.interactions import Products, interaction_design, interaction_log_pvalues
 from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import check_choice, check_number, check_strategy
-from dcd.weights.convex import Balance, BalanceSummary, ConvexWeights
+from dcd.runtime.errors import check_choice, check_number
+from dcd.runtime.rows import BINNED_ROWS
+from dcd.weights.base import SampleWeights, Weighting, check_weighting
+from dcd.weights.convex import ConvexWeights
+from dcd.weights.sketch import sketch_weights
 
 DECOUPLE = ("where-needed", "always", "never")
-_AT_ONCE = 16  # variables of a look
+_AT_ONCE = 16  # variables that are tested together where rows are many
 _KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has its weights learned again
 
 
-@dataclass(frozen=True)
-class Interaction:
-    """An association that was tested again under decoupling weights.
-
-    Attributes
-    ----------
-    pair, given : the variables, by position.
-    log_pvalue_adjusted, log_pvalue_decoupled : log p-value under equal weights and under the weights.
-    ess, dependence : of the weights, see `dcd.weights.convex.Balance`.
-    """
-
-    pair: tuple[int, int]
-    given: tuple[int, ...]
-    log_pvalue_adjusted: float
-    log_pvalue_decoupled: float
-    ess: float
-    dependence: float
-
-
-@dataclass
-class Record:
-    """What a test was asked under weights since the record was begun, be the answer new or kept.
-
-    Attributes
-    ----------
-    balances : the sets that were decoupled. Where missing values decouple one set on several parts of the
-        rows, the part with the smallest effective sample size.
-    interactions : the associations that were tested again under weights.
-    """
-
-    balances: dict[tuple[int, ...], BalanceSummary] = field(default_factory=dict)
-    interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
-
-    def add(self, other: Record) -> None:
-        """Take over another record; the order in which records are added makes no difference."""
-        for members, summary in other.balances.items():
-            self.note(members, summary)
-        self.interactions |= other.interactions
-
-    def note(self, members: tuple[int, ...], summary: BalanceSummary) -> None:
-        """Keep how far a set was decoupled."""
-        self.balances[members] = min(summary, self.balances.get(members, summary))
-
-
 class _Weights:
-    """The weights of sets on one table, of which those asked for last are kept."""
+    """The weights of sets on one table, of which those asked for last are kept, and the accounts of all."""
 
-    def __init__(self, options: ConvexWeights, scores: Scores) -> None:
-        self._options, self._scores = options, scores
+    def __init__(self, strategy: Weighting, scores: Scores) -> None:
+        self.accounts: dict[tuple[int, ...], SampleWeights] = {}
+        self._strategy, self._scores = strategy, scores
         self._most = max(1, _KEPT_BYTES // (8 * scores.n_samples))
-        self._kept: OrderedDict[tuple[int, ...], Balance] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, ...], SampleWeights] = OrderedDict()
 
-    def __call__(self, members: tuple[int, ...]) -> Balance:
+    def __call__(self, members: tuple[int, ...]) -> SampleWeights:
         # Other threads may ask at the same time, so nothing is looked up twice.
-        found = self._kept.pop(members, None) or self._options.learn(self._scores, members)
-        self._kept[members] = found
+        learned = self._kept.pop(members, None) or self._strategy.learn(self._scores, members)
+        self._kept[members] = learned
+        if members not in self.accounts:
+            sketch = sketch_weights(learned, self._scores.shown)
+            self.accounts[members] = replace(learned.account, sketch=sketch)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
-        return found
-
-
-class BoundTest(Protocol):
-    """A test on one table: is x independent of y given a set? Variables are positions."""
-
-    record: Record
-
-    def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
-        """Log p-values of every variable against the target that the full test can only raise.
-
-        The last look is at all variables; those before it are cheaper, and 0 for those they say nothing of.
-        """
-        ...
-
-    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """Log p-value of independence; NaN where missing values leave too little to tell."""
-        ...
-
-
-class Test(Protocol):
-    """A test as a strategy: parameters, to be bound to a table; `weights` is how far it decouples."""
-
-    @property
-    def weights(self) -> ConvexWeights:
-        """How far to decouple."""
-        ...
-
-    def check(self) -> None:
-        """Raise `InputError` for a value out of range."""
-        ...
-
-    def bind(self, scores: Scores, level: float) -> BoundTest:
-        """The test on one table; what is above `level` at first sight need not be looked at again."""
-        ...
+        return learned
 
 
 @dataclass(frozen=True)
@@ -134,19 +63,19 @@ class PartialAssociation:
 
     Attributes
     ----------
-    weights : how far to decouple.
+    weights : how sets are decoupled.
     decouple : "where-needed" tests an association again under weights where both sides interact on the set;
         "always" does so for every set of two and more; "never" adjusts only.
     interaction_level : level of the test for interactions.
     """
 
-    weights: ConvexWeights = field(default_factory=ConvexWeights)
+    weights: Weighting = field(default_factory=ConvexWeights)
     decouple: Literal["where-needed", "always", "never"] = "where-needed"
     interaction_level: float = 0.05
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        check_strategy("weights", self.weights, (ConvexWeights,))
+        check_weighting("weights", self.weights)
         check_choice("decouple", self.decouple, DECOUPLE)
         check_number("interaction_level", self.interaction_level, above=0, below=1, suggestion=0.05)
 
@@ -155,51 +84,51 @@ class PartialAssociation:
         return BoundAssociation(self, scores, level)
 
 
-class BoundAssociation:
+class BoundAssociation(SearchTest):
     """`PartialAssociation` on one table; results are kept.
 
     Each is a function of what is asked alone, not of what was asked before, to the last digit.
     """
 
     def __init__(self, strategy: PartialAssociation, scores: Scores, level: float) -> None:
-        self.record = Record()
+        super().__init__(scores.n_variables)
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
-        self._looks: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
+        self._screened: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
         self._pairs: dict[tuple[int, int, tuple[int, ...]], _Answer] = {}
         self._weights = _Weights(strategy.weights, scores)
         self._latest: tuple[tuple[int, ...], Adjustment] | None = None
 
-    def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
-        """See `BoundTest`; one, under equal weights, at all variables at once."""
+    def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
+        """See `SearchTest`; one round, under equal weights, of all variables at once."""
         key = (target, tuple(sorted(given)))
-        if key not in self._looks:
-            self._looks[key] = self._look(*key)
-        yield self._looks[key]
+        if key not in self._screened:
+            self._screened[key] = self._adjusted(*key)
+        yield self._screened[key]
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
         key = (min(x, y), max(x, y), tuple(sorted(given)))
         if key not in self._pairs:
             self._pairs[key] = self._answer(*key)
-        found = self._pairs[key]
-        if found.interaction is not None and found.balance is not None:
-            self.record.interactions[key] = found.interaction
-            self.record.note(key[2], found.balance)
-        return found.log_pvalue
+        answer = self._pairs[key]
+        if answer.interaction is not None and answer.weights is not None:
+            self.record.interactions[key] = answer.interaction
+            self.record.note(key[2], answer.weights)
+        return answer.log_pvalue
 
-    def _look(self, target: int, given: tuple[int, ...]) -> FloatArray:
-        found = np.zeros(self.scores.n_variables)
-        outside = [v for v in range(self.scores.n_variables) if v != target and v not in given]
+    def _adjusted(self, target: int, given: tuple[int, ...]) -> FloatArray:
+        """Log p-values (d,) of all variables against the target without weights."""
+        result, outside = np.zeros(self.n_variables), self.outside(target, given)
         adjustment = self._adjustment(given)
         degrees = degrees_of_freedom(adjustment)
         if degrees is None:
-            return found
-        # What a look holds for each variable grows with the rows, so that it is at a few where rows are many.
-        at_once = len(outside) if self.scores.n_samples < ENOUGH_ROWS else _AT_ONCE
-        for start in range(0, len(outside), max(at_once, 1)):
+            return result
+        # The memory for each variable grows with the rows, so that many rows are tested a few at a time.
+        at_once = max(len(outside), 1) if self.scores.n_samples < BINNED_ROWS else _AT_ONCE
+        for start in range(0, len(outside), at_once):
             some = outside[start : start + at_once]
-            found[some] = log_pvalues(Residuals(adjustment, [target], some), degrees)[0]
-        return found
+            result[some] = log_pvalues(Residuals(adjustment, [target], some), degrees)[0]
+        return result
 
     def _answer(self, x: int, y: int, given: tuple[int, ...]) -> _Answer:
         """The association under equal weights, and if need be under weights that decouple the set."""
@@ -213,21 +142,21 @@ class BoundAssociation:
             return _Answer(adjusted)
         products = Products(self.scores, given)
         if self.strategy.decouple == "where-needed":
-            both = interaction_log_pvalues(residuals, products)
-            if both.max() >= np.log(self.strategy.interaction_level):
+            both_interact = interaction_log_pvalues(residuals, products).max()
+            if both_interact >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
-        weighed = self._weights(given)
+        learned = self._weights(given)
         design = interaction_design(adjustment, products)
-        weighted = Adjustment(self.scores, design, _probabilities(weighed), given=given)
-        found = weighted_log_pvalue(weighted, x, y)
-        decoupled = adjusted if found is None else found
-        interaction = Interaction((x, y), given, adjusted, decoupled, weighed.ess, weighed.dependence)
-        return _Answer(max(adjusted, decoupled), interaction, weighed.summary)
+        weighted = Adjustment(self.scores, design, learned.probabilities, given=given)
+        under_weights = weighted_log_pvalue(weighted, x, y)
+        decoupled = adjusted if under_weights is None else under_weights
+        interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
+        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[given])
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
-        """Of one set; that of the last one asked for is kept, for questions come set by set."""
+        """The adjustment for one set; the latest one is kept, for questions come set by set."""
         if self._latest is None or self._latest[0] != given:
-            self._latest = None  # what it holds can be large
+            self._latest = None  # it can be large
             self._latest = (given, Adjustment.to(self.scores, given))
         return self._latest[1]
 
@@ -240,18 +169,13 @@ class BoundAssociation:
 class _Answer:
     log_pvalue: float
     interaction: Interaction | None = None
-    balance: BalanceSummary | None = None
+    weights: SampleWeights | None = None
 
 
 def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float | None:
-    """Log p-value of x and y, adjusted under weights; None if these leave too little to test with."""
+    """Log p-value of x and y, adjusted under weights; None if these leave too small a sample."""
     degrees = degrees_of_freedom(adjustment)
     return None if degrees is None else float(log_pvalues(Residuals(adjustment, [x], [y]), degrees)[0, 0])
-
-
-def _probabilities(weighed: Balance) -> FloatArray:
-    probabilities: FloatArray = weighed.weights / weighed.weights.sum()
-    return probabilities
 
 
 @dataclass(frozen=True)
@@ -261,36 +185,29 @@ class WeightedAssociation:
     To test x against y given a set, x and the set are decoupled from each other.
     """
 
-    weights: ConvexWeights = field(default_factory=ConvexWeights)
+    weights: Weighting = field(default_factory=ConvexWeights)
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        check_strategy("weights", self.weights, (ConvexWeights,))
+        check_weighting("weights", self.weights)
 
     def bind(self, scores: Scores, level: float) -> BoundWeightedAssociation:  # noqa: ARG002
         """The test on one table."""
         return BoundWeightedAssociation(self, scores)
 
 
-class BoundWeightedAssociation:
+class BoundWeightedAssociation(SearchTest):
     """`WeightedAssociation` on one table."""
 
     def __init__(self, strategy: WeightedAssociation, scores: Scores) -> None:
-        self.record = Record()
+        super().__init__(scores.n_variables)
         self.strategy, self.scores = strategy, scores
         self._weights = _Weights(strategy.weights, scores)
-
-    def looks(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
-        """See `BoundTest`; nothing is known before the weights are."""
-        outside = [v for v in range(self.scores.n_variables) if v != target and v not in given]
-        log_pvalues = np.zeros(self.scores.n_variables)
-        log_pvalues[outside] = [self.log_pvalue(v, target, given) for v in outside]
-        yield log_pvalues
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
         members = tuple(sorted({*given, x}))
-        weighed = self._weights(members)
-        self.record.note(members, weighed.summary)
-        nothing = design_for(self.scores, ())
-        return weighted_log_pvalue(Adjustment(self.scores, nothing, _probabilities(weighed)), x, y) or 0.0
+        learned = self._weights(members)
+        self.record.note(members, self._weights.accounts[members])
+        unadjusted = Adjustment(self.scores, design_for(self.scores, ()), learned.probabilities)
+        return weighted_log_pvalue(unadjusted, x, y) or 0.0

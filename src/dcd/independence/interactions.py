@@ -1,4 +1,4 @@
-"""Interactions: which variables depend on a set through more than a sum of functions of single variables.
+"""Interactions: which variables depend on a set by more than a sum of functions of single variables.
 
 Wilks' lambda of its scores against products of scores of two variables of the set.
 """
@@ -14,9 +14,9 @@ from scipy.linalg import solve_triangular
 from dcd.features.rank_scores import BULK_SQUARE, LINEAR, Scores, independent
 from dcd.independence.adjustment import MOST_ADJUSTERS, RIDGE, SMALLEST_VARIANCE, Adjustment, Residuals
 from dcd.independence.null_distribution import gamma_log_sf
-from dcd.independence.partial_pvalues import best_of_looks, group_masks, n_looks
+from dcd.independence.partial_pvalues import bonferroni, group_masks, n_groups
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.row_blocks import BlockMatrix
+from dcd.runtime.rows import BlockMatrix
 
 _INTERACTING = (LINEAR, BULK_SQUARE)  # columns of which products are taken
 
@@ -40,9 +40,9 @@ class Products:
         ]
         self._factors = factors[: int(MOST_ADJUSTERS * scores.n_samples)]
         self._columns = list(blocks.items())
-        places = [(v, column) for v, block in blocks.items() for column in block]
-        self._first = [places.index((i, a)) for i, a, _, _ in self._factors]
-        self._second = [places.index((j, b)) for _, _, j, b in self._factors]
+        singles = [(v, column) for v, block in blocks.items() for column in block]
+        self._first = [singles.index((i, a)) for i, a, _, _ in self._factors]
+        self._second = [singles.index((j, b)) for _, _, j, b in self._factors]
         self.mean, self.scale = self._moments()
 
     @property
@@ -71,7 +71,7 @@ class Products:
 
 
 def interaction_log_pvalues(residuals: Residuals, products: Products) -> FloatArray:
-    """For the variables (v,), the log p-value that each depends on a set through sums of functions only.
+    """For the variables (v,), the log p-value that each depends on a set by sums of functions only.
 
     Wilks' lambda of the variable's scores against the products of scores, both adjusted for the scores of the
     set, with Bartlett's correction; the smallest over the groups of scores, times their number.
@@ -95,13 +95,13 @@ def interaction_log_pvalues(residuals: Residuals, products: Products) -> FloatAr
         statistic = np.maximum(-0.5 * degrees * (with_them - without), 1e-12)
         log_pvalues = gamma_log_sf(statistic, 0.5 * n_products * widths)
         result = np.minimum(result, log_pvalues)
-    return best_of_looks(result, np.diag(n_looks(scores, variables, variables)))
+    return bonferroni(result, np.diag(n_groups(scores, variables, variables)))
 
 
 def _explained(residuals: Residuals, products: Products) -> tuple[int, int, FloatArray, FloatArray]:
     """Numbers of singles and products, and covariances (v, k, k) once adjusted for the first, and for both.
 
-    Columns that those before them make superfluous are left out of the numbers.
+    Columns that depend linearly on those before them are not counted.
     """
     adjustment = residuals.adjustment
     n_singles, n_both = adjustment.n_columns, adjustment.n_columns + products.n_columns
@@ -120,7 +120,7 @@ def _explained(residuals: Residuals, products: Products) -> tuple[int, int, Floa
     n_first = sum(column < n_singles for column in alive)
     room = max(int(MOST_ADJUSTERS * adjustment.scores.n_samples) - n_first, 0)
     kept = alive[: n_first + room]
-    # The scores are adjusted for the singles already, but for the ridge; so they hardly go along with them.
+    # The scores are adjusted for the singles already, but for the ridge; so they hardly depend on them.
     sides = np.vstack([RIDGE * residuals.coefficients, cross])[kept]
     factor = np.linalg.cholesky(both[np.ix_(kept, kept)])
     explained = solve_triangular(factor, sides, lower=True, check_finite=False)

@@ -9,8 +9,8 @@ are, with :math:`M = E|a|^4 - k(k+2)` the excess of each side,
           \kappa_3 \approx 8 k_x k_y + 12 M_x M_y / m + N_x N_y / m^2 ,
 
 (N the sixth-order excess) and a shifted gamma distribution with these three gives the p-value. If the spread
-of both sides varies with the set that is adjusted for, Q is divided by what that adds to its mean. So it is
-if samples have weights of their own that go along with x or y: then the mean of Q is
+of both sides varies with the set that is adjusted for, Q is divided by the factor by which that raises its
+mean. The same holds if samples have weights of their own that depend on x or y: then the mean of Q is
 :math:`\sum_k q_k |a_k|^2 |b_k|^2` with :math:`q \propto p^2`.
 """
 
@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import gammaincc, gammaln
 
+from dcd.features.whitening import whiteners
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Residuals, variable_chunks
 from dcd.runtime.array_types import BoolArray, FloatArray
 
@@ -35,9 +36,9 @@ class Moments:
     fourth: FloatArray
     sixth: FloatArray
 
-    def of(self, places: Sequence[int]) -> Moments:
-        """Those of some variables."""
-        chosen = list(places)
+    def of(self, variables: Sequence[int]) -> Moments:
+        """The moments of some variables."""
+        chosen = list(variables)
         return Moments(self.ranks[chosen], self.fourth[chosen], self.sixth[chosen])
 
 
@@ -51,17 +52,17 @@ def group_log_pvalues(residuals: Residuals, masks: Sequence[BoolArray], degrees:
     """
     groups = [_Group.of(residuals, mask) for mask in masks]
     moments, spreads = _moments_and_spreads(residuals, groups)
-    found = []
+    log_pvalues = []
     for group, of_group, spread in zip(groups, moments, spreads, strict=True):
         left, right = group.whitener[residuals.left][:, None], group.whitener[residuals.right][None]
         correlation = left @ residuals.across @ right.swapaxes(-1, -2)
         statistic = degrees * np.square(correlation).sum(axis=(2, 3)) / spread
-        found.append(
+        log_pvalues.append(
             shifted_gamma_log_sf(
                 statistic, of_group.of(residuals.left), of_group.of(residuals.right), degrees
             )
         )
-    return found
+    return log_pvalues
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class _Group:
     def of(cls, residuals: Residuals, mask: BoolArray) -> _Group:
         used = np.flatnonzero(mask.any(axis=0))
         part = residuals.own[:, used[:, None], used] * (mask[:, used, None] & mask[:, None, used])
-        small, ranks = whiteners(part)
+        small, ranks = whiteners(part, SMALLEST_VARIANCE)
         whitener = np.zeros((len(mask), len(used), residuals.width))
         whitener[:, :, used] = small * mask[:, None, used]
         return cls(whitener, ranks)
@@ -169,23 +170,11 @@ def _common_spread(residuals: Residuals, coefficients: FloatArray, ranks: FloatA
 def _products(lengths: FloatArray, shares: FloatArray, residuals: Residuals, n_groups: int) -> FloatArray:
     """Sums of products of columns on the left and on the right, group by group, (g, l, r)."""
     n_variables = len(residuals.variables)
-    found = np.empty((n_groups, len(residuals.left), len(residuals.right)))
+    sums = np.empty((n_groups, len(residuals.left), len(residuals.right)))
     for group in range(n_groups):
         part = lengths[:, group * n_variables : (group + 1) * n_variables]
-        found[group] = (shares * part[:, residuals.left]).T @ part[:, residuals.right]
-    return found
-
-
-def whiteners(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """For each covariance (v, k, k) a matrix that makes it the identity, and its rank.
-
-    Directions with next to no variance left (ties, or all explained by the set) cannot be tested and are
-    mapped to zero.
-    """
-    variances, directions = np.linalg.eigh(covariances)
-    alive = variances > SMALLEST_VARIANCE
-    scale = np.where(alive, 1.0 / np.sqrt(np.where(alive, variances, 1.0)), 0.0)
-    return scale[:, :, None] * directions.transpose(0, 2, 1), alive.sum(axis=1).astype(np.float64)
+        sums[group] = (shares * part[:, residuals.left]).T @ part[:, residuals.right]
+    return sums
 
 
 def shifted_gamma_log_sf(statistic: FloatArray, left: Moments, right: Moments, degrees: float) -> FloatArray:

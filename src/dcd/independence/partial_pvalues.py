@@ -1,9 +1,9 @@
 r"""Partial association of two variables given a set.
 
 For the pair x, y and a set S, the normal scores of x and of y are regressed on scores of the variables in S
-(`adjustment`). Scores of what is left, adjusted for S once more, are correlated (`null_distribution`). Three
-groups of scores, lines alone, the bulk, and the tails, each give a p-value; three times the smallest is the
-result, so that a straight line loses next to nothing for being looked at in three ways.
+(`adjustment`). Scores of the residuals, adjusted for S once more, are correlated (`null_distribution`). Three
+groups of scores, the linear one alone, the bulk, and the tails, each give a p-value; three times the smallest
+is the result (Bonferroni), so that a linear relation loses little power to being tested in three ways.
 """
 
 from __future__ import annotations
@@ -13,30 +13,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
-from dcd.independence.adjustment import Adjustment, Residuals
-from dcd.independence.null_distribution import group_log_pvalues, whiteners
+from dcd.features.whitening import whiteners
+from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, Residuals
+from dcd.independence.null_distribution import group_log_pvalues
 from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.rows import effective_sample_size
 
-LINES, BULK, TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
-_GROUPS = (LINES, BULK, TAILS)
+_LINE, _BULK, _TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
+_GROUPS = (_LINE, _BULK, _TAILS)
 _FEWEST_DEGREES = 5
 
 
-def adjusted_log_pvalues(scores: Scores, given: Sequence[int]) -> FloatArray:
-    """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
-    adjustment = Adjustment.to(scores, given)
-    outside = [v for v in range(scores.n_variables) if v not in given]
-    result = np.zeros((scores.n_variables, scores.n_variables))
-    degrees = degrees_of_freedom(adjustment)
-    if degrees is not None:
-        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
-    np.fill_diagonal(result, 0.0)
-    return result
-
-
 def degrees_of_freedom(adjustment: Adjustment) -> float | None:
-    """What is left of the sample to test with; None if that is too little."""
-    ess = 1.0 / float(adjustment.probabilities @ adjustment.probabilities)
+    """Degrees of freedom of a test after adjusting; None if there are too few."""
+    ess = effective_sample_size(adjustment.probabilities)
     degrees = ess * (1.0 - adjustment.n_parameters / adjustment.scores.n_samples) - 1.0
     return degrees if degrees >= _FEWEST_DEGREES else None
 
@@ -47,9 +37,9 @@ def log_pvalues(residuals: Residuals, degrees: float) -> FloatArray:
     masks = group_masks(scores, residuals.variables, residuals.width)
     smallest = np.minimum.reduce(group_log_pvalues(residuals, masks, degrees))
     left, right = (
-        [residuals.variables[place] for place in side] for side in (residuals.left, residuals.right)
+        [residuals.variables[index] for index in side] for side in (residuals.left, residuals.right)
     )
-    return best_of_looks(smallest, n_looks(scores, left, right))
+    return bonferroni(smallest, n_groups(scores, left, right))
 
 
 def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
@@ -59,7 +49,7 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
     sign.
     """
     scores = adjustment.scores
-    shown = [scores.variables[v].adjusters if scores.kinds[v] == "nominal" else LINES for v in (x, y)]
+    shown = [scores.variables[v].adjusters if scores.kinds[v] == "nominal" else _LINE for v in (x, y)]
     columns = list(zip((x, y), shown, strict=True))
     width = sum(map(len, shown))
     coefficients = adjustment.coefficients(lambda rows: scores.part(rows, columns), width)
@@ -69,7 +59,10 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
         part = part - adjustment.design.part(rows) @ coefficients.astype(part.dtype)
         covariance += part.T @ (shares * part)
     first = len(shown[0])
-    white = [whiteners(own[None])[0][0] for own in (covariance[:first, :first], covariance[first:, first:])]
+    white = [
+        whiteners(own[None], SMALLEST_VARIANCE)[0][0]
+        for own in (covariance[:first, :first], covariance[first:, first:])
+    ]
     correlation = white[0] @ covariance[:first, first:] @ white[1].T
     if correlation.size == 1:
         return float(correlation[0, 0] * np.sign(white[0][0, 0] * white[1][0, 0]))
@@ -77,38 +70,38 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
 
 
 def group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[BoolArray]:
-    """For lines, bulk and tails, as far as they differ, which columns (v, k) of each variable belong to it.
+    """For each group, as far as they differ, which columns (v, k) of each variable belong to it.
 
-    A nominal variable has all its columns in each; an ordinal one of few values has a line, and the rest.
+    A nominal variable has all its columns in each; an ordinal one of few values has a linear one, and all.
     """
     masks: list[BoolArray] = []
     for group in _GROUPS:
         mask = np.zeros((len(variables), width), dtype=bool)
-        for place, variable in enumerate(variables):
+        for row, variable in zip(mask, variables, strict=True):
             if scores.variables[variable].codes is None:
-                mask[place, list(group)] = True
-            elif scores.kinds[variable] == "ordinal" and group == LINES:
-                mask[place, 0] = True
+                row[list(group)] = True
+            elif scores.kinds[variable] == "ordinal" and group == _LINE:
+                row[0] = True
             else:
-                mask[place, : len(scores.variables[variable].adjusters)] = True
+                row[: len(scores.variables[variable].adjusters)] = True
         if not any(np.array_equal(mask, other) for other in masks):
             masks.append(mask)
     return masks
 
 
-def n_looks(scores: Scores, left: Sequence[int], right: Sequence[int]) -> FloatArray:
-    """In how many different ways (l, r) each two variables are looked at."""
-    sides = [np.array([_looks_at(scores, v) for v in side]) for side in (left, right)]
+def n_groups(scores: Scores, left: Sequence[int], right: Sequence[int]) -> FloatArray:
+    """In how many different groups of scores (l, r) each two variables are tested."""
+    sides = [np.array([_n_groups(scores, v) for v in side]) for side in (left, right)]
     return np.maximum(sides[0][:, None], sides[1][None, :])
 
 
-def _looks_at(scores: Scores, variable: int) -> float:
+def _n_groups(scores: Scores, variable: int) -> float:
     if scores.variables[variable].codes is None:
         return 3.0
     several = scores.kinds[variable] == "ordinal" and len(scores.variables[variable].adjusters) > 1
     return 2.0 if several else 1.0
 
 
-def best_of_looks(smallest: FloatArray, n_looks: FloatArray) -> FloatArray:
+def bonferroni(smallest: FloatArray, n_tests: FloatArray) -> FloatArray:
     """From the smallest of a few log p-values to the log p-value of all of them."""
-    return np.minimum(smallest + np.log(n_looks), 0.0)
+    return np.minimum(smallest + np.log(n_tests), 0.0)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dcd.independence.association import PartialAssociation, Test, WeightedAssociation
-from dcd.independence.testwise import bind
-from dcd.runtime.errors import InputError, check_number, check_strategy
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import CITest, check_test
+from dcd.independence.binding import bind_test
+from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions
@@ -26,13 +27,13 @@ class IndependenceTest:
     Parameters
     ----------
     data : any table that the estimators take.
-    test : PartialAssociation, WeightedAssociation or None
+    test : PartialAssociation, WeightedAssociation, a test of your own or None
         None is `PartialAssociation()`.
     level : float, default=1.0
-        A p-value above this is not looked at again under decoupling weights, which can only raise it. With
-        the level that the p-values will be held against, the answer is the same and sooner there.
+        A p-value above this is not computed again under decoupling weights, which can only raise it. With
+        the level that p-values will be compared with, decisions are the same and take less time.
     kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="testwise" the p-value is
-        NaN where the rows that are complete in all columns concerned cannot tell.
+        NaN where too few rows are complete in the columns concerned.
 
     Examples
     --------
@@ -46,30 +47,30 @@ class IndependenceTest:
         self,
         data: Any,
         *,
-        test: Test | None = None,
+        test: CITest | None = None,
         level: float = 1.0,
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         sample_weight: Any = None,
     ) -> None:
         strategy = PartialAssociation() if test is None else test
-        check_strategy("test", strategy, (PartialAssociation, WeightedAssociation))
+        check_test("test", strategy)
         check_number("level", level, above=0, at_most=1, suggestion=0.05)
         options = TableOptions(kinds=kinds, missing=missing)
         options.check()
-        self._given: Dataset = read_table(data, options=options, sample_weight=sample_weight)
-        dataset = self._given.in_canonical_order()
+        self._table: Dataset = read_table(data, options=options, sample_weight=sample_weight)
+        dataset = self._table.in_canonical_order()
         # The order of the columns must not matter, so the test sees them in an order of its own.
-        self._places = [dataset.names.index(name) for name in self._given.names]
+        self._positions = [dataset.names.index(name) for name in self._table.names]
         with one_blas_thread():
-            self._bound = bind(strategy, dataset, level, sample_first=False)
+            self._bound = bind_test(strategy, dataset, level, sample_first=False)
 
     def __call__(self, x: Column, y: Column, given: Collection[Column] = ()) -> float:
         """The p-value; columns are names or positions."""
         if isinstance(given, str) or not isinstance(given, Collection):
-            raise InputError("parameter 'given'", f"is no list of columns: {given!r}", "Pass a list.")
-        first, second = self._place(x), self._place(y)
-        others = {self._place(column) for column in given}
+            raise InputError("parameter 'given'", f"is not a list of columns: {given!r}", "Pass a list.")
+        first, second = self._position(x), self._position(y)
+        others = {self._position(column) for column in given}
         if first == second or {first, second} & others:
             raise InputError(
                 "parameter 'given'",
@@ -79,5 +80,5 @@ class IndependenceTest:
         with one_blas_thread():
             return float(np.exp(self._bound.log_pvalue(first, second, others)))
 
-    def _place(self, column: Column) -> int:
-        return self._places[self._given.position(column)]
+    def _position(self, column: Column) -> int:
+        return self._positions[self._table.position(column)]

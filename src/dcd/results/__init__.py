@@ -1,6 +1,6 @@
 """The saved result: an account of a fitted model in plain values, as JSON with a versioned schema.
 
-model, table -> views -> summary -> Result -> JSON -> Result -> report
+fitted model -> summary -> Result -> JSON -> Result -> report
 """
 
 from dcd.estimators.stability import Stability

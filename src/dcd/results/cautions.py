@@ -1,10 +1,10 @@
-"""Reasons to be careful with a result, in words."""
+"""Caveats of a result, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from dcd.estimators.base import Diagnostics
 from dcd.results.model import Boundary, Caution, Collider, Conflict, Data, Edge, Resampling
 from dcd.results.origin import required_pairs
 from dcd.table.checks import FEW_ROWS
@@ -15,22 +15,21 @@ _SHOWN = 6
 
 
 def cautions_of(
-    model: Any,
+    diagnostics: Diagnostics,
     data: Data,
     edges: Sequence[Edge],
     colliders: Sequence[Collider],
     boundaries: Sequence[Boundary],
     conflicts: Sequence[Conflict],
     resampling: Resampling | None,
-    level: float,
 ) -> tuple[Caution, ...]:
-    """All of them, the gravest kinds first."""
+    """All caveats, the gravest kinds first."""
     return (
         *_of_rows(data),
-        *_of_decoupling(model, boundaries),
-        *_of_search(model),
+        *_of_decoupling(diagnostics, boundaries),
+        *_of_search(diagnostics),
         *_of_colliders(colliders),
-        *_of_edges(edges, required_pairs(conflicts), level),
+        *_of_edges(edges, required_pairs(conflicts), diagnostics.level),
         *_of_resampling(edges, resampling),
         *_of_columns(data),
     )
@@ -41,8 +40,8 @@ def _of_rows(data: Data) -> Iterator[Caution]:
         yield Caution(
             "few-rows",
             (),
-            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations show: that "
-            "there is no edge says little.",
+            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations show: the "
+            "absence of an edge means little.",
         )
     if data.n_rows_used < 0.8 * data.n_rows:
         yield Caution(
@@ -53,14 +52,14 @@ def _of_rows(data: Data) -> Iterator[Caution]:
         )
 
 
-def _of_decoupling(model: Any, boundaries: Sequence[Boundary]) -> Iterator[Caution]:
-    failed = tuple(getattr(model.diagnostics_, "failed", ()))
+def _of_decoupling(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterator[Caution]:
+    failed = diagnostics.failed
     if failed:
         yield Caution(
             "failed-decoupling",
             failed,
             f"Decoupling failed around {listed(failed)}: the weights left more dependence than chance does. "
-            "Edges there may be false. RobustDCD stands this better.",
+            "Edges there may be false. RobustDCD copes better with this.",
         )
     views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
     low = tuple(
@@ -70,13 +69,13 @@ def _of_decoupling(model: Any, boundaries: Sequence[Boundary]) -> Iterator[Cauti
         yield Caution(
             "low-effective-sample-size",
             low,
-            f"Around {listed(low)}, the weights leave less than {_LOW_ESS:.0%} of the sample: what is "
-            "seen there rests on few rows.",
+            f"Around {listed(low)}, the weights leave less than {_LOW_ESS:.0%} of the sample: results there "
+            "rest on few rows.",
         )
 
 
-def _of_search(model: Any) -> Iterator[Caution]:
-    cut = tuple(getattr(model.diagnostics_, "cut_boundaries", ()))
+def _of_search(diagnostics: Diagnostics) -> Iterator[Caution]:
+    cut = diagnostics.cut_boundaries
     if cut:
         yield Caution(
             "cut-boundary",
@@ -84,7 +83,7 @@ def _of_search(model: Any) -> Iterator[Caution]:
             f"The boundary of {listed(cut)} reached the largest size that the search allows; members may be "
             "missing. A larger max_size looks further.",
         )
-    cuts = tuple(cut.target for cut in getattr(model.diagnostics_, "cuts", ()))
+    cuts = tuple(cut.target for cut in diagnostics.cuts)
     if cuts:
         yield Caution(
             "cut-search",

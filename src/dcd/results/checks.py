@@ -1,129 +1,72 @@
-"""Is a document a saved result? Types by the JSON Schema beside this file, then how its parts fit together.
+"""Is a document a saved result? What the types of `model` cannot say: the version, and how the parts fit.
 
-The few words of JSON Schema that our schema uses are interpreted here, so that reading a result needs no
-other library and a complaint names the place: "graph.edges[3].type".
+`model` imports this module, so that results have no type here.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import resources
-from itertools import chain, pairwise
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
+
+import msgspec
 
 from dcd.runtime.errors import InputError
 
 Problem = tuple[str, str]
-_DEEPEST = 40
+_DEEPEST = 40  # levels of nesting, so that everything that walks through a document comes to an end
 _REMEDY = "Save the result again, with Result.save."
 
 
-@cache
-def schema(version: int) -> dict[str, Any]:
-    """The JSON Schema of a version."""
-    text = resources.files(__package__).joinpath(f"schema-{version}.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
-
-
-def check_document(document: Any, version: int, source: str) -> None:
-    """Raise `InputError` with the first thing that is wrong."""
-    if not isinstance(document, dict) or "schema" not in document:
+def check_version(document: Any, version: int, source: str) -> None:
+    """Raise `InputError` unless a document claims to be a result of this version."""
+    if not isinstance(document, Mapping) or "schema" not in document:
         raise InputError(source, "is not a saved result (it has no 'schema')", _REMEDY)
-    found = document["schema"]
-    if found != version or isinstance(found, bool):
+    claimed = document["schema"]
+    if claimed != version or isinstance(claimed, bool):
         raise InputError(
             source,
-            f"has schema version {found!r}, and this release of dcd reads {version}",
+            f"has schema version {claimed!r}, and this release of dcd reads {version}",
             "Read it with the release that wrote it, or save the result again.",
         )
-    problems = problems_of(document, schema(version))
-    for place, problem in chain(problems, _misfits(document)):
-        raise InputError(source, f"{place or 'it'} {problem}", _REMEDY)
 
 
-# --- the schema ------------------------------------------------------------------------------------------
+def check_json(document: Any, source: str) -> None:
+    """Raise `InputError` for anything that JSON cannot hold, and for deep nesting."""
+    layer: list[tuple[str, Any]] = [("", document)]
+    for _ in range(_DEEPEST):
+        inner: list[tuple[str, Any]] = []
+        for place, value in layer:
+            if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+                inner += [(f"{place}.{key[:60]}", item) for key, item in value.items()]
+            elif isinstance(value, list):
+                inner += [(f"{place}[{index}]", item) for index, item in enumerate(value)]
+            elif not _is_plain(value):
+                problem = f"{place[1:]} has {_shown(value)}, which JSON cannot hold"
+                raise InputError(source, problem, _REMEDY)
+        layer = inner
+    if layer:
+        raise InputError(source, f"{layer[0][0][1:60]} is nested more than {_DEEPEST} deep", _REMEDY)
 
 
-def problems_of(value: Any, rules: dict[str, Any], place: str = "", root: Any = None) -> Iterator[Problem]:
-    """`(place, problem)` for everything in a value that the schema does not allow."""
-    root = rules if root is None else root
-    if "$ref" in rules:
-        yield from problems_of(value, root["$defs"][rules["$ref"].removeprefix("#/$defs/")], place, root)
-        return
-    if "type" in rules and not _has_type(value, rules["type"]):
-        yield place, f"must be {_words(rules['type'])}, got {_shown(value)}"
-        return
-    if "anyOf" in rules:
-        attempts = [list(problems_of(value, option, place, root)) for option in rules["anyOf"]]
-        if all(attempts):
-            yield max(attempts, key=lambda found: max(len(place) for place, _ in found))[0]
-        return
-    if "enum" in rules and value not in rules["enum"]:
-        yield place, f"must be one of {', '.join(map(repr, rules['enum']))}, got {_shown(value)}"
-    yield from _range_problems(value, rules, place)
-    if isinstance(value, dict):
-        yield from _object_problems(value, rules, place, root)
-    elif isinstance(value, list):
-        yield from _list_problems(value, rules, place, root)
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) < 10**300  # far beyond any seed, and what a float can hold
+    return value is None or isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _range_problems(value: Any, rules: dict[str, Any], place: str) -> Iterator[Problem]:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if value < rules.get("minimum", -math.inf):
-            yield place, f"must be at least {rules['minimum']}, got {_shown(value)}"
-        if value > rules.get("maximum", math.inf):
-            yield place, f"must be at most {rules['maximum']}, got {_shown(value)}"
-
-
-def _object_problems(
-    value: dict[str, Any], rules: dict[str, Any], place: str, root: Any
-) -> Iterator[Problem]:
-    known = rules.get("properties", {})
-    for name in rules.get("required", ()):
-        if name not in value:
-            yield place, f"lacks {name!r}"
-    for name, item in value.items():
-        allowed = known.get(name, rules.get("additionalProperties", True))
-        if allowed is False:
-            yield place, f"has {_shown(name)}, which is not part of it"
-        elif isinstance(allowed, dict):
-            yield from problems_of(item, allowed, f"{place}.{name[:60]}" if place else name[:60], root)
-
-
-def _list_problems(value: list[Any], rules: dict[str, Any], place: str, root: Any) -> Iterator[Problem]:
-    if len(value) < rules.get("minItems", 0):
-        yield place, f"must have at least {rules['minItems']} items, got {len(value)}"
-    for index, item in enumerate(value):
-        yield from problems_of(item, rules.get("items", {}), f"{place}[{index}]", root)
-
-
-_TYPES: dict[str, Callable[[Any], bool]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-    "integer": lambda value: isinstance(value, int) and _is_number(value),
-    "number": lambda value: isinstance(value, (int, float)) and _is_number(value),
-}
-
-
-def _is_number(value: float) -> bool:
-    """Finite and not beyond what a float holds; a boolean is no number."""
-    return not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def _has_type(value: Any, allowed: str | list[str]) -> bool:
-    return any(_TYPES[kind](value) for kind in ([allowed] if isinstance(allowed, str) else allowed))
-
-
-def _words(allowed: str | list[str]) -> str:
-    return allowed if isinstance(allowed, str) else " or ".join(allowed)
+def refusal(error: msgspec.ValidationError, document: Any, source: str) -> InputError:
+    """The complaint of msgspec in the form of ours: the place, what is allowed, what arrived."""
+    problem, _, place = str(error).partition(" - at ")
+    place = place.strip("`").removeprefix("$")
+    value: Any = document
+    for name, index in re.findall(r"\.(\w+)|\[(\d+)\]", place if "..." not in place else ""):
+        value = value[name] if name else value[int(index)]
+    arrived = "" if value is document or ", got" in problem else f", got {_shown(value)}"
+    where = f"{place.removeprefix('.')}: " if place else ""
+    return InputError(source, f"{where}{problem[0].lower()}{problem[1:]}{arrived}", _REMEDY)
 
 
 def _shown(value: Any) -> str:
@@ -137,58 +80,57 @@ def _shown(value: Any) -> str:
 # --- how the parts fit together --------------------------------------------------------------------------
 
 
-def _misfits(document: dict[str, Any]) -> Iterator[Problem]:
-    names = document["names"]
+def check_fit(result: Any, source: str) -> None:
+    """Raise `InputError` if parts of a result, each right by itself, do not fit together."""
+    for place, problem in _misfits(result):
+        raise InputError(source, f"{place} {problem}", _REMEDY)
+
+
+def _misfits(result: Any) -> Iterator[Problem]:
+    names = list(result.names)
     if len(set(names)) != len(names):
         yield "names", "has a name twice"
-    known = set(names)
-    yield from _unknown_names(document, known)
-    described = [column["name"] for column in document["data"]["columns"]]
-    if described != names:
+    for place, name in _mentions(result):
+        if name not in names:
+            yield place, f"names {_shown(name)}, which is not a variable of the graph"
+    if [column.name for column in result.data.columns] != names:
         yield "data.columns", "are not the variables of the graph, in their order"
-    if [boundary["target"] for boundary in document["boundaries"]] != names:
+    if [boundary.target for boundary in result.boundaries] != names:
         yield "boundaries", "are not those of the variables of the graph, in their order"
-    yield from _edge_misfits(document["edges"])
-    for index, boundary in enumerate(document["boundaries"]):
-        view = boundary["view"]
-        if view is not None and len(view["bins"]) != len(view["counts"]) + 1:
+    yield from _edge_misfits(result.edges)
+    for index, boundary in enumerate(result.boundaries):
+        view = boundary.view
+        if view is not None and len(view.bins) != len(view.counts) + 1:
             yield f"boundaries[{index}].view.bins", "must be one more than counts"
-        if view is not None and any(high <= low for low, high in pairwise(view["bins"])):
+        if view is not None and any(high <= low for low, high in pairwise(view.bins)):
             yield f"boundaries[{index}].view.bins", "must go up"
-    yield from _parameter_misfits(document["reproduction"]["parameters"])
-    if document["sample"] is not None:
-        yield from _sample_misfits(document["sample"], document["data"], known)
+    if result.sample is not None:
+        yield from _sample_misfits(result.sample, result.data, set(names))
 
 
-def _unknown_names(document: dict[str, Any], known: set[str]) -> Iterator[Problem]:
-    for place, name in _mentions(document):
-        if name not in known:
-            yield place, f"names {_shown(name)}, which is no variable of the graph"
-
-
-def _mentions(document: dict[str, Any]) -> Iterator[Problem]:
+def _mentions(result: Any) -> Iterator[Problem]:
     """Every place that names a variable, with the name."""
-    for index, edge in enumerate(document["edges"]):
-        yield from ((f"edges[{index}].{end}", edge[end]) for end in ("first", "second"))
-    for index, collider in enumerate(document["colliders"]):
-        yield from ((f"colliders[{index}].{end}", collider[end]) for end in ("first", "middle", "second"))
-    for index, boundary in enumerate(document["boundaries"]):
-        place = f"boundaries[{index}]"
-        yield from ((f"{place}.members", member["name"]) for member in boundary["members"])
-        yield from (
-            (f"{place}.view.decoupled", name) for name in (boundary["view"] or {}).get("decoupled", ())
-        )
-    for kind in ("conflicts", "cautions"):
-        for index, item in enumerate(document[kind]):
-            yield from ((f"{kind}[{index}].variables", name) for name in item["variables"])
-    for index, pair in enumerate((document["resampling"] or {}).get("pairs", ())):
-        yield from ((f"resampling.pairs[{index}].{end}", pair[end]) for end in ("first", "second"))
+    for index, edge in enumerate(result.edges):
+        yield from ((f"edges[{index}].first", edge.first), (f"edges[{index}].second", edge.second))
+    for index, collider in enumerate(result.colliders):
+        ends = (collider.first, collider.middle, collider.second)
+        yield from ((f"colliders[{index}]", name) for name in ends)
+    for index, boundary in enumerate(result.boundaries):
+        yield from ((f"boundaries[{index}].members", member.name) for member in boundary.members)
+        decoupled = () if boundary.view is None else boundary.view.decoupled
+        yield from ((f"boundaries[{index}].view.decoupled", name) for name in decoupled)
+    for index, conflict in enumerate(result.conflicts):
+        yield from ((f"conflicts[{index}].variables", name) for name in conflict.variables)
+    for index, caution in enumerate(result.cautions):
+        yield from ((f"cautions[{index}].variables", name) for name in caution.variables)
+    for index, pair in enumerate(() if result.resampling is None else result.resampling.pairs):
+        yield from ((f"resampling.pairs[{index}]", name) for name in (pair.first, pair.second))
 
 
-def _edge_misfits(edges: list[dict[str, Any]]) -> Iterator[Problem]:
+def _edge_misfits(edges: Any) -> Iterator[Problem]:
     seen: set[frozenset[str]] = set()
     for index, edge in enumerate(edges):
-        pair = frozenset((edge["first"], edge["second"]))
+        pair = frozenset((edge.first, edge.second))
         if len(pair) == 1:
             yield f"edges[{index}]", "joins a variable to itself"
         if pair in seen:
@@ -196,38 +138,20 @@ def _edge_misfits(edges: list[dict[str, Any]]) -> Iterator[Problem]:
         seen.add(pair)
 
 
-def _parameter_misfits(parameters: dict[str, Any]) -> Iterator[Problem]:
-    """What the schema leaves open, and JSON could not be written of or nothing could walk through."""
-    place = "reproduction.parameters"
-    layer: list[Any] = [parameters]
-    for _ in range(_DEEPEST):
-        within: list[Any] = []
-        for value in layer:
-            if isinstance(value, (dict, list)):
-                within += value.values() if isinstance(value, dict) else value
-            elif not (value is None or isinstance(value, (bool, str)) or _has_type(value, "number")):
-                yield place, f"has {_shown(value)}, which JSON cannot hold"
-        layer = within
-    if layer:
-        yield place, f"is nested more than {_DEEPEST} deep"
-
-
-def _sample_misfits(sample: dict[str, Any], data: dict[str, Any], known: set[str]) -> Iterator[Problem]:
-    size = len(sample["rows"])
-    if any(row >= data["n_rows"] for row in sample["rows"]):
+def _sample_misfits(sample: Any, data: Any, known: set[str]) -> Iterator[Problem]:
+    if any(row >= data.n_rows for row in sample.rows):
         yield "sample.rows", "has a position beyond the rows of the table"
-    for part in ("values", "weights"):
-        for name, numbers in sample[part].items():
+    for part, columns in (("values", sample.values), ("weights", sample.weights)):
+        for name, numbers in columns.items():
             if name not in known:
-                yield f"sample.{part}", f"names {_shown(name)}, which is no variable of the graph"
-            if len(numbers) != size:
-                yield f"sample.{part}.{name[:60]}", f"must have {size} numbers, got {len(numbers)}"
-    if set(sample["values"]) != known:
+                yield f"sample.{part}", f"names {_shown(name)}, which is not a variable of the graph"
+            if len(numbers) != len(sample.rows):
+                problem = f"must have {len(sample.rows)} numbers, got {len(numbers)}"
+                yield f"sample.{part}.{name[:60]}", problem
+    if set(sample.values) != known:
         yield "sample.values", "must have every variable of the graph"
-    for column in data["columns"]:
-        codes = sample["values"].get(column["name"], ())
-        levels = column["levels"]
-        if levels is not None and any(
-            c is not None and not (c == int(c) and 0 <= c < len(levels)) for c in codes
-        ):
-            yield f"sample.values.{column['name'][:60]}", "has a code that is no position in its levels"
+    for column in data.columns:
+        codes = sample.values.get(column.name, ())
+        allowed = {None, *range(len(column.levels or ()))}
+        if column.levels is not None and not allowed.issuperset(codes):
+            yield f"sample.values.{column.name[:60]}", "has a code that is not a position in its levels"

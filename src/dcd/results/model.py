@@ -1,54 +1,65 @@
-"""`Result`: a frozen account of a fitted model, made of plain values, that can be saved and read back."""
+"""`Result`: a frozen account of a fitted model, made of plain values, that can be saved and read back.
+
+The types below are the format: msgspec checks a file against them, and `schema-1.json` is made from them.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.results.checks import check_document
-from dcd.results.files import read_text, write_text
+from dcd.results.checks import check_fit, check_json, check_version, refusal
 from dcd.runtime.errors import InputError
+from dcd.runtime.files import read_text, write_text
 
 SCHEMA_VERSION = 1
+LARGEST = 1e300  # number that can be drawn
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Association = Annotated[float, Meta(ge=-1, le=1)]
+NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
+Drawable = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
-@dataclass(frozen=True)
-class Column:
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a result."""
+
+
+class Column(_Part, frozen=True):
     """One column of the table: its kind, why it has it, values missing, and the labels of its levels."""
 
     name: str
     kind: Literal["continuous", "ordinal", "nominal"]
     why: str
-    n_missing: int
+    n_missing: Count
     levels: tuple[str, ...] | None
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(_Part, frozen=True):
     """The table at a glance; `fingerprint` is that of `dcd.results.fingerprint`."""
 
-    n_rows: int
-    n_rows_used: int
+    n_rows: Count
+    n_rows_used: Count
     columns: tuple[Column, ...]
     dropped: dict[str, str]
     weighted: bool
     fingerprint: str
 
 
-@dataclass(frozen=True)
-class Frequencies:
+class Frequencies(_Part, frozen=True):
     """How often, of all resamples, a pair had `first -> second`, `second -> first`, a line, or no edge."""
 
-    forward: float
-    backward: float
-    undirected: float
+    forward: Share
+    backward: Share
+    undirected: Share
 
     @property
     def edge(self) -> float:
@@ -56,8 +67,7 @@ class Frequencies:
         return min(1.0, self.forward + self.backward + self.undirected)
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(_Part, frozen=True):
     """`first -> second` or `first - second`.
 
     Attributes
@@ -71,14 +81,13 @@ class Edge:
     first: str
     second: str
     type: Literal["->", "-"]
-    pvalue: float | None
+    pvalue: Share | None
     evidence: float | None
     background: bool
     frequencies: Frequencies | None
 
 
-@dataclass(frozen=True)
-class Collider:
+class Collider(_Part, frozen=True):
     """`first -> middle <- second`, with its evidence if the model tells it."""
 
     first: str
@@ -87,8 +96,7 @@ class Collider:
     evidence: float | None
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(_Part, frozen=True):
     """A member of a Markov boundary.
 
     `before` and `after` are the strength of its association with the target, of all rows alike and under the
@@ -97,14 +105,13 @@ class Member:
 
     name: str
     role: Role
-    pvalue: float | None
+    pvalue: Share | None
     measure: str
-    before: float | None
-    after: float | None
+    before: Association | None
+    after: Association | None
 
 
-@dataclass(frozen=True)
-class View:
+class View(_Part, frozen=True):
     """What decoupling the variables around one target does.
 
     Attributes
@@ -117,18 +124,17 @@ class View:
     bins, counts : histogram of the weights; `bins` are the limits, one more than counts.
     """
 
-    decoupled: tuple[str, ...]
-    n_rows: int
-    ess: float
+    decoupled: Annotated[tuple[str, ...], Meta(min_length=1)]
+    n_rows: Count
+    ess: NotNegative
     status: str
-    dependence_before: float
-    dependence: float
-    bins: tuple[float, ...]
-    counts: tuple[int, ...]
+    dependence_before: NotNegative
+    dependence: NotNegative
+    bins: Annotated[tuple[NotNegative, ...], Meta(min_length=2)]
+    counts: tuple[Count, ...]
 
 
-@dataclass(frozen=True)
-class Boundary:
+class Boundary(_Part, frozen=True):
     """The Markov boundary of one variable, and its view (None if there is none)."""
 
     target: str
@@ -136,8 +142,7 @@ class Boundary:
     view: View | None
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(_Part, frozen=True):
     """What the data contradicted, and what was done about it; as `dcd.search.base.Conflict`."""
 
     kind: str
@@ -146,8 +151,7 @@ class Conflict:
     action: str
 
 
-@dataclass(frozen=True)
-class Caution:
+class Caution(_Part, frozen=True):
     """A reason to be careful, in words; `kind` is one word for machines."""
 
     kind: str
@@ -155,8 +159,7 @@ class Caution:
     text: str
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(_Part, frozen=True):
     """Frequencies of a pair of variables over resamples."""
 
     first: str
@@ -164,8 +167,7 @@ class Pair:
     frequencies: Frequencies
 
 
-@dataclass(frozen=True)
-class Resampling:
+class Resampling(_Part, frozen=True):
     """What refitting on resamples showed.
 
     Attributes
@@ -177,16 +179,15 @@ class Resampling:
     pairs : those that had an edge at least once.
     """
 
-    n_resamples: int
-    n_failed: int
-    scheme: str
-    fraction: float | None
-    seed: int | None
+    n_resamples: Annotated[int, Meta(ge=1, le=2**53)]
+    n_failed: Count
+    scheme: Literal["subsample", "bootstrap"]
+    fraction: Share | None
+    seed: Annotated[int, Meta(ge=0)] | None
     pairs: tuple[Pair, ...]
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(_Part, frozen=True):
     """Some rows of the table, for pictures.
 
     Attributes
@@ -196,24 +197,22 @@ class Sample:
     weights : for each target with a view the weights of these rows; None where a row has none.
     """
 
-    rows: tuple[int, ...]
-    values: dict[str, tuple[float | None, ...]]
-    weights: dict[str, tuple[float | None, ...]]
+    rows: tuple[Count, ...]
+    values: dict[str, tuple[Drawable | None, ...]]
+    weights: dict[str, tuple[NotNegative | None, ...]]
 
 
-@dataclass(frozen=True)
-class Reproduction:
+class Reproduction(_Part, frozen=True):
     """What it takes to run it again: versions, the estimator with its parameters, and Python lines."""
 
     versions: dict[str, str]
     estimator: str
     parameters: dict[str, Any]
-    seed: int | None
+    seed: Annotated[int, Meta(ge=0)] | None
     code: str
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     """The account of a fitted model. Made by `dcd.summarise`, read back by `dcd.load_result`.
 
     Attributes
@@ -226,8 +225,8 @@ class Result:
     """
 
     title: str
-    names: tuple[str, ...]
-    level: float
+    names: Annotated[tuple[str, ...], Meta(min_length=2)]
+    level: Share
     data: Data
     edges: tuple[Edge, ...]
     colliders: tuple[Collider, ...]
@@ -242,10 +241,10 @@ class Result:
     @property
     def cpdag(self) -> CPDAG:
         """The graph."""
-        place = {name: index for index, name in enumerate(self.names)}
+        position = {name: index for index, name in enumerate(self.names)}
         adjacency = np.zeros((len(self.names), len(self.names)), dtype=np.int8)
         for edge in self.edges:
-            first, second = place[edge.first], place[edge.second]
+            first, second = position[edge.first], position[edge.second]
             adjacency[first, second] = 1
             adjacency[second, first] = edge.type == "-"
         background = tuple((edge.first, edge.second) for edge in self.edges if edge.background)
@@ -253,13 +252,19 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""
-        return {"schema": SCHEMA_VERSION, **_plain(asdict(self))}
+        document: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(self), allow_nan=False))
+        return document
 
     @classmethod
     def from_dict(cls, document: Any, *, source: str = "the result") -> Result:
         """The result that `to_dict` gave; anything else is an `InputError` that says what is wrong."""
-        check_document(document, SCHEMA_VERSION, source)
-        result: Result = _build(cls, {key: value for key, value in document.items() if key != "schema"})
+        check_version(document, SCHEMA_VERSION, source)
+        check_json(document, source)
+        try:
+            result = msgspec.convert(document, cls)
+        except msgspec.ValidationError as error:
+            raise refusal(error, document, source) from error
+        check_fit(result, source)
         try:
             _ = result.cpdag
         except InputError as error:
@@ -268,7 +273,9 @@ class Result:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON; the file is either there in full or not at all."""
-        write_text(path, _as_json(self.to_dict()))
+        # One part on a line, so that two results can be compared line by line.
+        parts = (f" {json.dumps(key)}: {_json(value)}" for key, value in self.to_dict().items())
+        write_text(path, "{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
@@ -277,60 +284,35 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     Raises
     ------
     InputError
-        if the file is no JSON, has another schema version, or anything in it has a wrong type or shape.
+        if the file is not JSON, has another schema version, or anything in it has a wrong type or shape.
     """
     source = f"file {str(Path(path))!r}"
     try:
         document = json.loads(read_text(path), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(source, f"is no JSON ({error})", "Save the result again.") from error
+        raise InputError(source, f"is not JSON ({error})", "Save the result again.") from error
     return Result.from_dict(document, source=source)
 
 
-def _as_json(document: dict[str, Any]) -> str:
-    """One part on a line, so that two results can be compared line by line."""
-    parts = (f" {json.dumps(key)}: {_dumps(value)}" for key, value in document.items())
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a saved result, as in `schema-1.json`."""
+    title = f"Result of a causal discovery with dcd, version {SCHEMA_VERSION}"
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    schema = msgspec.json.schema(Result)
+    for part in schema["$defs"].values():
+        part.pop("description", None)  # the docstring, whose wording is not part of the format
+    return {"$schema": draft, "title": title, **schema}
 
 
-def _dumps(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # Half a surrogate pair, which a name can hold, is no UTF-8; escaped it comes back as it was.
-    return text if text.isascii() or _is_utf8(text) else json.dumps(value, allow_nan=False)
-
-
-def _is_utf8(text: str) -> bool:
+def _json(value: Any) -> str:
+    """JSON in UTF-8, with escapes if a name holds half a surrogate pair, which UTF-8 cannot."""
+    text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return False
-    return True
+        return json.dumps(value)
+    return text
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists, all the way down."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _build(kind: Any, value: Any) -> Any:
-    """A value of a type from its plain form, which has been checked."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return None if value is None else _build(next(a for a in arguments if a is not type(None)), value)
-    if origin is tuple:
-        return tuple(_build(arguments[0], item) for item in value)
-    if origin is dict:
-        return {key: _build(arguments[1], item) for key, item in value.items()}
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        make: Any = kind
-        return make(**{name: _build(hints[name], item) for name, item in value.items()})
-    return float(value) if kind is float else value
+    raise ValueError(f"{text} is not a number of JSON")

@@ -1,4 +1,4 @@
-"""What of a result comes from knowledge that was given, and not from the data."""
+"""Which part of a result comes from background knowledge, not from the data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def given_in(result: Result) -> Given:
 
 def required_pairs(conflicts: Iterable[Conflict]) -> set[frozenset[str]]:
     """Pairs that knowledge joins though the data show no edge."""
-    return {frozenset(found.variables) for found in conflicts if found.kind == "required_edge"}
+    return {frozenset(conflict.variables) for conflict in conflicts if conflict.kind == "required_edge"}
 
 
 def is_with_knowledge(conflict: Conflict) -> bool:
@@ -63,9 +63,9 @@ def _arrows_by_knowledge(
     """Arrows that do not follow from the edges and colliders that the data show."""
     names = cpdag.names
     known = {
-        (found.variables[1], frozenset((found.variables[0], found.variables[2])))
-        for found in conflicts
-        if found.kind == "known_collider" and len(found.variables) == 3
+        (conflict.variables[1], frozenset((conflict.variables[0], conflict.variables[2])))
+        for conflict in conflicts
+        if conflict.kind == "known_collider" and len(conflict.variables) == 3
     }
     seen = skeleton_of(cpdag.adjacency).astype("int8")
     for a, b in (tuple(pair) for pair in drawn):

@@ -1,42 +1,44 @@
-"""What it takes to run a fit again: versions, parameters as plain data, and the lines of Python."""
+"""How to run a fit again: versions, parameters as plain data, and the lines of Python."""
 
 from __future__ import annotations
 
 import inspect
 import platform
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 
+from dcd.estimators.description import WITHOUT_EFFECT
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
 from dcd.runtime.version import __version__
 from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
 
-_WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}
 
 
 def reproduction_of(
     model: Any, data: Data, resampling: Resampling | None, *, title: str | None, rows: bool
 ) -> Reproduction:
-    """The account of a fitted model."""
-    given = {
-        name: value for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
+    """How to reproduce a fitted model."""
+    chosen = {
+        name: value for name, value in model.get_params(deep=False).items() if name not in WITHOUT_EFFECT
     }
     parameters = {
-        name: plain(_DEFAULTS[name]() if _is_default(name, value) else value) for name, value in given.items()
+        name: plain(_DEFAULTS[name]() if _is_default(name, value) else value)
+        for name, value in chosen.items()
     }
-    seed = given.get("random_state")
+    seed = chosen.get("random_state")
     return Reproduction(
         versions=_versions(),
         estimator=type(model).__name__,
         parameters=parameters,
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
-        code=_code(model, given, data, resampling, {"title": title, "rows": rows}),
+        code=_code(model, chosen, data, resampling, {"title": title, "rows": rows}),
     )
 
 
@@ -75,25 +77,26 @@ def plain(value: Any) -> Any:
 
 def _code(
     model: Any,
-    given: dict[str, Any],
+    chosen: dict[str, Any],
     data: Data,
     resampling: Resampling | None,
-    told: dict[str, str | bool | None],
+    shown: dict[str, str | bool | None],
 ) -> str:
     signature = inspect.signature(type(model)).parameters
     changed = {
         name: value
-        for name, value in given.items()
+        for name, value in chosen.items()
         if name in signature and not _same(value, signature[name].default)
     }
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
     weights = ", sample_weight=weights" if data.weighted else ""
     stability = "" if resampling is None else ", stability=stability"
-    options = "".join(f", {name}={told[name]!r}" for name in told if told[name] not in (None, True))
+    options = "".join(f", {name}={value!r}" for name, value in shown.items() if value not in (None, True))
     return "\n".join(
         [
             "import dcd",
             "import pandas",
+            *_imports(changed.values()),
             "",
             "# or however the table was read; with the columns that were used, and no others",
             'table = pandas.read_csv("table.csv", float_precision="round_trip")',
@@ -101,7 +104,7 @@ def _code(
             f"dcd.results.fingerprint(table)  # {data.fingerprint}",
             f"model = dcd.{type(model).__name__}({arguments}).fit(table{weights})",
             *([] if resampling is None else [f"stability = {_refits(resampling, weights)}"]),
-            f"result = dcd.summarise(model, table{stability}{options}{weights})",
+            f"result = dcd.summarise(model{stability}{options})",
             'dcd.report.write(result, "report.html")',
         ]
     )
@@ -127,7 +130,31 @@ def _python(value: Any) -> str:
         return f"dcd.{type(value).__name__}.from_dict({plain(value.to_dict())!r})"
     if is_dataclass(value) and not isinstance(value, type):
         shown = (f"{field.name}={_python(getattr(value, field.name))}" for field in fields(value))
-        return f"dcd.{type(value).__name__}({', '.join(shown)})"
+        return f"{_name(type(value))}({', '.join(shown)})"
     if isinstance(value, np.random.Generator):
         return "...  # a generator, whose state was not kept"
+    if _is_strategy(value):
+        return f"{_name(type(value))}(...)"
     return repr(plain(value))
+
+
+def _is_strategy(value: Any) -> bool:
+    return any(callable(getattr(value, method, None)) for method in ("bind", "learn"))
+
+
+def _name(kind: type) -> str:
+    """How the code names a class: within `dcd`, or as its own module has it."""
+    if not kind.__module__.startswith("dcd."):
+        return kind.__name__
+    return f"dcd.weights.{kind.__name__}" if ".weights." in kind.__module__ else f"dcd.{kind.__name__}"
+
+
+def _imports(values: Iterable[Any]) -> list[str]:
+    """The imports of strategies of one's own."""
+    lines: list[str] = []
+    for value in values:
+        if _is_strategy(value) and not type(value).__module__.startswith("dcd."):
+            lines.append(f"from {type(value).__module__} import {type(value).__name__}")
+        if is_dataclass(value) and not isinstance(value, type):
+            lines += _imports(getattr(value, field.name) for field in fields(value))
+    return lines

@@ -1,18 +1,20 @@
-"""`summarise`: from a fitted model and its table to a `Result`."""
+"""`summarise`: from a fitted model to a `Result`. It only reads what the fit kept."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dcd.estimators.dcd import Discovery
+from dcd.estimators.account import Account
+from dcd.estimators.base import Collider as WeighedCollider
+from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
-from dcd.graph.cpdag import CPDAG
+from dcd.graph.cpdag import CPDAG, Role
 from dcd.results.cautions import cautions_of
 from dcd.results.model import (
+    LARGEST,
     Boundary,
     Collider,
     Column,
@@ -20,93 +22,79 @@ from dcd.results.model import (
     Data,
     Edge,
     Frequencies,
+    Member,
     Pair,
     Resampling,
     Result,
     Sample,
+    View,
 )
 from dcd.results.reproduction import reproduction_of
-from dcd.results.views import Table, boundary_pvalues, look_at, members_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
-from dcd.runtime.memory import Memory
-from dcd.table.columns import Column as TableColumn
-from dcd.table.columns import recoded
+from dcd.search.base import TargetSearch
+from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
-from dcd.table.sources import columns_of
 
-SAMPLE_ROWS = 300
-_SEED = 853
-_LARGEST = 1e300
+Searches = Mapping[str, TargetSearch]
 
 
 def summarise(
-    model: Any,
-    X: Any,
-    *,
-    stability: Any = None,
-    title: str | None = None,
-    rows: bool = True,
-    sample_weight: Any = None,
+    model: Any, table: Any = None, *, stability: Any = None, title: str | None = None, rows: bool = True
 ) -> Result:
-    """The account of a fitted model: what was found, how sure it is, and how to get it again.
+    """The account of a fitted model: the graph, the evidence for it, and how to reproduce it.
 
     Parameters
     ----------
     model : a fitted `DCD` or `RobustDCD`.
-    X : the table that it was fitted on.
+    table : the table that it was fitted on, to make sure of that; another one is refused. Not needed.
     stability : what `dcd.stability` returned for this model, for how often each edge was found.
     title : a line for people; made from the table without it.
     rows : keep up to 300 rows of the table, chosen by a fixed seed, for pictures. False keeps no row at all.
-    sample_weight : the weights that the model was fitted with.
 
     Examples
     --------
     >>> import dcd
-    >>> frame = dcd.datasets.load_sachs().frame
-    >>> result = dcd.summarise(dcd.RobustDCD().fit(frame), frame, title="Proteins")
+    >>> model = dcd.RobustDCD().fit(dcd.datasets.load_sachs().frame)
+    >>> result = dcd.summarise(model, title="Proteins")
     >>> result.edges[0].first, result.edges[0].type, result.edges[0].second
     ('Raf', '-', 'Mek')
     """
     _check_model(model)
     if title is not None and not isinstance(title, str):
         raise InputError("parameter 'title'", f"must be text, got {title!r}", "Pass a string.")
-    cpdag: CPDAG = model.cpdag_
-    columns = _columns_of_graph(X, model)
-    data = _data(model, columns, fingerprint(X), sample_weight is not None)
-    table = Table(model, columns, model.table_.kinds, _base_weights(sample_weight, data.n_rows))
-    table = replace(table, pvalues=boundary_pvalues(table))
-    looks = {target: look_at(table, target) for target in cpdag.names}
-    boundaries = tuple(
-        Boundary(target, members_of(table, target, weights), view)
-        for target, (view, weights) in looks.items()
-    )
-    colliders = _colliders(model, cpdag)
+    if table is not None and fingerprint(table) != model.account_.fingerprint:
+        raise InputError(
+            "parameter 'table'",
+            "is not the table that the model was fitted on (its fingerprint differs)",
+            "Pass that table, or none.",
+        )
+    cpdag, diagnostics, account = model.cpdag_, model.diagnostics_, model.account_
+    searches = {search.target: search for search in diagnostics.searches}
+    data = _data(model.table_, account)
+    colliders = _colliders(cpdag, diagnostics.colliders)
     resampling = _resampling(stability, cpdag)
-    edges = _edges(cpdag, table.pvalues, colliders, resampling)
+    edges = _edges(cpdag, searches, colliders, resampling)
+    boundaries = _boundaries(model.markov_boundaries_, searches, account)
     conflicts = tuple(
-        Conflict(found.kind, tuple(found.variables), found.problem, found.action)
-        for found in model.conflicts_
+        Conflict(conflict.kind, tuple(conflict.variables), conflict.problem, conflict.action)
+        for conflict in model.conflicts_
     )
-    level = float(getattr(model.diagnostics_, "level", model.alpha))
     return Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
         names=cpdag.names,
-        level=level,
+        level=float(diagnostics.level),
         data=data,
         edges=edges,
         colliders=colliders,
         boundaries=boundaries,
         conflicts=conflicts,
-        cautions=cautions_of(model, data, edges, colliders, boundaries, conflicts, resampling, level),
+        cautions=cautions_of(diagnostics, data, edges, colliders, boundaries, conflicts, resampling),
         resampling=resampling,
-        knowledge=_statements(model),
-        sample=_sample(columns, {name: weights for name, (_, weights) in looks.items()}) if rows else None,
+        knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
+        sample=_sample(account, searches, cpdag) if rows else None,
         reproduction=reproduction_of(model, data, resampling, title=title, rows=rows),
     )
-
-
-# --- checks ----------------------------------------------------------------------------------------------
 
 
 def _check_model(model: Any) -> None:
@@ -120,84 +108,91 @@ def _check_model(model: Any) -> None:
         raise InputError("parameter 'model'", "has not been fitted", "Call model.fit(table) first.")
 
 
-def _columns_of_graph(X: Any, model: Any) -> dict[str, TableColumn]:
-    """The columns as the fit has read them, in the order of the graph."""
-    names = model.cpdag_.names
-    memory = Memory.of(model.memory_limit)
-    columns = {column.name: column for column in columns_of(X, memory)[0]}
-    lacking = [name for name in names if name not in columns]
-    if lacking:
-        raise InputError(
-            "parameter 'X'",
-            f"lacks {len(lacking)} variables of the graph: {', '.join(map(repr, lacking[:5]))}",
-            "Pass the table that the model was fitted on.",
-        )
-    n_rows = len(columns[names[0]].values)
-    if n_rows != model.table_.n_rows:
-        raise InputError(
-            "parameter 'X'",
-            f"has {n_rows} rows, and the model was fitted on {model.table_.n_rows}",
-            "Pass the table that the model was fitted on.",
-        )
-    return {name: recoded(columns[name], model.table_.kinds[name]) for name in names}
-
-
-def _base_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,) or not (
-        np.isfinite(weights).all() and (weights >= 0).all() and weights.any()
-    ):
-        raise InputError(
-            "parameter 'sample_weight'",
-            f"must be {n_rows} numbers, none below 0 and not all 0",
-            "Pass the weights that the model was fitted with.",
-        )
-    return weights
-
-
 # --- parts of the result ---------------------------------------------------------------------------------
 
 
-def _data(model: Any, columns: Mapping[str, TableColumn], fingerprint: str, weighted: bool) -> Data:
-    summary = model.table_
+def _data(table: TableSummary, account: Account) -> Data:
     return Data(
-        n_rows=summary.n_rows,
-        n_rows_used=summary.n_rows_used,
+        n_rows=table.n_rows,
+        n_rows_used=table.n_rows_used,
         columns=tuple(
             Column(
                 name=name,
-                kind=summary.kinds[name],
-                why=summary.kind_reasons[name],
-                n_missing=column.n_missing,
-                levels=column.levels or None,
+                kind=table.kinds[name],
+                why=table.kind_reasons[name],
+                n_missing=table.n_missing[name],
+                levels=table.levels.get(name),
             )
-            for name, column in columns.items()
+            for name in table.names
         ),
-        dropped=dict(summary.dropped),
-        weighted=weighted,
-        fingerprint=fingerprint,
+        dropped=dict(table.dropped),
+        weighted=table.weighted,
+        fingerprint=account.fingerprint,
     )
 
 
-def _colliders(model: Any, cpdag: CPDAG) -> tuple[Collider, ...]:
+def _boundaries(
+    roles: Mapping[str, Mapping[str, Role]], searches: Searches, account: Account
+) -> tuple[Boundary, ...]:
+    return tuple(
+        Boundary(
+            target,
+            tuple(_member(target, name, role, searches, account) for name, role in members.items()),
+            _view(searches[target], [name for name in roles if name in searches[target].decoupled]),
+        )
+        for target, members in roles.items()
+    )
+
+
+def _member(target: str, name: str, role: Role, searches: Searches, account: Account) -> Member:
+    """A member; one that only the other side of its edge saw has the p-value of that side."""
+    known = {**searches[name].neighbours, **searches[target].pvalues, **searches[target].neighbours}
+    pvalue = known.get(name, known.get(target))
+    strength = account.strengths[target, name]
+    return Member(
+        name=name,
+        role=role,
+        pvalue=None if pvalue is None else float(pvalue),
+        measure=strength.measure,
+        before=None if strength.before is None else _rounded(strength.before),
+        after=None if strength.after is None else _rounded(strength.after),
+    )
+
+
+def _view(search: TargetSearch, decoupled: list[str]) -> View | None:
+    sketch = search.weights
+    if sketch is None:
+        return None
+    return View(
+        decoupled=tuple(decoupled),
+        n_rows=sketch.n_rows,
+        ess=_rounded(sketch.ess),
+        status=sketch.status,
+        dependence_before=_rounded(sketch.dependence_before),
+        dependence=_rounded(sketch.dependence),
+        bins=tuple(_rounded(limit) for limit in sketch.bins),
+        counts=sketch.counts,
+    )
+
+
+def _colliders(cpdag: CPDAG, weighed: tuple[WeighedCollider, ...]) -> tuple[Collider, ...]:
     """The unshielded colliders of the graph, those with the most evidence first."""
     evidence = {
-        (found.middle, frozenset((found.first, found.second))): float(found.evidence)
-        for found in getattr(model, "colliders_", ())
+        (collider.middle, frozenset((collider.first, collider.second))): float(collider.evidence)
+        for collider in weighed
     }
-    found = []
+    colliders = []
     for x, z, y in unshielded_colliders(cpdag.adjacency):
         first, second = sorted((cpdag.names[x], cpdag.names[y]))
         middle = cpdag.names[z]
-        found.append(Collider(first, middle, second, evidence.get((middle, frozenset((first, second))))))
-    return tuple(sorted(found, key=lambda c: (-(c.evidence or 0.0), c.middle, c.first, c.second)))
+        known = evidence.get((middle, frozenset((first, second))))
+        colliders.append(Collider(first, middle, second, known))
+    return tuple(sorted(colliders, key=lambda c: (-(c.evidence or 0.0), c.middle, c.first, c.second)))
 
 
 def _edges(
     cpdag: CPDAG,
-    pvalues: Mapping[tuple[str, str], float],
+    searches: Searches,
     colliders: tuple[Collider, ...],
     resampling: Resampling | None,
 ) -> tuple[Edge, ...]:
@@ -215,7 +210,11 @@ def _edges(
             second=second,
             type=kind,
             pvalue=min(
-                (pvalues[pair] for pair in ((first, second), (second, first)) if pair in pvalues),
+                (
+                    float(searches[target].neighbours[member])
+                    for target, member in ((first, second), (second, first))
+                    if member in searches[target].neighbours
+                ),
                 default=None,
             ),
             evidence=evidence.get((first, second)),
@@ -230,11 +229,11 @@ def _frequencies(resampling: Resampling | None, first: str, second: str) -> Freq
     if resampling is None:
         return None
     for pair in resampling.pairs:
-        found = pair.frequencies
+        shares = pair.frequencies
         if (pair.first, pair.second) == (first, second):
-            return found
+            return shares
         if (pair.first, pair.second) == (second, first):
-            return Frequencies(found.backward, found.forward, found.undirected)
+            return Frequencies(shares.backward, shares.forward, shares.undirected)
     return Frequencies(0.0, 0.0, 0.0)
 
 
@@ -245,49 +244,44 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
         raise InputError(
             "parameter 'stability'", "is of other variables than the model", "Pass dcd.stability(model, X)."
         )
-    place = {name: index for index, name in enumerate(stability.names)}
+    position = {name: index for index, name in enumerate(stability.names)}
     pairs = []
     for later, second in enumerate(cpdag.names):
         for first in cpdag.names[:later]:
-            i, j = place[first], place[second]
+            i, j = position[first], position[second]
             forward, backward, line = (
                 stability.directed[i, j],
                 stability.directed[j, i],
                 stability.undirected[i, j],
             )
-            found = Frequencies(*(round(float(share), 6) for share in (forward, backward, line)))
-            if found.edge > 0:
-                pairs.append(Pair(first, second, found))
+            shares = Frequencies(*(round(float(share), 6) for share in (forward, backward, line)))
+            if shares.edge > 0:
+                pairs.append(Pair(first, second, shares))
     return Resampling(
         n_resamples=int(stability.n_resamples),
         n_failed=int(stability.n_failed),
-        scheme=str(stability.scheme),
+        scheme=stability.scheme,
         fraction=None if stability.fraction is None else float(stability.fraction),
         seed=stability.seed,
         pairs=tuple(pairs),
     )
 
 
-def _statements(model: Any) -> tuple[str, ...]:
-    return () if model.knowledge is None else tuple(model.knowledge.statements())
-
-
-def _sample(columns: Mapping[str, TableColumn], weights: Mapping[str, FloatArray]) -> Sample:
-    n_rows = len(next(iter(columns.values())).values)
-    chosen = np.random.default_rng(_SEED).permutation(n_rows)[:SAMPLE_ROWS]
-    chosen.sort()
+def _sample(account: Account, searches: Searches, cpdag: CPDAG) -> Sample:
+    sketches = {name: searches[name].weights for name in cpdag.names}
     return Sample(
-        rows=tuple(int(row) for row in chosen),
-        values={name: _rounded(column.values[chosen]) for name, column in columns.items()},
-        weights={
-            name: _rounded(numbers[chosen])
-            for name, numbers in weights.items()
-            if not np.isnan(numbers).all()
-        },
+        rows=tuple(account.rows.tolist()),
+        values={name: _all_rounded(account.values[name]) for name in cpdag.names},
+        weights={name: _all_rounded(kept.shown) for name, kept in sketches.items() if kept is not None},
     )
 
 
-def _rounded(numbers: FloatArray) -> tuple[float | None, ...]:
-    """Six significant digits; None for missing. What is too large to be drawn is brought within bounds."""
-    drawn = np.clip(numbers, -_LARGEST, _LARGEST)
-    return tuple(None if np.isnan(number) else float(f"{number:.6g}") for number in drawn)
+def _all_rounded(numbers: FloatArray) -> tuple[float | None, ...]:
+    """Six digits each; None for missing. What is too large to be drawn is brought within bounds."""
+    within = np.clip(numbers, -LARGEST, LARGEST)
+    return tuple(None if np.isnan(number) else _rounded(number) for number in within)
+
+
+def _rounded(number: float) -> float:
+    """Six significant digits."""
+    return float(f"{number:.6g}")

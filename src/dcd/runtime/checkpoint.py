@@ -1,10 +1,9 @@
-"""Work that survives its process: one JSON line for each finished piece, in a file that says whose it is.
+"""Work that survives its process: one JSON line for each finished piece, after a line that describes the run.
 
-The first line describes the run. Going on with a file is refused unless the description is the same, so that
-results of different data or parameters never mix. Every line is on the disk before the next piece counts; a
-line that was cut off by a crash is dropped and its piece done again. One file can keep several kinds of work
-on the same table (a fit, and its resamples), each with a description of its own. It is data: reading it runs
-nothing.
+A file is refused unless its description is that of the run, so that results of different data or parameters
+never mix. Every line is on the disk before the next piece counts; a line that was cut off by a crash is
+dropped and its piece done again. One file can keep several kinds of work on the same table (a fit and its
+resamples), each with a description of its own. A checkpoint is data: reading it runs no code.
 """
 
 from __future__ import annotations
@@ -15,25 +14,36 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+import msgspec
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.files import is_special, locked
 
 _KIND = "dcd checkpoint"
-_FORMAT = 2
-_TOLD = 12  # differences, of which a file can claim any number
+_FORMAT = 3
+_LISTED = 12  # differences, of which a file can claim any number
 _OPENING = b'{"kind": "' + _KIND.encode() + b'"'  # of every header
 
 Key = int | tuple[int, ...]
+_Index = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Piece(msgspec.Struct, forbid_unknown_fields=True):
+    """A line with a finished piece."""
+
+    stage: str
+    key: _Index | tuple[_Index, ...]
+    result: Any
 
 
 @dataclass(frozen=True)
 class Codec:
     """How the results of one stage become JSON values, and back.
 
-    `read` takes the key and what `write` made; it raises `ValueError`, `TypeError` or `KeyError` for what no
-    result can have become.
+    `read` takes the key and the value that `write` made; it raises `ValueError`, `TypeError` or `KeyError`
+    for a value that `write` cannot have made.
     """
 
     write: Callable[[Any], Any]
@@ -42,13 +52,13 @@ class Codec:
 
 @dataclass(frozen=True)
 class Description:
-    """What results depend on, as JSON values; an entry that differs is named when a file is refused.
+    """Whatever the results depend on, as JSON values; a refusal names the entries that differ.
 
     Attributes
     ----------
-    work : which kind of work in the file this is about.
-    shared : what all work in one file must have in common.
-    own : what matters for this work alone.
+    work : the kind of work.
+    shared : entries that all work in one file must have in common.
+    own : entries of this work alone.
     """
 
     work: str
@@ -61,10 +71,10 @@ class Description:
 
 
 class Checkpoint:
-    """The finished pieces of some work, by stage and key, in the file `path`; made if not there or empty.
+    """The finished pieces of some work, by stage and key, in the file `path`, which is created if need be.
 
-    `codecs` has the stages of this work; those of other work in the same file are left alone. Close it, or
-    use it in a `with`: until then no other process can use the file.
+    `codecs` has the stages of this work; lines of other work in the same file are left alone. The file is
+    locked against other processes until the end of the `with` block.
     """
 
     def __init__(
@@ -79,14 +89,14 @@ class Checkpoint:
         self._path = Path(path)
         self._codecs = codecs
         self.done: dict[tuple[str, Key], Any] = {}
-        # Those of os.path have an answer for any text, also one that no system takes for a name.
+        # The functions of os.path answer for any text, even one that no system accepts as a name.
         is_folder, in_folder = os.path.isdir(path), os.path.isdir(self._path.absolute().parent)
         if is_folder or not in_folder or is_special(self._path):
-            raise self._refusal("no file can be made there", "Name a file in a folder that exists.")
+            raise self._refusal("no file can be created there", "Name a file in a folder that exists.")
         with contextlib.ExitStack() as undone:
             self._file = undone.enter_context(self._opened())
             if not locked(self._file):
-                raise self._refusal("is in use by another run", "Wait for that one, or name another file.")
+                raise self._refusal("is in use by another run", "Wait for that run, or name another file.")
             self._read(description)
             self._closing = undone.pop_all()
 
@@ -120,12 +130,12 @@ class Checkpoint:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._refusal(
-                f"cannot be written ({error.strerror}); what is in it stays good", "Make room, and go on."
+                f"cannot be written ({error.strerror}); the lines in it are safe", "Make room, and resume."
             ) from error
 
     def _read(self, description: Description) -> None:
-        """Take over what the file has of this work; drop a line that was cut off; see to a header."""
-        end, found = 0, False
+        """Read the pieces of this work, drop a line that was cut off, and add a header if there is none."""
+        end, has_header = 0, False
         for number, line in enumerate(self._lines(), start=1):
             record = _parsed(line)
             if number == 1 and (record is None or record.get("kind") != _KIND):
@@ -133,12 +143,12 @@ class Checkpoint:
             if record is None:
                 raise self._damage(number)
             if "kind" in record:
-                found |= self._is_ours(record, description)
+                has_header |= self._is_ours(record, description)
             else:
-                self._take_over(record, number)
+                self._keep(record, number)
             end += len(line)
         self._file.truncate(end)
-        if not found:
+        if not has_header:
             self._append(description.header())
 
     def _lines(self) -> Iterator[bytes]:
@@ -150,15 +160,15 @@ class Checkpoint:
                 elif number == 0 and line[: len(_OPENING)] != _OPENING[: len(line)]:
                     raise self._no_checkpoint()
 
-    def _is_ours(self, found: Mapping[str, Any], description: Description) -> bool:
-        """Whether a header is the one of this work; refused if the work cannot go together."""
+    def _is_ours(self, header: Mapping[str, Any], description: Description) -> bool:
+        """Whether a header is the one of this work; an `InputError` if it is of another run."""
         expected = json.loads(_line(description.header()))
-        compared = ["shared"] if found.get("work") != description.work else ["shared", "own"]
+        compared = ["shared"] if header.get("work") != description.work else ["shared", "own"]
         pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
-            ({"format": found.get("format")}, {"format": _FORMAT})
+            ({"format": header.get("format")}, {"format": _FORMAT})
         ]
-        if found.get("format") == _FORMAT:
-            pairs += [(_mapping(found.get(part)), expected[part]) for part in compared]
+        if header.get("format") == _FORMAT:
+            pairs += [(_mapping(header.get(part)), expected[part]) for part in compared]
         changes = [
             f"{_plain(entry)} was {_shown(was.get(entry))}, is {_shown(now.get(entry))}"
             for was, now in pairs
@@ -166,43 +176,30 @@ class Checkpoint:
             if was.get(entry) != now.get(entry)
         ]
         if changes:
-            more = f"; and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
+            more = f"; and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
             raise self._refusal(
-                f"belongs to another run: {'; '.join(changes[:_TOLD])}{more}",
-                "Name another file, or run with what this one is of.",
+                f"belongs to another run: {'; '.join(changes[:_LISTED])}{more}",
+                "Name another file, or run with the data and parameters of this one.",
             )
-        return found.get("work") == description.work
+        return header.get("work") == description.work
 
-    def _take_over(self, record: Mapping[str, Any], number: int) -> None:
-        stage, key = record.get("stage"), _key(record.get("key"))
-        if not isinstance(stage, str) or key is None:
-            raise self._damage(number)
-        if stage in self._codecs:
-            try:
-                self.done[stage, key] = self._codecs[stage].read(key, record["result"])
-            except (ValueError, TypeError, KeyError) as error:
-                raise self._damage(number) from error
+    def _keep(self, record: Mapping[str, Any], number: int) -> None:
+        try:
+            piece = msgspec.convert(record, _Piece)
+            if piece.stage in self._codecs:
+                result = self._codecs[piece.stage].read(piece.key, piece.result)
+                self.done[piece.stage, piece.key] = result
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._damage(number) from error
 
     def _no_checkpoint(self) -> InputError:
-        return self._refusal("is no checkpoint", "Name another file: this one is left as it is.")
+        return self._refusal("is not a checkpoint", "Name another file: this one is left as it is.")
 
     def _damage(self, number: int) -> InputError:
         return self._refusal(f"line {number} is damaged", "Remove that line, or the file.")
 
     def _refusal(self, problem: str, remedy: str) -> InputError:
         return InputError(f"checkpoint {str(self._path)!r}", problem, remedy)
-
-
-def _key(value: Any) -> Key | None:
-    if _is_index(value):
-        return int(value)
-    if isinstance(value, list) and all(map(_is_index, value)):
-        return tuple(value)
-    return None
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -226,7 +223,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(entry: str) -> str:
-    """What a file calls something; our own names are as they are, those of others may hold anything."""
+    """The name of an entry, which a file can set to anything."""
     return _cut(entry if entry.isprintable() else repr(entry))
 
 

@@ -154,6 +154,20 @@ def check_strategy(name: str, value: Any, allowed: Sequence[Any]) -> None:
     value.check()
 
 
+def check_contract(name: str, value: Any, *, methods: Sequence[str], example: str) -> None:
+    """Raise `InputError` unless an object has the methods of a strategy and, if it can check itself, does."""
+    lacking = [method for method in methods if not callable(getattr(value, method, None))]
+    if isinstance(value, type) or lacking:
+        wanted = " and ".join(f"{method}()" for method in methods)
+        raise InputError(
+            f"parameter '{name}'",
+            f"must be None or an object with {wanted}, got {value!r}",
+            f"Try {example}.",
+        )
+    if callable(check := getattr(value, "check", None)):
+        check()
+
+
 def suggest(wrong: object, known: Sequence[str]) -> str:
     """A remedy that offers the names nearest to a wrong one."""
     near = difflib.get_close_matches(str(wrong), known, n=3, cutoff=0.5)

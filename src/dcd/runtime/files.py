@@ -1,7 +1,7 @@
-"""Files written whole or not at all: the one way in which anything here replaces a file.
+"""Files written whole or not at all: the one way in which this package replaces a file.
 
-A link stays a link and leads to the new file, a file keeps its permissions, and what is no regular file (a
-device, a pipe) is written to, never replaced.
+A link stays a link and leads to the new file, a file keeps its permissions, and anything but a regular file
+(a device, a pipe) is written to, never replaced.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
+
+from dcd.runtime.errors import InputError
 
 
 @contextlib.contextmanager
@@ -35,6 +37,25 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             _put(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write text to a file, whole or not at all; an `InputError` if that is not possible."""
+    try:
+        with whole_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        remedy = "Choose a file, not a folder, in a folder that exists and can be written to."
+        raise InputError(f"file {str(Path(path))!r}", error.strerror or str(error), remedy) from error
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file; an `InputError` if there is none to read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        subject, problem = f"file {str(Path(path))!r}", error.strerror or str(error)
+        raise InputError(subject, problem, "Check the path.") from error
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:

@@ -1,4 +1,4 @@
-"""How far a run is and how long it may still take, for those who watch."""
+"""Progress bars, and durations in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 
 
 def progress_bar(label: str | None, total: int, done: int) -> Any:
-    """A bar for pieces of work of which some are `done`; its postfix has room for a remark on time."""
+    """A bar for `total` pieces of work, some of them `done`; hidden outside terminals and notebooks."""
     hidden = label is None or not _is_watched()
     return tqdm(total=total, initial=done, desc=label, disable=hidden, bar_format=_FORMAT)
 

@@ -1,4 +1,4 @@
-"""A run in pieces: what is done is kept, how long the rest takes is estimated, and a limit on time is met.
+"""A run in pieces: finished ones are kept, the remaining time is estimated, and a time limit is enforced.
 
 A piece is the smallest work that is worth keeping (the boundary of one target, one decoupled set). Pieces
 can be done in any order and by any process; results never depend on it.
@@ -17,8 +17,8 @@ from dcd.runtime.progress import duration, progress_bar
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
-_ENOUGH = 4  # pieces after the first of each process, before their time says something about the others
-_BY_FAR = 2  # times the limit that an estimate has to be to stop a run whose work would be lost
+_ENOUGH = 4  # pieces, after the first of each process, for an estimate
+_FAR_BEYOND = 2  # times the limit: an estimate above this stops a run without a checkpoint
 
 
 class Run:
@@ -26,10 +26,10 @@ class Run:
 
     Parameters
     ----------
-    checkpoint : where finished pieces are and go.
-    progress : show bars, where somebody watches.
-    max_time : seconds that the run may take; looked at whenever a piece is done. With a checkpoint all of
-        them are used. Without one, when all would be lost, a run that would take much longer ends early.
+    checkpoint : where finished pieces are kept.
+    progress : show progress bars in a terminal or notebook.
+    max_time : seconds that the run may take; checked whenever a piece is done. With a checkpoint all of them
+        are used. Without one, a run stops early if the estimate far exceeds the limit.
     at_once : pieces that are worked on at the same time.
     clock : a clock in seconds.
     """
@@ -59,9 +59,9 @@ class Run:
     ) -> list[Any]:
         """The results of all pieces of a stage, in the order of their keys.
 
-        `compute` takes the positions (in `keys`) of the pieces to do and generates `(i, result)` of the i-th
-        of these as soon as it is done. `label` says what the pieces are, `then` what comes after them, and
-        `efforts` about how much work each is, all the same without it.
+        `compute` takes the positions (in `keys`) of the pieces to do and generates `(i, result)` for the i-th
+        of these as soon as it is done. `label` names the pieces and `then` the next stage; `efforts` is the
+        relative amount of work of each, equal by default.
         """
         kept = {} if self.checkpoint is None else self.checkpoint.done
         results = {at: kept[stage, key] for at, key in enumerate(keys) if (stage, key) in kept}
@@ -90,39 +90,39 @@ class Run:
         return [results[at] for at in range(len(keys))]
 
     def _check_time(self, meter: _Meter) -> None:
-        if self._max_time is None or not meter.left:
+        if self._max_time is None or not meter.n_left:
             return
-        elapsed, left = self._clock() - self._start, meter.time_left()
-        estimate = None if left is None else elapsed + left
+        elapsed, remaining = self._clock() - self._start, meter.time_left()
+        estimate = None if remaining is None else elapsed + remaining
         if elapsed >= self._max_time:
             raise TimeLimitError(self._out_of_time(meter, elapsed), self._max_time, elapsed, estimate)
-        if self.checkpoint is None and estimate is not None and estimate > _BY_FAR * self._max_time:
+        if self.checkpoint is None and estimate is not None and estimate > _FAR_BEYOND * self._max_time:
             raise TimeLimitError(self._too_long(meter, estimate), self._max_time, elapsed, estimate)
 
     def _out_of_time(self, meter: _Meter, elapsed: float) -> str:
-        left = meter.time_left()
-        more = "" if left is None else f" These would take another {duration(left)} or so."
+        remaining = meter.time_left()
+        more = "" if remaining is None else f" These would take another {duration(remaining)} or so."
         ways = (
             "Nothing is kept without a checkpoint."
             if self.checkpoint is None
-            else f"The same with checkpoint {str(self.checkpoint.path)!r} goes on from there."
+            else f"The same call with checkpoint {str(self.checkpoint.path)!r} resumes from there."
         )
-        return f"stopped after {duration(elapsed)}, with {meter.left} {meter.label} to do.{more} {ways}"
+        return f"stopped after {duration(elapsed)}, with {meter.n_left} {meter.label} to do.{more} {ways}"
 
     def _too_long(self, meter: _Meter, estimate: float) -> str:
         then = "" if meter.then is None else f", before {meter.then}"
         return (
-            f"stopped early: going by the first {meter.done} {meter.label}, the run would take about "
+            f"stopped early: judging by the first {meter.done} {meter.label}, the run would take about "
             f"{duration(estimate)}{then}, and it may take {duration(self._max_time or 0)}. Use more "
-            f"processes, fewer rows or columns, or a checkpoint, with which work can go on later."
+            f"processes, fewer rows or columns, or a checkpoint, with which work can be resumed later."
         )
 
 
 class _Meter:
-    """The pieces of a stage that are to do, and the time that they take.
+    """The pieces of a stage that remain, and the time that they take.
 
-    Time counts from when as many are done as are worked on at once, so that processes that have to be
-    started do not make the rest seem long.
+    Time is measured once every process has finished its first piece, so that starting the processes does not
+    inflate the estimate.
     """
 
     def __init__(
@@ -148,20 +148,20 @@ class _Meter:
             self._start = self._clock()
 
     @property
-    def left(self) -> int:
-        """Pieces to do."""
+    def n_left(self) -> int:
+        """Pieces that remain."""
         return len(self._efforts) - self.done
 
     def time_left(self) -> float | None:
-        """Seconds for the rest of the stage; None while too little is done to tell."""
+        """Seconds for the rest of the stage; None while too little is done for an estimate."""
         if self.done - self._at_once < _ENOUGH or not self._effort_timed:
             return None
         return (self._clock() - self._start) * self._effort_left / self._effort_timed
 
     def remark(self) -> str:
         """The time left, in words."""
-        left = self.time_left()
-        if left is None or not self.left:
+        remaining = self.time_left()
+        if remaining is None or not self.n_left:
             return ""
         then = "" if self.then is None else f", then {self.then}"
-        return f"about {duration(left)} left{then}"
+        return f"about {duration(remaining)} left{then}"

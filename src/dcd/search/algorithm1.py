@@ -217,10 +217,12 @@ def conclude(
             triple = middle, drop.member
             colliders[triple] = max(strength, colliders.get(triple, 0.0))
     undropped = set(identified) - set(findings.separated[target])
+    pvalues = {name: pvalue(target, name, others) for name in boundary}
     neighbours = {
-        name: pvalue(target, name, others)
+        name: pvalues[name]
         for name in boundary
         if name in required or (name in undropped and name not in apart)
     }
     overruled = tuple(name for name in boundary if (name in neighbours) != (name in undropped))
-    return TargetSearch(target, tuple(boundary), neighbours, colliders, findings.cuts.get(target), overruled)
+    cut = findings.cuts.get(target)
+    return TargetSearch(target, tuple(boundary), neighbours, colliders, cut, overruled, pvalues)

@@ -17,9 +17,10 @@ from dcd.features.rank_scores import Scores
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.pattern import VariablePair
-from dcd.independence.association import BoundTest
+from dcd.independence.base import SearchTest
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run
+from dcd.weights.sketch import WeightSketch
 
 # --- findings --------------------------------------------------------------------------------------------
 
@@ -58,7 +59,12 @@ class TargetSearch:
     colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
         excluded: the larger, the stronger the evidence for target -> z <- dropped. Algorithm 1 only.
     cut : set if not all subsets were searched.
-    overruled : the variables whose adjacency knowledge decides against the data.
+    overruled : the variables whose adjacency is decided by knowledge against the data: required neighbours
+        that the data separate, and forbidden ones that they do not.
+    pvalues : of each member of the boundary its p-value with all other variables decoupled; in `RobustDCD`,
+        given the other members.
+    decoupled, weights : the variables that were decoupled for the boundary and a sketch of the weights; none
+        where no test was repeated under weights.
     """
 
     target: str
@@ -67,6 +73,9 @@ class TargetSearch:
     colliders: Mapping[tuple[str, str], float] = field(default_factory=dict)
     cut: Cut | None = None
     overruled: tuple[str, ...] = ()
+    pvalues: Mapping[str, float] = field(default_factory=dict)
+    decoupled: tuple[str, ...] = ()
+    weights: WeightSketch | None = field(default=None, repr=False)
 
 
 def target_searches(
@@ -151,7 +160,7 @@ class SearchTask:
     """
 
     names: tuple[str, ...]
-    test: BoundTest
+    test: SearchTest
     level: float
     knowledge: BoundKnowledge
     scores: Scores | None = None
@@ -184,7 +193,7 @@ class BoundarySearch(Protocol):
         ...
 
     def boundary(
-        self, test: BoundTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
+        self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
         """The Markov boundary of one target; it includes the required variables."""
         ...

@@ -1,58 +1,52 @@
 """The Markov boundary of a target within any set of variables (Theorem 1).
 
-Decouple the variables other than the target; those that still depend on the target under the weights form
-its boundary. The weights do not involve the target, so each set is decoupled once for all targets.
+Decouple the variables other than the target; what still depends on the target under the weights is its
+boundary. The weights never look at the target, so they are learned once for each set and tell about every
+target at the same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from dcd.features.kernel_blocks import FeatureBlocks
+from dcd.features.kernel_blocks import FeatureBlocks, Features, features_among, features_of
 from dcd.features.kernels import indicators, memberships
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
-from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done
+from dcd.runtime.rows import DENSE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
-from dcd.table.dataset import Dataset, TableOptions
-from dcd.weights.hsic_descent import (
-    DecouplingResult,
-    Status,
-    WeightOptions,
-    features_among,
-    features_of,
-    learn_weights,
-    threads_to_use,
-)
-from dcd.weights.objective import LARGEST_DENSE, Features
+from dcd.table.dataset import Dataset
+from dcd.weights.base import SampleWeights
+from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
+from dcd.weights.sketch import WeightSketch, sketch_weights
 
 
 @dataclass(frozen=True)
 class DecoupledSet:
-    """One decoupled set of m variables, and their association with all d variables.
+    """One decoupled set of m variables, and what each of them shows of all d variables.
 
     Attributes
     ----------
     variables : the m decoupled variables.
     ess : effective sample size under the weights.
     status, n_steps : why learning stopped, and after how many steps.
-    dependence_before, dependence : of all pairs, relative to chance; see `DecouplingResult`.
+    dependence_before, dependence : of all pairs, in units of what chance leaves; see `SampleWeights`.
     hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
+    sketch : what an account shows of the weights, for a set of all variables but one.
     """
 
     variables: tuple[str, ...]
     ess: float
-    status: Status
+    status: str
     n_steps: int
     dependence_before: float
     dependence: float
@@ -60,6 +54,7 @@ class DecoupledSet:
     hsic_after: FloatArray = field(repr=False)
     correlations: FloatArray = field(repr=False)
     pvalues: FloatArray = field(repr=False)
+    sketch: WeightSketch | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -68,20 +63,21 @@ class Prepared:
 
     Attributes
     ----------
-    features : of every column; None computes them for each set, from the rows that are complete in it.
+    features : of every column; None has them made for each set, from the rows that are complete in it.
     seed : of random starts.
     """
 
     dataset: Dataset
     features: Features | None
-    options: WeightOptions
+    options: HSICDescent
     seed: int
 
 
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled on first use; `prepare` decouples many in parallel, as parts of the `run`.
+    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
+    `run`.
     """
 
     def __init__(
@@ -89,7 +85,7 @@ class BoundaryIdentifier:
         dataset: Dataset,
         *,
         alpha: float,
-        options: WeightOptions,
+        options: HSICDescent,
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         run: Run | None = None,
@@ -101,15 +97,15 @@ class BoundaryIdentifier:
         self._position = {name: index for index, name in enumerate(dataset.names)}
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
-            features = None if dataset.has_gaps else features_of(dataset, threads)
+            features = None if dataset.has_gaps else features_of(dataset, threads=threads)
         self._shared = Shared(Prepared(dataset, features, options, seed))
-        # Sets of a long table are decoupled sequentially; each uses threads over blocks of rows.
+        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
         self._one_by_one = isinstance(features, FeatureBlocks)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
 
     @property
     def decoupled_sets(self) -> tuple[DecoupledSet, ...]:
-        """All sets decoupled so far, in order."""
+        """All sets decoupled so far, in the order in which they were asked for."""
         return tuple(self._decoupled.values())
 
     def __call__(self, target: str, others: Collection[str]) -> set[str]:
@@ -133,12 +129,12 @@ class BoundaryIdentifier:
         label: str = "sets",
         then: str | None = None,
     ) -> None:
-        """Decouple the sets not done yet, over `n_jobs` processes.
+        """Decouple several sets, those not done yet, over `n_jobs` processes.
 
-        `label` names this stage and `then` the next one, for the progress bar.
+        `label` says what they are and `then` what comes next, to those who watch.
         """
-        requested = dict.fromkeys(self._members(names) for names in sets if names)
-        missing = [members for members in requested if members not in self._decoupled]
+        wanted = dict.fromkeys(self._members(names) for names in sets if names)
+        missing = [members for members in wanted if members not in self._decoupled]
         n_jobs = 1 if self._one_by_one else n_jobs
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
@@ -147,8 +143,8 @@ class BoundaryIdentifier:
             )
 
         efforts = [float(len(members)) for members in missing]
-        decoupled = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
-        self._decoupled |= dict(zip(missing, decoupled, strict=True))
+        found = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
+        self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:
         return tuple(sorted(self._position[name] for name in names))
@@ -167,6 +163,10 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     learned, correlations, pvalues = learn_and_test(
         members, features, range(len(dataset.names)), dataset, table.options, table.seed
     )
+    sketch = None
+    if len(members) == len(dataset.names) - 1:
+        shown = dataset.take(dataset.present_in(members)).shown_positions
+        sketch = sketch_weights(learned, shown)
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -178,6 +178,7 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
         hsic_after=learned.hsic_after,
         correlations=correlations,
         pvalues=pvalues,
+        sketch=sketch,
     )
 
 
@@ -186,15 +187,14 @@ def learn_and_test(
     features: Features | None,
     targets: Sequence[int],
     dataset: Dataset,
-    options: WeightOptions,
+    options: HSICDescent,
     seed: int,
-    threads: int = 1,
-) -> tuple[DecouplingResult, FloatArray, FloatArray]:
+) -> tuple[SampleWeights, FloatArray, FloatArray]:
     """Weights of one set, and its correlations with the targets and their p-values.
 
-    Random starts depend only on the seed and the set. With missing values, the weights are of the rows that
-    are complete in the set, and a target is tested on those of them that have it. `threads`, for computing
-    features, do not change the result.
+    A random start depends on the seed and the set only, not on what was decoupled before. With missing
+    values the weights are of the rows that are complete in the set, and a target is tested on those of them
+    that have it.
     """
     used = dataset.take(dataset.present_in(members))
     surveyed = dataset.weights is not None
@@ -205,67 +205,35 @@ def learn_and_test(
             "Drop the column with most missing values, or use RobustDCD.",
         )
     with one_blas_thread():
-        features = features_of(used.select(members), threads) if features is None else features
+        features = features_of(used, members) if features is None else features
         rng = np.random.default_rng([seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
-        blocks = [_block(used, member) for member in members]
+        left = [tested_columns(used, member) for member in members]
         if not used.has_gaps:
-            target_blocks = [_block(used, target) for target in targets]
-            return learned, *weighted_association(blocks, target_blocks, learned.weights, surveyed=surveyed)
-        tested = [_tested_on_present(used, blocks, target, learned.weights) for target in targets]
-    correlations, pvalues = (np.hstack(parts) for parts in zip(*tested, strict=True))
-    return learned, correlations, pvalues
+            right = [tested_columns(used, target) for target in targets]
+            return learned, *weighted_association(left, right, learned.weights, surveyed=surveyed)
+        found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
+    return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
 
 
 def _tested_on_present(
-    dataset: Dataset, blocks: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
+    dataset: Dataset, left: Sequence[FloatArray | BoolArray], target: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     present = dataset.present_in([target])
     if present.sum() < MIN_ROWS:
-        return np.zeros((len(blocks), 1)), np.ones((len(blocks), 1))
-    target_block = _block(dataset.take(present), target)
+        return np.zeros((len(left), 1)), np.ones((len(left), 1))
+    right = tested_columns(dataset.take(present), target)
     surveyed = dataset.weights is not None
-    kept = [block[present] for block in blocks]
-    return weighted_association(kept, [target_block], weights[present], surveyed=surveyed)
+    kept = [block[present] for block in left]
+    return weighted_association(kept, [right], weights[present], surveyed=surveyed)
 
 
-def _block(dataset: Dataset, column: int) -> FloatArray | BoolArray:
-    """The columns by which a variable is tested: its values, or indicators of all categories but one."""
+def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
+    """What a variable is tested by: its values, or a column for each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
     codes = merge_rare(values).astype(np.float64)
-    # Memberships take an eighth of the memory.
-    columns = memberships(codes) if len(codes) > LARGEST_DENSE else indicators(codes)
-    return columns[:, 1:] if columns.shape[1] > 1 else columns
-
-
-def record_features(estimator: Any, dataset: Dataset) -> None:
-    """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
-    columns = dataset.summary.columns
-    estimator.n_features_in_ = len(columns)
-    if dataset.named:
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_  # of an earlier fit
-
-
-def table_options(estimator: Any) -> TableOptions:
-    """The table options of an estimator, checked."""
-    memory = Memory.of(estimator.memory_limit)
-    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
-    options.check()
-    return options
-
-
-def weight_options(estimator: Any) -> WeightOptions:
-    """The weight-learning parameters of an estimator, checked."""
-    options = WeightOptions(
-        learning_rate=estimator.learning_rate,
-        max_steps=estimator.max_steps,
-        min_ess=estimator.min_ess,
-        tolerance=estimator.tolerance,
-        init_scale=estimator.init_scale,
-    )
-    options.check()
-    return options
+    # An eighth of the memory, which counts if there are many rows.
+    found = memberships(codes) if len(codes) > DENSE_ROWS else indicators(codes)
+    return found[:, 1:] if found.shape[1] > 1 else found

@@ -13,7 +13,7 @@ in different components. Variables required by knowledge are always members and 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
 from dcd.graph.pattern import VariablePair
-from dcd.independence.association import BoundTest, Record
+from dcd.independence.base import Record, SearchTest
 from dcd.runtime.errors import check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.runs import Compute
@@ -31,8 +31,26 @@ from dcd.search.base import SearchOutcome, SearchTask, TargetSearch, target_sear
 from dcd.search.linear import regressions_if_linear
 from dcd.search.linear_search import search_linear
 from dcd.search.selection import grow_shrink
+from dcd.weights.sketch import WeightSketch
 
 _ToSeparate = tuple[VariablePair, Mapping[int, Sequence[int]]]  # a pair and the boundaries of its ends
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The Markov boundary of one target.
+
+    Attributes
+    ----------
+    members : of the boundary, by position.
+    log_pvalues : each member with the log p-value of its independence of the target given the others.
+    decoupled, weights : the largest part of the boundary that was decoupled to test it, and its weights.
+    """
+
+    members: tuple[int, ...]
+    log_pvalues: tuple[tuple[int, float], ...]
+    decoupled: tuple[int, ...] = ()
+    weights: WeightSketch | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -69,7 +87,7 @@ class GrowShrink:
         return _search_by_tests(self, task)
 
     def boundary(
-        self, test: BoundTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
+        self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
         """The Markov boundary of one target, each test at `level`; it includes the required variables."""
         log_level = np.log(level)
@@ -77,7 +95,7 @@ class GrowShrink:
         def strongest(members: Sequence[int], refused: Collection[int]) -> int | None:
             excluded = {target, *members, *refused}
             candidates = [v for v in range(n_variables) if v not in excluded]
-            for screened in test.looks(target, members):
+            for screened in test.screen(target, members):
                 for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
                     if screened[candidate] >= log_level:
                         break
@@ -98,7 +116,7 @@ class GrowShrink:
         return grow_shrink(required, strongest, weakest, self.max_size)
 
     def separation(
-        self, test: BoundTest, pair: VariablePair, boundaries: Mapping[int, Sequence[int]], level: float
+        self, test: SearchTest, pair: VariablePair, boundaries: Mapping[int, Sequence[int]], level: float
     ) -> float:
         """The largest log p-value of the independence of a pair over subsets of either boundary.
 
@@ -139,28 +157,38 @@ class _SharedSearch:
     """What all processes share."""
 
     strategy: GrowShrink
-    test: BoundTest
+    test: SearchTest
     n_variables: int
     level: float
 
-    def fresh_test(self) -> BoundTest:
-        """The test with a new record; its caches are kept."""
+    def fresh_test(self) -> SearchTest:
+        """The test with a new record; what it has computed it keeps."""
         self.test.record = Record()
         return self.test
 
 
-def _grow(search: _SharedSearch, item: tuple[int, Sequence[int]]) -> tuple[list[int], Record]:
-    """The boundary of a target, and the record of its tests."""
+def _grow(search: _SharedSearch, item: tuple[int, Sequence[int]]) -> tuple[Boundary, Record]:
+    """The boundary of a target with those required in it, and the record of its tests."""
     test, (target, required) = search.fresh_test(), item
     members = search.strategy.boundary(test, target, search.n_variables, search.level, required)
-    return members, test.record
+    log_pvalues = [(v, test.log_pvalue(v, target, [u for u in members if u != v])) for v in members]
+    decoupled = _largest_decoupled(test.record, members)
+    weights = test.record.balances[decoupled].sketch if decoupled else None
+    boundary = Boundary(tuple(members), tuple(log_pvalues), decoupled, weights)
+    return boundary, test.record.without_sketches()
+
+
+def _largest_decoupled(record: Record, members: Collection[int]) -> tuple[int, ...]:
+    """Of the sets within a boundary that tests decoupled the largest, and of these the most distorted."""
+    within = [chosen for chosen in record.balances if len(chosen) > 1 and set(chosen) <= set(members)]
+    return min(within, key=lambda chosen: (-len(chosen), record.balances[chosen].ess, chosen), default=())
 
 
 def _separate(search: _SharedSearch, item: _ToSeparate) -> tuple[float, Record]:
     """The separation of a pair, and the record of its tests."""
     test, (pair, boundaries) = search.fresh_test(), item
     log_pvalue = search.strategy.separation(test, pair, boundaries, search.level)
-    return log_pvalue, test.record
+    return log_pvalue, test.record.without_sketches()
 
 
 def _search_by_tests(strategy: GrowShrink, task: SearchTask) -> SearchOutcome:
@@ -179,7 +207,7 @@ def _search_by_tests(strategy: GrowShrink, task: SearchTask) -> SearchOutcome:
     grown = task.run.gather(
         "boundaries", targets, doing(_grow, to_grow), label="Markov boundaries", then="neighbours"
     )
-    boundaries = [members for members, _ in grown]
+    boundaries = [boundary.members for boundary, _ in grown]
     pairs = sorted({(min(t, v), max(t, v)) for t in targets for v in boundaries[t]})
     to_separate = [(pair, {end: boundaries[end] for end in pair}) for pair in pairs]
     separations = task.run.gather(
@@ -192,9 +220,21 @@ def _search_by_tests(strategy: GrowShrink, task: SearchTask) -> SearchOutcome:
     test.record = Record()
     for _, record in (*grown, *separations):
         test.record.add(record)
+    log_pvalues = {pair: log_pvalue for pair, (log_pvalue, _) in zip(pairs, separations, strict=True)}
+    searches = zip(_concluded(task, boundaries, log_pvalues), grown, strict=True)
     return SearchOutcome(
-        _concluded(task, boundaries, {p: value for p, (value, _) in zip(pairs, separations, strict=True)}),
+        tuple(_with_its_tests(search, boundary, task.names) for search, (boundary, _) in searches),
         cut_boundaries=tuple(task.names[t] for t in targets if len(boundaries[t]) >= strategy.max_size),
+    )
+
+
+def _with_its_tests(search: TargetSearch, boundary: Boundary, names: Sequence[str]) -> TargetSearch:
+    """The findings about a target with the tests of its boundary."""
+    return replace(
+        search,
+        pvalues={names[v]: float(np.exp(p)) for v, p in boundary.log_pvalues if not np.isnan(p)},
+        decoupled=tuple(names[v] for v in boundary.decoupled),
+        weights=boundary.weights,
     )
 
 
@@ -216,7 +256,7 @@ def _concluded(
 
 
 def reconnecting(
-    test: BoundTest,
+    test: SearchTest,
     separated: Sequence[VariablePair],
     edges: Sequence[VariablePair],
     n_variables: int,

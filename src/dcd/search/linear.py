@@ -27,14 +27,15 @@ from dcd.features.rank_scores import (
     BULK_CUBE,
     BULK_SQUARE,
     LINEAR,
-    MANY_ROWS,
     N_TESTED,
     Scores,
     SmoothColumns,
     normal_scores,
 )
-from dcd.independence.null_distribution import gamma_log_sf, whiteners
+from dcd.features.whitening import whiteners
+from dcd.independence.null_distribution import gamma_log_sf
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.rows import MANY_ROWS
 from dcd.search.selection import grow_shrink
 
 FEWEST_ROWS = 400  # with 200, noisy nonlinear relations are missed in a third of tables of 25 variables
@@ -185,5 +186,5 @@ def _whitened(columns: FloatArray) -> FloatArray:
     slopes = np.einsum("nvk,nvl->vkl", line, columns[:, :, 1:]) / len(columns)
     rest = columns[:, :, 1:] - line * slopes.transpose(1, 0, 2)
     inner = np.einsum("nvk,nvl->vkl", rest, rest) / len(columns)
-    whitener, _ = whiteners(inner)
+    whitener, _ = whiteners(inner, _SMALLEST)
     return np.concatenate([line, np.einsum("nvk,vlk->nvl", rest, whitener)], axis=2)

@@ -16,6 +16,7 @@ the strongest correlations from random roots (exact if the truth is a tree), and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -41,14 +42,24 @@ def search_linear(
     order, parents = _best(regressions, boundaries, joined, apart, rng)
     edges = {}
     for (i, j), (child, parent) in _pairs(parents).items():
-        others = [v for v in parents[child] if v != parent]
-        edges[i, j] = float(np.exp(regressions.log_pvalue(parent, child, others)))
+        edges[i, j] = _pvalue(regressions, parent, child, parents[child])
     overruled = set()
     if joined.any() or apart.any():
         nothing = np.zeros_like(joined)
         alone = _pairs(_best(regressions, boundaries, nothing, nothing, rng)[1])
         overruled = {p for p in combinations(variables, 2) if (apart if p in alone else joined)[p]}
-    return SearchOutcome(target_searches(names, boundaries, edges, overruled), order)
+    searches = target_searches(names, boundaries, edges, overruled)
+    pvalues = [
+        {names[v]: _pvalue(regressions, v, t, boundaries[t]) for v in boundaries[t]} for t in variables
+    ]
+    tested = tuple(replace(search, pvalues=own) for search, own in zip(searches, pvalues, strict=True))
+    return SearchOutcome(tested, order)
+
+
+def _pvalue(regressions: LinearRegressions, member: int, target: int, members: Sequence[int]) -> float:
+    """The p-value of a member in the regression of a target on all members."""
+    others = [v for v in members if v != member]
+    return float(np.exp(regressions.log_pvalue(member, target, others)))
 
 
 def _pairs(parents: Sequence[Sequence[int]]) -> dict[VariablePair, tuple[int, int]]:

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError, check_choice, suggest
 from dcd.runtime.memory import Memory
 from dcd.table.column_order import ColumnKey
@@ -102,11 +101,12 @@ class Dataset:
     names : d different names.
     named : whether the table named its columns by text; otherwise they are "x0", "x1", ....
     kinds : kind of each variable; the values of a nominal one are codes.
-    weights : (n,) row weights with mean 1; None if all are equal.
-    rows : (n,) positions of the rows in the original table.
-    summary : how the table was read.
-    target : the target column, if there is one.
-    memory : limit for work on the table.
+    weights : (n,) what each row counts for, with mean 1; None if all count the same.
+    rows : (n,) positions of the rows in the table as given.
+    summary : what was made of the table.
+    target : the column that the question is about, if it is about one.
+    shown : positions, in the table, of the few rows that an account of a fit shows; in increasing order.
+    memory : what work on the table may take.
     """
 
     values: FloatArray
@@ -114,10 +114,11 @@ class Dataset:
     named: bool
     kinds: tuple[Kind, ...]
     weights: FloatArray | None
-    rows: npt.NDArray[np.intp] = field(repr=False)
+    rows: Positions = field(repr=False)
     summary: TableSummary = field(repr=False)
     target: str | None = None
     memory: Memory = field(default_factory=Memory, repr=False)
+    shown: Positions = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -178,6 +179,12 @@ class Dataset:
         if weights is not None:
             weights = weights / weights.mean()
         return replace(part, weights=weights, rows=self.rows[rows])
+
+    @property
+    def shown_positions(self) -> Positions:
+        """Where the shown rows are among the rows of this dataset; -1 for those that it does not have."""
+        positions = np.minimum(np.searchsorted(self.rows, self.shown), len(self.rows) - 1)
+        return np.where(self.rows[positions] == self.shown, positions, -1)
 
     def in_all_rows(self, weights: FloatArray) -> FloatArray:
         """Weights of all rows of the table from those of the rows used: 0 for the others, same mean."""

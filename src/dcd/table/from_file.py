@@ -94,9 +94,7 @@ def _checked_frame(
     return frame
 
 
-def chosen_names(
-    names: Sequence[str], columns: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> list[str]:
+def chosen_names(names: Sequence[str], columns: Sequence[str] = (), exclude: Sequence[str] = ()) -> list[str]:
     """The names that match `columns` (all by default), without those that match `exclude`."""
     kept = {name for pattern in columns for name in _matching(pattern, names)} if columns else set(names)
     kept -= {name for pattern in exclude for name in _matching(pattern, names)}

@@ -9,123 +9,74 @@ marginals are as they were. The probabilities of the samples solve
 
 (If samples have shares :math:`b` of their own, :math:`|p|^2` becomes :math:`\sum_k p_k^2 / n b_k`.) It is
 convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda`
-trades what is left of the dependence against the sample. The rule for it: no further than chance. Of k
+trades the remaining dependence against the sample. The rule for it: no further than chance. Of k
 columns, k / n is what :math:`|B^\top p|^2` would be in a sample of independent variables; :math:`\lambda`
 falls until that is reached, or until the effective sample size would fall below a floor.
 
 The solution has the form :math:`p \propto (1 - B g)_+`, so that it is known by as many numbers as B has
 columns: each step of the active-set method is one sum over the rows, a block at a time, and a solve of that
-size. With many rows, a sample of them tells first how far down :math:`\lambda` goes and where :math:`g` is.
+size. With many rows, a sample of them shows first how far down :math:`\lambda` goes and where :math:`g` is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
+from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
 from dcd.runtime.memory import Memory
-from dcd.runtime.row_blocks import BlockMatrix
-from dcd.runtime.threads import one_blas_thread
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, effective_sample_size
 from dcd.table.columns import Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
+from dcd.weights.base import SampleWeights, weights_of_table
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
 _MAX_LAMBDAS, _MAX_PIVOTS = 16, 40
 _BISECTIONS = 3
-_ROWS_OF_A_SAMPLE = 20_000
 _MANY_VARIABLES = 4  # beyond, two features a variable instead of three: the products grow with the square
-
-BalanceStatus = Literal["balanced", "ess_floor", "path_end", "nothing_to_decouple"]
-
-
-@dataclass(frozen=True, order=True)
-class BalanceSummary:
-    """How far weights decouple a set, without the weights.
-
-    Attributes
-    ----------
-    ess : Kish's effective sample size.
-    dependence_before, dependence : what is left of the dependence, |B'p|², in units of what chance alone
-        leaves in a sample of independent variables: about 1 is as good as independent.
-    gap : how far the weights can be from the optimum, as a share of the objective (a proven bound).
-    status : "balanced" (dependence is down to the level of chance), "ess_floor" (more would have cost too
-        much of the sample), "path_end" (the smallest lambda was reached first), or "nothing_to_decouple"
-        (fewer than two variables).
-    """
-
-    ess: float
-    dependence_before: float
-    dependence: float
-    gap: float
-    status: BalanceStatus
-
-
-@dataclass(frozen=True)
-class Balance:
-    """Weights that decouple a set, and how far they got.
-
-    Attributes
-    ----------
-    weights : (n,) array, non-negative, summing to n.
-    ess, dependence_before, dependence, gap, status : see `BalanceSummary`.
-    """
-
-    weights: FloatArray = field(repr=False)
-    ess: float
-    dependence_before: float
-    dependence: float
-    gap: float
-    status: BalanceStatus
-
-    @property
-    def summary(self) -> BalanceSummary:
-        """The same without the weights, which take as much memory as a column of the table."""
-        return BalanceSummary(self.ess, self.dependence_before, self.dependence, self.gap, self.status)
 
 
 @dataclass(frozen=True)
 class ConvexWeights:
-    """How far to decouple.
+    """Weights with the least distortion of the sample that decouple a set down to the level of chance.
 
     Attributes
     ----------
-    min_ess : floor under the effective sample size, as a share of what it is before.
+    keep : share of the effective sample size that is kept in any case, whatever dependence remains.
     dependence : stop when the dependence is down to this many times what chance leaves.
     """
 
-    min_ess: float = 0.4
+    keep: float = 0.4
     dependence: float = 1.0
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.4)
+        check_number("keep", self.keep, at_least=0, below=1, suggestion=0.4)
         check_number("dependence", self.dependence, at_least=0, suggestion=1.0)
 
-    def learn(self, scores: Scores, variables: Sequence[int]) -> Balance:
-        """Weights for a set of variables."""
+    def learn(self, scores: Scores, variables: Sequence[int]) -> SampleWeights:
+        """See `Weighting`."""
         if len(variables) < 2:
-            weights = scores.n_samples * scores.probabilities
-            return Balance(weights, scores.ess, 0.0, 0.0, 0.0, "nothing_to_decouple")
+            return measured(scores.n_samples * scores.probabilities, scores, variables)
         return balance(BalanceColumns.of(scores, variables), self, scores.probabilities)
 
 
 def convex_weights(
     X: Any,
     *,
-    min_ess: float = ConvexWeights.min_ess,
+    keep: float = ConvexWeights.keep,
     dependence: float = ConvexWeights.dependence,
     kinds: Mapping[str, Kind] | None = None,
     sample_weight: Any = None,
-) -> Balance:
+) -> SampleWeights:
     """Weights under which the columns of a table are independent, at the least cost in sample size.
 
     Parameters are those of `ConvexWeights`; `X` is any table that the estimators take, `kinds` the kinds of
@@ -138,14 +89,26 @@ def convex_weights(
     >>> round(float(result.weights.sum())), result.dependence < result.dependence_before
     (853, True)
     """
-    options = ConvexWeights(min_ess, dependence)
+    strategy = ConvexWeights(keep, dependence)
+    strategy.check()
+    options = TableOptions(kinds=kinds)
     options.check()
-    reading = TableOptions(kinds=kinds)
-    reading.check()
-    given = read_table(X, options=reading, sample_weight=sample_weight)
-    with one_blas_thread():
-        learned = options.learn(scores_of(given.in_canonical_order()), range(len(given.names)))
-    return replace(learned, weights=given.in_all_rows(learned.weights))
+    return weights_of_table(strategy, read_table(X, options=options, sample_weight=sample_weight))
+
+
+def measured(
+    weights: FloatArray, scores: Scores, variables: Sequence[int], status: str = "learned"
+) -> SampleWeights:
+    """Any weights of the rows as a result, with the dependence of some variables measured under them."""
+    probabilities = weights / weights.sum()
+    ess = effective_sample_size(probabilities)
+    weights = scores.n_samples * probabilities
+    if len(variables) < 2:
+        return SampleWeights(weights, ess, 0.0, 0.0, status="nothing_to_decouple")
+    columns, shares = BalanceColumns.of(scores, variables), scores.probabilities
+    chance = columns.n_columns * float(shares @ shares)
+    before, after = (dependence(columns, p) / chance for p in (shares, probabilities))
+    return SampleWeights(weights, ess, before, after, status=status)
 
 
 class BalanceColumns:
@@ -160,15 +123,15 @@ class BalanceColumns:
         """Of a set of variables."""
         smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
         columns = [(v, scores.variables[v].standing_for(smooth)[: 2 * len(smooth)]) for v in variables]
-        places = owners(columns)
-        pairs = [(i, j) for left, right in combinations(places, 2) for i in left for j in right]
+        own = owners(columns)
+        pairs = [(i, j) for left, right in combinations(own, 2) for i in left for j in right]
         first, second = [i for i, _ in pairs], [j for _, j in pairs]
 
         def products(rows: slice) -> FloatArray:
             features = scores.part(rows, columns)
             return np.hstack([features[:, first] * features[:, second], features])
 
-        square = np.zeros(len(pairs) + sum(map(len, places)))
+        square = np.zeros(len(pairs) + sum(map(len, own)))
         for rows, shares in scores.weighted(scores.probabilities):
             square += np.einsum("b,bk->k", shares[:, 0], np.square(products(rows)), dtype=np.float64)
         alive = np.flatnonzero(square > 1e-16)
@@ -186,7 +149,7 @@ class BalanceColumns:
         return max(1, self.blocks[-1].stop // n_rows)
 
 
-def balance(columns: BalanceColumns, options: ConvexWeights, shares: FloatArray) -> Balance:
+def balance(columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> SampleWeights:
     """Follow lambda down until the dependence is that of chance, or the sample would shrink too far.
 
     `shares` are what the samples count for to begin with.
@@ -195,38 +158,38 @@ def balance(columns: BalanceColumns, options: ConvexWeights, shares: FloatArray)
     chance = columns.n_columns * float(shares @ shares)
     before = dependence(columns, shares)
     best, best_lambda, status = shares, float("inf"), "balanced"
-    if before > options.dependence * chance:
-        path = _Path(columns, options, shares)
-        if n_samples > 2 * _ROWS_OF_A_SAMPLE:
-            path.start_as(_Path.on_sample(columns, options, shares))
+    if before > strategy.dependence * chance:
+        path = _Path(columns, strategy, shares)
+        if n_samples > MANY_ROWS:
+            path.start_as(_Path.on_sample(columns, strategy, shares))
         best, best_lambda, status = path.follow()
     gap = optimality_gap(columns, best, best_lambda, shares) if np.isfinite(best_lambda) else 0.0
-    return Balance(
+    return SampleWeights(
         weights=n_samples * best,
-        ess=float(1.0 / (best @ best)),
+        ess=effective_sample_size(best),
         dependence_before=before / chance,
         dependence=dependence(columns, best) / chance,
         gap=gap,
-        status=status,  # type: ignore[arg-type]
+        status=status,
     )
 
 
 class _Path:
     """The solutions for falling lambda, each started where the last one ended."""
 
-    def __init__(self, columns: BalanceColumns, options: ConvexWeights, shares: FloatArray) -> None:
+    def __init__(self, columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> None:
         self._columns, self._shares = columns, shares
-        self._floor = options.min_ess / float(shares @ shares)
-        self._target = options.dependence * columns.n_columns * float(shares @ shares)
+        self._floor = strategy.keep * effective_sample_size(shares)
+        self._target = strategy.dependence * columns.n_columns * float(shares @ shares)
         self._first, self._last = 0, 0
         self._direction = np.zeros(columns.n_columns)
 
     @classmethod
-    def on_sample(cls, columns: BalanceColumns, options: ConvexWeights, shares: FloatArray) -> _Path:
+    def on_sample(cls, columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> _Path:
         """The path on a part of the rows, followed to its end."""
-        step = columns.step(_ROWS_OF_A_SAMPLE)
+        step = columns.step(SAMPLE_ROWS)
         part = np.concatenate([shares[rows][::step] for rows in columns.blocks])
-        path = cls(columns.sample(_ROWS_OF_A_SAMPLE), options, part / part.sum())
+        path = cls(columns.sample(SAMPLE_ROWS), strategy, part / part.sum())
         path.follow()
         return path
 
@@ -242,7 +205,7 @@ class _Path:
             self._last = step
             ridge = len(self._shares) / _STEP**step
             probabilities = self._solved(ridge)
-            if 1.0 / (probabilities @ probabilities) < self._floor:
+            if effective_sample_size(probabilities) < self._floor:
                 too_small = ridge
                 break
             best, best_lambda = probabilities, ridge
@@ -262,7 +225,7 @@ class _Path:
         for _ in range(_BISECTIONS):
             middle = float(np.sqrt(low * high))
             probabilities = self._solved(middle)
-            if 1.0 / (probabilities @ probabilities) < self._floor:
+            if effective_sample_size(probabilities) < self._floor:
                 low = middle
             else:
                 best, high = probabilities, middle

@@ -14,38 +14,15 @@ C and m for the next one while its features are in the cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase, in_order, total
 from dcd.runtime.array_types import Float32Array, FloatArray
-from dcd.weights.objective import LARGEST_DENSE, Objective
+from dcd.runtime.rows import DENSE_ROWS
+from dcd.weights.objective import Objective
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
-
-
-class Descent(Protocol):
-    """Weights on their way down the loss.
-
-    Attributes
-    ----------
-    probabilities : (n,) where it stands.
-    loss : there.
-    """
-
-    @property
-    def probabilities(self) -> FloatArray: ...  # noqa: D102
-    @property
-    def loss(self) -> float: ...  # noqa: D102
-
-    def propose(self) -> float:
-        """Look one step ahead; one over the effective sample size there."""
-        ...
-
-    def accept(self) -> None:
-        """Go there."""
-        ...
 
 
 class Adam:
@@ -55,17 +32,12 @@ class Adam:
         self._learning_rate, self._epsilon = learning_rate, epsilon
         self._mean, self._square, self._count = np.zeros(size), np.zeros(size), 0
 
-    def step(self, gradient: FloatArray) -> FloatArray:
-        """What to subtract from the parameters."""
-        self.begin_step()
-        return self.part_of_step(gradient, slice(None))
-
     def begin_step(self) -> None:
-        """Count a step that is done in parts."""
+        """Count a step, which can be taken in parts."""
         self._count += 1
 
-    def part_of_step(self, gradient: FloatArray, rows: slice) -> FloatArray:
-        """What to subtract from some parameters, each of which is asked for once a step."""
+    def step(self, gradient: FloatArray, rows: slice = slice(None)) -> FloatArray:
+        """What to subtract from some or all parameters; each is asked for once a step."""
         first, second = self._mean[rows], self._square[rows]
         first += (1 - _BETA_1) * (gradient - first)
         second += (1 - _BETA_2) * (np.square(gradient) - second)
@@ -82,7 +54,13 @@ def softmax(theta: FloatArray) -> FloatArray:
 
 
 class DirectDescent:
-    """See `Descent`; any objective, all rows at once."""
+    """A descent on any objective, a step at a time, all rows at once.
+
+    Attributes
+    ----------
+    probabilities : (n,) the current ones.
+    loss : of these.
+    """
 
     def __init__(self, objective: Objective, theta: FloatArray, learning_rate: float) -> None:
         self._objective, self._theta = objective, theta
@@ -91,22 +69,23 @@ class DirectDescent:
         self.loss, self._gradient = objective.value_and_gradient(self.probabilities)
 
     def propose(self) -> float:
-        """See `Descent`."""
+        """Compute the next step; one over the effective sample size after it."""
         # The derivative of the softmax; it projects out the constant that the objectives leave open.
         by_theta = self.probabilities * (self._gradient - self.probabilities @ self._gradient)
+        self._adam.begin_step()
         self._theta = self._theta - self._adam.step(by_theta)
         self._proposal = softmax(self._theta)
         return float(self._proposal @ self._proposal)
 
     def accept(self) -> None:
-        """See `Descent`."""
+        """Take the proposed step."""
         self.probabilities = self._proposal
         self.loss, self._gradient = self._objective.value_and_gradient(self.probabilities)
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """What a pass over the rows leaves for the next one.
+    """Sums of one pass over the rows that the next one needs.
 
     Attributes
     ----------
@@ -125,14 +104,14 @@ class _Moments:
 
 
 class BlockDescent:
-    """See `Descent`; features in blocks, a pass over the rows for each step."""
+    """See `DirectDescent`; features in blocks, a pass over the rows for each step."""
 
     def __init__(self, features: FeatureBlocks, theta: FloatArray, learning_rate: float) -> None:
         self._features, self._staircase = features, Staircase.of(features)
         self._theta = theta - theta.max()
         self._theta -= np.log(np.exp(self._theta).sum())
         # A gradient by theta is in proportion to 1 / n; epsilon would hold back the steps of long tables.
-        epsilon = _EPSILON * min(1.0, LARGEST_DENSE / features.n_samples)
+        epsilon = _EPSILON * min(1.0, DENSE_ROWS / features.n_samples)
         self._adam = Adam(learning_rate, theta.size, epsilon)
         self._unscaled, self._proposed = np.empty_like(theta), np.empty_like(theta)
         self._there = self._pass(None)
@@ -141,27 +120,27 @@ class BlockDescent:
 
     @property
     def loss(self) -> float:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         return self._moments.loss
 
     @property
     def probabilities(self) -> FloatArray:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         return self._unscaled / self._moments.scale
 
     def propose(self) -> float:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         self._adam.begin_step()
         self._there = self._pass(self._moments)
         return self._there.inverse_ess
 
     def accept(self) -> None:
-        """See `Descent`."""
+        """See `DirectDescent`."""
         self._moments = self._there
         self._unscaled, self._proposed = self._proposed, self._unscaled
 
     def _pass(self, moments: _Moments | None) -> _Moments:
-        """Do a step by the moments, none without, and take those of the weights that it leads to."""
+        """Take a step by the moments, if there are any, and return the moments of the new weights."""
 
         def part(task: range) -> tuple[FloatArray, ...]:
             return self._part_of_pass(task, moments)
@@ -186,7 +165,7 @@ class BlockDescent:
         products, means, sums = np.zeros((size, size)), np.zeros(size), np.zeros(2)
         for rows, features in self._features.each(task, self._staircase.columns):
             if moments is not None:
-                self._theta[rows] -= self._adam.part_of_step(self._gradient(rows, features, moments), rows)
+                self._theta[rows] -= self._adam.step(self._gradient(rows, features, moments), rows)
             weights = np.exp(self._theta[rows])
             self._proposed[rows] = weights
             root = np.sqrt(weights).astype(np.float32)

@@ -26,24 +26,22 @@ calls on large arrays: a loop in Python would cost more than the arithmetic, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
-from dcd.features.kernel_blocks import FeatureBlocks
+from dcd.features.kernel_blocks import FeatureBlocks, Features
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.rows import DENSE_ROWS
 
 # Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in
 # the cache and not, and for each feature in its making, shared over fifty steps; a feature of a sample.
 _LOW_RANK, _IN_CACHE, _OUT_OF_CACHE, _MAKING, _FEATURE = 0.09, 0.1, 0.3, 0.002, 0.7
 _CACHE_BYTES = 24 * 2**20
-LARGEST_DENSE = 8000  # rows; the (n, n) array then takes 0.5 GB
 _BAND = 64
 _PADDED = 8  # numbers of features are rounded up to multiples of this
-
-Features = Sequence[FloatArray] | FeatureBlocks
 
 
 def pairwise_hsic(features: Features, probabilities: FloatArray) -> FloatArray:
@@ -66,7 +64,7 @@ def dependence(features: Features, probabilities: FloatArray) -> tuple[FloatArra
             [probabilities @ np.square(block - probabilities @ block).sum(axis=1) for block in features]
         )
     chance = float((spreads.sum() ** 2 - spreads @ spreads) * (probabilities @ probabilities))
-    return hsic, _off_diagonal(hsic) / chance if len(hsic) > 1 else 0.0
+    return hsic, float(hsic.sum() - np.trace(hsic)) / chance if len(hsic) > 1 else 0.0
 
 
 def _hsic_of(covariance: FloatArray, features: Features) -> FloatArray:
@@ -93,19 +91,7 @@ def _starts(features: Features) -> npt.NDArray[np.intp]:
     return np.cumsum([0, *widths[:-1]])
 
 
-def _off_diagonal(matrix: FloatArray) -> float:
-    return float(matrix.sum() - np.trace(matrix))
-
-
 # --- the loss, twice -------------------------------------------------------------------------------------
-
-
-class Objective(Protocol):
-    """The decoupling loss of one set of variables as a function of the probabilities."""
-
-    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
-        ...
 
 
 class LowRankObjective:
@@ -120,7 +106,7 @@ class LowRankObjective:
         self._products = np.empty((len(rows) - self._stops[0], rows.shape[1]))
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
+        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
         means = self._rows @ probabilities
         value, gradient, linear = 0.0, np.zeros_like(probabilities), np.zeros_like(means)
         start = 0
@@ -157,7 +143,7 @@ class DenseObjective:
         ]
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """See `Objective`."""
+        """See `LowRankObjective`."""
         means = self._rows @ probabilities
         embeddings = np.empty((len(self._widths), len(probabilities)))
         for group in self._groups:
@@ -212,6 +198,9 @@ def _sum_of_kernel_products(features: Sequence[FloatArray]) -> FloatArray:
     return pairs
 
 
+Objective = LowRankObjective | DenseObjective
+
+
 def choose_objective(features: Sequence[FloatArray]) -> Objective:
     """The cheaper of the two forms, by what fifty steps and the set-up take."""
     n_samples, widths = features[0].shape[0], np.array([block.shape[1] for block in features])
@@ -219,6 +208,6 @@ def choose_objective(features: Sequence[FloatArray]) -> Objective:
     low_rank_cost = _LOW_RANK * n_samples * (n_columns**2 - int(widths @ widths))
     entry = _IN_CACHE if 8 * n_samples**2 <= _CACHE_BYTES else _OUT_OF_CACHE
     dense_cost = n_samples**2 * (entry + _MAKING * n_columns) + _FEATURE * n_samples * n_columns
-    if n_samples > LARGEST_DENSE or low_rank_cost < dense_cost:
+    if n_samples > DENSE_ROWS or low_rank_cost < dense_cost:
         return LowRankObjective(features)
     return DenseObjective(features)

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dcd.estimators.dcd import DCD, Discovery
+from dcd.estimators.base import Discovery
+from dcd.estimators.dcd import DCD
 from dcd.estimators.robust import RobustDCD
 from dcd.independence.association import PartialAssociation, WeightedAssociation
 from dcd.runtime.array_types import FloatArray, IntArray

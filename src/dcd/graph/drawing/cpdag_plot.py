@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
@@ -98,24 +97,6 @@ def plot_cpdag(
         ax.legend(handles=entries, loc="lower center", ncols=_LEGEND_COLUMNS, frameon=False, fontsize="small")
     _set_limits(ax, layout, legend_rows=-(-len(entries) // _LEGEND_COLUMNS))
     return ax
-
-
-class Plotted:
-    """Mixin of models that plot their graph."""
-
-    cpdag_: CPDAG
-
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        truth: CPDAG | None = None,
-        stability: EdgeFrequencies | None = None,
-        target: str | None = None,
-    ) -> Axes:
-        """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters."""
-        check_is_fitted(self)
-        return plot_cpdag(self.cpdag_, truth=truth, stability=stability, target=target, ax=ax)
 
 
 def _check_graphs(cpdag: object, truth: object) -> None:

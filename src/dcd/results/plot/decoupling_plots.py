@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dcd.estimators.base import table_options
 from dcd.estimators.markov_boundary import MarkovBoundary
+from dcd.features.kernel_blocks import features_of
 from dcd.graph.drawing.cpdag_plot import LABEL_CELLS
 from dcd.graph.drawing.pyplot import BLUE, GREY, ORANGE, import_pyplot
 from dcd.independence.weighted_correlation import weighted_correlation
@@ -16,11 +18,9 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.text import shortened
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.decoupled_boundaries import table_options
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
-from dcd.weights.convex import Balance
-from dcd.weights.hsic_descent import DecouplingResult, features_of
+from dcd.weights.base import SampleWeights
 from dcd.weights.objective import pairwise_hsic
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LARGEST_DOT, _NAMED_AT_MOST = 60.0, 24
 
 
-def plot_weights(weights: MarkovBoundary | DecouplingResult | Balance, X: Any = None) -> Figure:
+def plot_weights(weights: MarkovBoundary | SampleWeights, X: Any = None) -> Figure:
     """Draw how decoupling weights are distributed, and the dependence before and after.
 
     Parameters
@@ -70,8 +70,8 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     -------
     The figure: a row for each member. On the left every row of the table counts the same; on the right the
     size and darkness of a dot show its weight. Lines are least-squares fits and r is the correlation;
-    categories have neither. p is the p-value of the model: of the weighted correlation, or, with the
-    strategies of `RobustDCD`, of the association given the rest of the boundary.
+    categories have neither. p is the p-value of the model: of the association given the rest of the boundary,
+    or by the published method of the weighted correlation.
     """
     check_number("most", most, at_least=1, whole=True, suggestion=6)
     table, target = _table_of_model(model, X, y)
@@ -92,7 +92,7 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     for row, member in zip(axes, members, strict=True):
         pair = table.complete_in([table.names.index(member), table.names.index(target)])
         weights = model.weights_[pair.rows]
-        condition = " given the rest" if isinstance(model.decoupling_, Balance) else ""
+        condition = " given the rest" if model.method == "robust" else ""
         _draw_pair(row[0], pair, np.ones(len(weights)), "as measured")
         _draw_pair(row[1], pair, weights, "decoupled", f"{_pvalue(pvalues[member])}{condition}")
         row[0].set_ylabel(shortened(target, LABEL_CELLS), parse_math=False)
@@ -104,10 +104,10 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
 # --- the data of a plot ----------------------------------------------------------------------------------
 
 
-def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance, Dataset | None]:
+def _result_and_table(weights: Any, X: Any) -> tuple[SampleWeights, Dataset | None]:
     """The weights with their diagnostics, and the columns that they decouple if those are known."""
     if not isinstance(weights, MarkovBoundary):
-        if not isinstance(weights, (DecouplingResult, Balance)):
+        if not isinstance(weights, SampleWeights):
             raise InputError(
                 "parameter 'weights'",
                 f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
@@ -122,7 +122,7 @@ def _result_and_table(weights: Any, X: Any) -> tuple[DecouplingResult | Balance,
         return result, None
     table = read_columns(X, options=table_options(weights))
     _check_rows(weights.weights_, table)
-    if isinstance(result, Balance):
+    if weights.method == "robust":
         return result, _columns_of(table, weights.boundary_)
     if weights.target is None:
         return result, table
@@ -158,10 +158,10 @@ def _check_rows(weights: FloatArray, table: Dataset | None) -> None:
 
 
 def _dependence_matrices(
-    result: DecouplingResult | Balance, table: Dataset | None
+    result: SampleWeights, table: Dataset | None
 ) -> tuple[FloatArray, FloatArray] | None:
     """Pairwise HSIC before and after, if it is known or can be computed."""
-    if isinstance(result, DecouplingResult):
+    if result.hsic_before.size:
         matrices = result.hsic_before, result.hsic_after
     elif table is not None:
         complete = table.complete_in(range(len(table.names)))
@@ -178,7 +178,7 @@ def _dependence_matrices(
 # --- drawing ---------------------------------------------------------------------------------------------
 
 
-def _draw_histogram(ax: Axes, result: DecouplingResult | Balance) -> None:
+def _draw_histogram(ax: Axes, result: SampleWeights) -> None:
     weights = result.weights
     ax.hist(weights, bins=30, color=BLUE)
     ax.axvline(1.0, color=GREY, lw=1, ls="dotted")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from dcd.results.files import write_text
 from dcd.results.model import Result
 from dcd.results.report.page import page
 from dcd.runtime.errors import InputError
+from dcd.runtime.files import write_text
 
 __all__ = ["render", "write"]
 
@@ -22,8 +22,8 @@ def render(result: Result) -> str:
     Examples
     --------
     >>> import dcd
-    >>> frame = dcd.datasets.load_sachs().frame
-    >>> html = dcd.report.render(dcd.summarise(dcd.RobustDCD().fit(frame), frame, title="Proteins"))
+    >>> model = dcd.RobustDCD().fit(dcd.datasets.load_sachs().frame)
+    >>> html = dcd.report.render(dcd.summarise(model, title="Proteins"))
     >>> "<h1><bdi>Proteins</bdi></h1>" in html
     True
     """

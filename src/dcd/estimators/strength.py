@@ -1,4 +1,4 @@
-"""How strongly two columns go along under weights: one number from a measure that fits their kinds."""
+"""How strongly two columns are associated under weights, by a measure that fits their kinds."""
 
 from __future__ import annotations
 

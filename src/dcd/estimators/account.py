@@ -1,0 +1,109 @@
+"""What a fit keeps of its table, so that an account only has to read: rows, and strengths of relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dcd.estimators.strength import measure_for, strength
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.search.base import TargetSearch
+from dcd.table.dataset import Dataset
+from dcd.table.fingerprint import fingerprint
+
+SHOWN_ROWS = 300
+_SEED = 853
+_MOST_ROWS = 8_000  # for a strength, which needs no more: its standard error is .01
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How strongly a member of a boundary is associated with its target.
+
+    Attributes
+    ----------
+    measure : what `before` and `after` are, by the kinds of the two variables.
+    before : of all rows alike, or by the weights they came with; None where too few rows have both values.
+    after : under the weights that decouple the variables around the target; None where there are none.
+    """
+
+    measure: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is kept of the table of a fit.
+
+    Attributes
+    ----------
+    fingerprint : of the table, see `dcd.results.fingerprint`.
+    rows : positions of up to 300 of the rows used, chosen by a fixed seed, in increasing order.
+    values : of each variable in these rows; positions of categories for columns that have some.
+    strengths : of each `(target, member)` of the Markov boundaries.
+    """
+
+    fingerprint: str
+    rows: Positions = field(repr=False)
+    values: dict[str, FloatArray] = field(repr=False)
+    strengths: dict[tuple[str, str], Strength] = field(repr=False)
+
+
+def with_shown_rows(dataset: Dataset) -> Dataset:
+    """The dataset with the rows chosen that its account shows."""
+    chosen = np.random.default_rng(_SEED).permutation(len(dataset.rows))[:SHOWN_ROWS]
+    return replace(dataset, shown=np.sort(dataset.rows[chosen]))
+
+
+def keep_account(
+    table: Any,
+    dataset: Dataset,
+    searches: Iterable[TargetSearch],
+    boundaries: Mapping[str, Iterable[str]],
+) -> Account:
+    """The account of a table as the user passed it and as the fit has read it."""
+    decoupled = {search.target: search.weights for search in searches}
+    shown = dataset.shown_positions
+    strengths = {}
+    for target, members in boundaries.items():
+        sketch = decoupled[target]
+        weights = None if sketch is None else sketch.shown
+        for member in members:
+            strengths[target, member] = _strength(dataset, (member, target), shown, weights)
+    return Account(
+        fingerprint=fingerprint(table),
+        rows=dataset.shown,
+        values={name: dataset.values[shown, place] for place, name in enumerate(dataset.names)},
+        strengths=strengths,
+    )
+
+
+def _strength(
+    dataset: Dataset, pair: tuple[str, str], shown: Positions, weights: FloatArray | None
+) -> Strength:
+    """Before from the data; after by adding the change that the weights make among the shown rows."""
+    places = [dataset.names.index(name) for name in pair]
+    nominal = (dataset.kinds[places[0]] == "nominal", dataset.kinds[places[1]] == "nominal")
+    every = slice(None, None, -(-len(dataset.values) // _MOST_ROWS))
+    base = np.ones(len(dataset.values)) if dataset.weights is None else dataset.weights
+    before = _measured(dataset.values[every, places], base[every], nominal)
+    after = None
+    if weights is not None and before is not None:
+        values, has_weight = dataset.values[shown][:, places], ~np.isnan(weights)
+        unweighted = _measured(values[has_weight], base[shown][has_weight], nominal)
+        weighted = _measured(values[has_weight], weights[has_weight], nominal)
+        if unweighted is not None and weighted is not None:
+            lowest = 0.0 if any(nominal) else -1.0
+            after = float(np.clip(before + weighted - unweighted, lowest, 1.0))
+    return Strength(measure_for(nominal), before, after)
+
+
+def _measured(values: FloatArray, weights: FloatArray, nominal: tuple[bool, bool]) -> float | None:
+    complete = ~np.isnan(values).any(axis=1)
+    if complete.sum() < 3 or not weights[complete].sum() > 0:
+        return None
+    return strength(values[complete, 0], values[complete, 1], weights[complete], nominal)

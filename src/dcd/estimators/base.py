@@ -1,0 +1,259 @@
+"""What all estimators of graphs share: the fit from table to graph, its diagnostics, and its parameters."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dcd.estimators.account import Account, keep_account, with_shown_rows
+from dcd.estimators.description import describe, seed_for_checkpoint
+from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.drawing.cpdag_plot import EdgeFrequencies, plot_cpdag
+from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.runtime.checkpoint import Checkpoint, Codec, Description
+from dcd.runtime.errors import InputError, check_number, make_generator
+from dcd.runtime.memory import Memory
+from dcd.runtime.parallel import n_processes
+from dcd.runtime.runs import Run
+from dcd.search.base import Conflict, Construction, Cut, TargetSearch
+from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
+from dcd.table.reading import read_table
+from dcd.weights.hsic_descent import HSICDescent
+from dcd.weights.sketch import Decoupling
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Collider:
+    """`first -> middle <- second`.
+
+    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
+    """
+
+    first: str
+    second: str
+    middle: str
+    evidence: float
+
+    def __str__(self) -> str:
+        return f"{self.first} -> {self.middle} <- {self.second} (evidence {self.evidence:.1f})"
+
+
+class DecoupledVariables(Decoupling, Protocol):
+    """A set that a fit decoupled, and how far that went."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostics(ABC):
+    """What happened during a fit, for any estimator.
+
+    Attributes
+    ----------
+    searches : for each target its boundary, its neighbours with their p-values, and the weights behind them.
+    level : level of every single test.
+    sets : every decoupled set.
+    colliders : the colliders with their evidence, where the method weighs it.
+    cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
+        members may be missing.
+    """
+
+    searches: tuple[TargetSearch, ...]
+    level: float
+    sets: tuple[DecoupledVariables, ...] = field(repr=False)
+    colliders: tuple[Collider, ...] = ()
+    cut_boundaries: tuple[str, ...] = ()
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The targets whose boundary was too large to search in full."""
+        return tuple(search.cut for search in self.searches if search.cut is not None)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The variables whose boundary may be wrong because decoupling failed."""
+        return ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each decoupled set."""
+        columns = ("variables", "size", "ess", "dependence_before", "dependence", "status")
+        rows = [
+            (one.variables, len(one.variables), one.ess, one.dependence_before, one.dependence, one.status)
+            for one in self.sets
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """A few lines for people."""
+
+
+def statuses(frame: pd.DataFrame) -> str:
+    """How often learning stopped for each reason, in words: "3 converged, 1 ess_floor"."""
+    return ", ".join(f"{count} {status}" for status, count in Counter(frame["status"]).most_common())
+
+
+class Discovery(BaseEstimator):
+    """An estimator of a graph: `fit`, and what it leaves behind, whatever the method."""
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,  # noqa: ARG002
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        max_time: float | None = None,
+    ) -> Self:
+        """Discover the graph behind the columns of `X`; `y` is ignored.
+
+        Parameters
+        ----------
+        X : table.
+        y : ignored.
+        sample_weight : (n,) array or None
+            Weights of the rows, such as those of a survey.
+        checkpoint : path or None
+            File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
+            call resumes where the last one stopped, with the same result. The file of other data, other
+            parameters or another version is refused; `n_jobs`, `progress`, `memory_limit` and the order of
+            the columns may differ.
+        max_time : float or None
+            Seconds that the fit may take; checked whenever a piece is done. With a checkpoint the fit stops
+            at the limit, and the same call resumes it. Without one it stops early if the estimate far
+            exceeds the limit.
+
+        Raises
+        ------
+        TimeLimitError
+            at the limit, or when the estimate far exceeds it.
+        """
+        if max_time is not None:
+            check_number("max_time", max_time, above=0, suggestion=3600)
+        rng = make_generator(self.random_state)
+        check_knowledge(self.knowledge)
+        self._check_parameters()
+        run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
+        seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
+        table = read_table(X, options=table_options(self), sample_weight=sample_weight)
+        bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
+        dataset = with_shown_rows(table.in_canonical_order())
+        with (
+            nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed) as run.checkpoint
+        ):
+            construction, self.diagnostics_ = self._discover(dataset, rng, run)
+        record_features(self, table)
+        self.table_: TableSummary = table.summary
+        self.cpdag_: CPDAG = construction.cpdag.reorder(table.names)
+        self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
+        boundaries = construction.markov_boundaries
+        self.markov_boundaries_: dict[str, dict[str, Role]] = {
+            target: {name: boundaries[target][name] for name in table.names if name in boundaries[target]}
+            for target in table.names
+        }
+        self.colliders_: tuple[Collider, ...] = self.diagnostics_.colliders
+        self.conflicts_: tuple[Conflict, ...] = construction.conflicts
+        self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
+        return self
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        truth: CPDAG | None = None,
+        stability: EdgeFrequencies | None = None,
+        target: str | None = None,
+    ) -> Axes:
+        """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters."""
+        check_is_fitted(self)
+        return plot_cpdag(self.cpdag_, truth=truth, stability=stability, target=target, ax=ax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
+
+    diagnostics_: Diagnostics
+    alpha: float
+    missing: Missing
+    memory_limit: int | str | None = None
+    knowledge: Knowledge | None
+    n_jobs: int | None
+    progress: bool
+    random_state: int | np.random.Generator | None
+
+    def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
+        """The checkpoint of a fit, if it is one of this data and these parameters."""
+        shared = describe(self, dataset, without=["random_state"])
+        return Checkpoint(path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset))
+
+    @abstractmethod
+    def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
+        """How a checkpoint keeps the results of each stage."""
+
+    def _is_random(self) -> bool:
+        """Whether the result depends on `random_state`."""
+        return True
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise `InputError` for a parameter out of range."""
+
+    @abstractmethod
+    def _discover(
+        self, dataset: Dataset, rng: np.random.Generator, run: Run
+    ) -> tuple[Construction, Diagnostics]:
+        """The graph and the diagnostics; whatever takes long is done in pieces of the `run`."""
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise `InputError` unless `n_jobs` is None or a whole number other than 0."""
+    if n_jobs is not None:
+        check_number("n_jobs", n_jobs, whole=True, suggestion=-1)
+        if n_jobs == 0:
+            raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+
+
+def record_features(estimator: Any, dataset: Dataset) -> None:
+    """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
+    columns = dataset.summary.columns
+    estimator.n_features_in_ = len(columns)
+    if dataset.named:
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
+
+
+def table_options(estimator: Any) -> TableOptions:
+    """How an estimator reads tables, checked."""
+    memory = Memory.of(estimator.memory_limit)
+    options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
+    options.check()
+    return options
+
+
+def weight_options(estimator: Any) -> HSICDescent:
+    """The weight-learning parameters of an estimator, checked."""
+    options = HSICDescent(
+        learning_rate=estimator.learning_rate,
+        max_steps=estimator.max_steps,
+        min_ess=estimator.min_ess,
+        tolerance=estimator.tolerance,
+        init_scale=estimator.init_scale,
+    )
+    options.check()
+    return options

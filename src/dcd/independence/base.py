@@ -1,0 +1,154 @@
+"""The contract of this folder: a conditional independence test, and what searches ask of it on one table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from dcd.features.rank_scores import Scores
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import check_contract
+from dcd.weights.base import SampleWeights
+
+
+class BoundTest(Protocol):
+    """A test on one table. Variables are positions of columns."""
+
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """Log p-value of the independence of x and y given a set; NaN where the data cannot tell."""
+        ...
+
+
+class CITest(Protocol):
+    """A conditional independence test as a strategy: an object with its parameters, to be bound to a table.
+
+    A method `check()` that raises `InputError` for a parameter out of range is called if there is one.
+    """
+
+    def bind(self, scores: Scores, level: float) -> BoundTest:
+        """The test on one table without missing values.
+
+        `scores.values` are the values (n, d), `scores.kinds` the kinds of the variables and
+        `scores.probabilities` (n,) the shares of the rows. p-values will be compared with `level`; a test may
+        save work on those above it.
+        """
+        ...
+
+
+def check_test(name: str, value: object) -> None:
+    """Raise `InputError` unless a parameter is a conditional independence test with parameters in range."""
+    check_contract(name, value, methods=("bind",), example="dcd.PartialAssociation()")
+
+
+# --- the record ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """An association that was tested again under decoupling weights.
+
+    Attributes
+    ----------
+    pair, given : the variables, by position.
+    log_pvalue_adjusted, log_pvalue_decoupled : log p-value under equal weights and under the weights.
+    ess, dependence : of the weights, see `SampleWeights`.
+    """
+
+    pair: tuple[int, int]
+    given: tuple[int, ...]
+    log_pvalue_adjusted: float
+    log_pvalue_decoupled: float
+    ess: float
+    dependence: float
+
+
+@dataclass
+class Record:
+    """What was asked of a test under weights since the record was begun, whether the answer is new or kept.
+
+    Attributes
+    ----------
+    balances : the account of the weights of each decoupled set. Where missing values decouple one set on
+        several parts of the rows, that of the part with the smallest effective sample size.
+    interactions : the associations that were tested again under weights.
+    """
+
+    balances: dict[tuple[int, ...], SampleWeights] = field(default_factory=dict)
+    interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
+
+    def add(self, other: Record) -> None:
+        """Take over another record; the order in which records are added makes no difference."""
+        for members, learned in other.balances.items():
+            self.note(members, learned)
+        self.interactions |= other.interactions
+
+    def note(self, members: tuple[int, ...], learned: SampleWeights) -> None:
+        """Keep how far a set was decoupled."""
+        account = learned.account
+        self.balances[members] = min(account, self.balances.get(members, account))
+
+    def without_sketches(self) -> Record:
+        """The same record in less memory."""
+        balances = {members: replace(learned, sketch=None) for members, learned in self.balances.items()}
+        return Record(balances, self.interactions)
+
+
+# --- what searches ask -----------------------------------------------------------------------------------
+
+
+class SearchTest(ABC):
+    """A `BoundTest` with a screening of candidates and a record of what was decoupled.
+
+    Attributes
+    ----------
+    n_variables : number of columns of the table.
+    record : what was done under weights; searches begin new ones.
+    """
+
+    def __init__(self, n_variables: int) -> None:
+        self.n_variables, self.record = n_variables, Record()
+
+    @abstractmethod
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """See `BoundTest`."""
+
+    def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
+        """Rounds of log p-values (d,) of all variables against the target; the full test can only raise them.
+
+        The last round has all variables; those before it are cheaper, with 0 for what they do not settle.
+        By default there is one, of the full test. Override it where many variables are cheaper together.
+        """
+        log_pvalues = np.zeros(self.n_variables)
+        for variable in self.outside(target, given):
+            log_pvalues[variable] = self.log_pvalue(variable, target, given)
+        yield np.nan_to_num(log_pvalues, nan=0.0)
+
+    def outside(self, target: int, given: Collection[int]) -> list[int]:
+        """The variables other than the target and those in the set."""
+        return [v for v in range(self.n_variables) if v != target and v not in given]
+
+
+class PlainTest(SearchTest):
+    """Any `BoundTest` for a search; answers are kept."""
+
+    def __init__(self, test: BoundTest, n_variables: int) -> None:
+        super().__init__(n_variables)
+        self._test = test
+        self._known: dict[tuple[int, int, tuple[int, ...]], float] = {}
+
+    def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
+        """See `BoundTest`."""
+        key = (min(x, y), max(x, y), tuple(sorted(given)))
+        if key not in self._known:
+            self._known[key] = float(self._test.log_pvalue(*key))
+        return self._known[key]
+
+
+def bound_to(strategy: CITest, scores: Scores, level: float) -> SearchTest:
+    """A test on one table without missing values, in the form that searches ask for."""
+    test = strategy.bind(scores, level)
+    return test if isinstance(test, SearchTest) else PlainTest(test, scores.n_variables)

@@ -1,0 +1,50 @@
+"""Rows of a table: how many are many, the effective number of weighted ones, and matrices in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.memory import Memory
+
+# Up to DENSE_ROWS an (n, n) kernel matrix is held in memory: 0.5 GB at 8,000.
+DENSE_ROWS = 8_000
+# A sample of this size settles what is obvious; the rest is put to all rows.
+SAMPLE_ROWS = 20_000
+# From BINNED_ROWS on a test sees what twenty polynomials leave of a kink or a spike (p < 1e-6 at 22,000).
+BINNED_ROWS = 20_000
+# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), blocks of rows, a sample first.
+MANY_ROWS = 40_000
+
+Part = Callable[[slice], FloatArray]  # some rows of a matrix
+_KEPT_BYTES = 2**29
+
+
+def effective_sample_size(weights: FloatArray) -> float:
+    """Kish's effective sample size, (sum w)² / sum w²."""
+    return float(weights.sum() ** 2 / np.square(weights).sum())
+
+
+class BlockMatrix:
+    """A matrix (n, p) given by a function that makes some of its rows.
+
+    Blocks are kept rather than made again if all of them together are small.
+    """
+
+    def __init__(self, make: Part, n_columns: int, size: int, memory: Memory) -> None:
+        self.n_columns = n_columns
+        self._make = make
+        self._keep = size <= _KEPT_BYTES and memory.fits(2 * size)
+        self._kept: dict[tuple[int, int], FloatArray] = {}
+
+    def part(self, rows: slice) -> FloatArray:
+        """Some rows."""
+        key = (rows.start, rows.stop)
+        if key in self._kept:
+            return self._kept[key]
+        part = self._make(rows)
+        if self._keep:
+            self._kept[key] = part
+        return part
