@@ -5,17 +5,20 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: demo test test-fast test-pywhy test-dowhy test-ray check format docs docs-serve benchmark $(EXPERIMENTS) clean
+.PHONY: demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
 
-# Files are shared out over JOBS processes; the tests of one file stay together.
-test: .venv/test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+# Tests go one by one to whichever of the JOBS processes is free; those of a group share a costly fixture.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
-test-fast: .venv/test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow"
+test: .venv/test
+	$(PYTEST) -m "not slow"
+
+# All of it: exhaustive enumerations, clusters, every peer and levels over many repetitions come after the rest.
+test-all: test
+	$(PYTEST) -m slow
 
 # Packages that hold back NumPy or SciPy are tested in environments of their own.
 test-pywhy: .venv-pywhy/ready

@@ -13,6 +13,7 @@ import dcd
 from dcd.evaluation.baselines.worker import solve
 
 EXPERIMENTS = ROOT / "experiments" / "README.md"
+LONG = ("docs/gallery", "docs/robust/bridges", "docs/tutorial")
 ELSEWHERE = {
     "dowhy": "DoWhy holds back SciPy: make test-dowhy runs this page in full",
     "ray": "Ray is large: make test-ray runs this page in full",
@@ -27,7 +28,12 @@ def name_of(page):
     return str(page.relative_to(ROOT).with_suffix(""))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != README], ids=name_of)
+def named(page):
+    """A page as a parameter; those of many fits are slow."""
+    return pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (name_of(page) in LONG))
+
+
+@pytest.mark.parametrize("page", [named(page) for page in PAGES if page != README])
 def test_the_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("Agg")

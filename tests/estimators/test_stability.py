@@ -1,63 +1,17 @@
-import json
-import signal
-import subprocess
-import sys
-import time
+"""Stability: how resamples are drawn, what they show, which of them fail."""
+
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from sklearn.utils.validation import check_is_fitted
-from support.known_graphs import random_dag
+from support.resampling import Correlated, chain_table, rare_event_table
 
 import dcd
-from dcd import CPDAG, InputError, RobustDCD
-from dcd.estimators.base import Discovery
+from dcd import InputError, RobustDCD
 from dcd.graph.adjacency import skeleton_of
-from dcd.results import Stability
 from dcd.runtime.errors import FailedResamplesWarning
-
-
-def chain_table(n=150, seed=0):
-    """A -> b -> c, and d by itself."""
-    rng = np.random.default_rng(seed)
-    a = rng.standard_normal(n)
-    b = a + rng.standard_normal(n)
-    c = b + rng.standard_normal(n)
-    return pd.DataFrame({"a": a, "b": b, "c": c, "d": rng.standard_normal(n)})
-
-
-class Correlated(Discovery):
-    """A quick stand-in: an edge where the correlation is above a bound; it keeps what it was given."""
-
-    def __init__(
-        self,
-        *,
-        bound=0.3,
-        kinds=None,
-        missing="refuse",
-        drop_degenerate=False,
-        n_jobs=None,
-        progress=True,
-        random_state=None,
-    ):
-        self.bound = bound
-        self.kinds, self.missing, self.drop_degenerate = kinds, missing, drop_degenerate
-        self.n_jobs, self.progress, self.random_state = n_jobs, progress, random_state
-
-    def _check_parameters(self):
-        pass
-
-    def fit(self, X, y=None, sample_weight=None):
-        weights = np.ones(len(X)) if sample_weight is None else sample_weight
-        covariance = np.cov(X.to_numpy().T, aweights=weights)
-        scale = np.sqrt(np.diag(covariance))
-        dag = np.triu(np.abs(covariance / np.outer(scale, scale)) > self.bound, k=1)
-        self.cpdag_ = CPDAG.from_dag(list(X.columns), dag)
-        return self
-
 
 # --- resampling ------------------------------------------------------------------------------------------
 
@@ -142,10 +96,11 @@ def test_weights_follow_their_rows(monkeypatch):
         dcd.stability(Correlated(), table, sample_weight=[1, 1, 1])
 
 
-def test_level_subsamples_keep_it_and_bootstrap_samples_do_not():
+@pytest.mark.parametrize("n_tables", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_level_subsamples_keep_it_and_bootstrap_samples_do_not(n_tables):
     """Why "subsample" is the default: repeated rows look like evidence."""
     shares = {"subsample": [], "bootstrap": []}
-    for seed in range(12):
+    for seed in range(n_tables):
         table = np.random.default_rng(seed).standard_normal((200, 5))
         for scheme, found in shares.items():
             result = dcd.stability(RobustDCD(), table, n_resamples=5, scheme=scheme, random_state=seed)
@@ -155,13 +110,6 @@ def test_level_subsamples_keep_it_and_bootstrap_samples_do_not():
 
 
 # --- failures --------------------------------------------------------------------------------------------
-
-
-def rare_event_table(n=40):
-    table = chain_table(n)
-    table["event"] = 0.0
-    table.loc[:1, "event"] = 1.0  # two rows of 40: about a quarter of the half samples have none
-    return table
 
 
 def test_failed_resamples_are_counted_with_their_reason():
@@ -228,281 +176,6 @@ def test_bad_input_is_refused_before_any_work():
             dcd.stability(RobustDCD(), table, **wrong)
     with pytest.raises(InputError, match=r"column 'a': missing"):
         dcd.stability(RobustDCD(), table.assign(a=table["a"].where(table["a"] > 0)))
-
-
-# --- checkpoints -----------------------------------------------------------------------------------------
-
-
-def test_more_resamples_extend_fewer(tmp_path):
-    path, table = tmp_path / "run.jsonl", chain_table()
-    dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path)
-    before = path.read_bytes()
-    more = dcd.stability(RobustDCD(), table, n_resamples=9, checkpoint=path)
-    assert path.read_bytes().startswith(before)
-    assert more == dcd.stability(RobustDCD(), table, n_resamples=9)
-    fewer = dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path)
-    assert fewer == dcd.stability(RobustDCD(), table, n_resamples=4)
-
-
-def test_finished_resamples_are_not_done_again(tmp_path, monkeypatch):
-    path, table = tmp_path / "run.jsonl", chain_table()
-    wanted = dcd.stability(Correlated(), table, n_resamples=5, checkpoint=path)
-    monkeypatch.setattr(Correlated, "fit", None)  # any refit would count as a failure
-    assert dcd.stability(Correlated(), table, n_resamples=5, checkpoint=path) == wanted
-
-
-def test_a_line_cut_off_is_done_again(tmp_path):
-    path, table = tmp_path / "run.jsonl", chain_table()
-    wanted = dcd.stability(RobustDCD(), table, n_resamples=6, checkpoint=path)
-    whole = path.read_bytes()
-    last_line = whole[:-1].rfind(b"\n") + 1
-    for cut in (last_line + 1, len(whole) - 1):
-        path.write_bytes(whole[:cut])
-        assert dcd.stability(RobustDCD(), table, n_resamples=6, checkpoint=path) == wanted
-        assert path.read_bytes() == whole
-
-
-def test_failures_are_kept_too(tmp_path):
-    path, table = tmp_path / "run.jsonl", rare_event_table()
-    with pytest.warns(FailedResamplesWarning):
-        first = dcd.stability(RobustDCD(), table, n_resamples=20, checkpoint=path)
-    with pytest.warns(FailedResamplesWarning):
-        assert dcd.stability(RobustDCD(), table, n_resamples=20, checkpoint=path) == first
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"X": chain_table(seed=1)}, "data was"),
-        ({"X": chain_table(149)}, "rows was 150, is 149"),
-        ({"X": chain_table().rename(columns={"d": "e"})}, "data was"),
-        ({"model": RobustDCD(alpha=0.1)}, r"model parameter 'alpha' was '0.05', is '0.1'"),
-        ({"model": dcd.DCD()}, "model was 'RobustDCD', is 'DCD'"),
-        ({"random_state": 1}, "random_state was 0, is 1"),
-        ({"scheme": "bootstrap"}, "scheme was 'subsample', is 'bootstrap'"),
-        ({"fraction": 0.6}, "fraction was 0.5, is 0.6"),
-        ({"sample_weight": np.ones(150)}, "sample_weight was None"),
-    ],
-)
-def test_other_runs_are_refused_with_what_differs(tmp_path, change, named):
-    path = tmp_path / "run.jsonl"
-    settings = {"model": RobustDCD(), "X": chain_table(), "n_resamples": 2, "checkpoint": path}
-    dcd.stability(**settings)
-    before = path.read_bytes()
-    with pytest.raises(InputError, match=named):
-        dcd.stability(**{**settings, **change})
-    assert path.read_bytes() == before
-
-
-def test_n_jobs_and_progress_do_not_make_another_run(tmp_path):
-    path, table = tmp_path / "run.jsonl", chain_table()
-    first = dcd.stability(RobustDCD(n_jobs=2, random_state=8), table, n_resamples=2, checkpoint=path)
-    lines = path.read_bytes()
-    assert dcd.stability(RobustDCD(progress=False), table, n_resamples=2, n_jobs=2, checkpoint=path) == first
-    assert path.read_bytes() == lines
-
-
-def test_files_that_are_no_checkpoints_are_left_alone(tmp_path):
-    table = chain_table()
-    other = tmp_path / "thesis.txt"
-    for content in ("Once upon a time\n", "no line end", '{"kind": "other"}\n'):
-        other.write_text(content)
-        with pytest.raises(InputError, match="is not a checkpoint"):
-            dcd.stability(RobustDCD(), table, checkpoint=other)
-        assert other.read_text() == content
-    with pytest.raises(InputError, match="no file can be created there"):
-        dcd.stability(RobustDCD(), table, checkpoint=tmp_path / "no folder" / "run.jsonl")
-    with pytest.raises(InputError, match="'random_state': must be a whole number with a checkpoint"):
-        dcd.stability(RobustDCD(), table, checkpoint=tmp_path / "run.jsonl", random_state=None)
-
-
-def test_damaged_lines_are_refused(tmp_path):
-    path, table = tmp_path / "run.jsonl", chain_table()
-    dcd.stability(RobustDCD(), table, n_resamples=3, checkpoint=path)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], lines[1][:-5], *lines[2:]]) + "\n")
-    with pytest.raises(InputError, match="line 2 is damaged"):
-        dcd.stability(RobustDCD(), table, n_resamples=3, checkpoint=path)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"key": -1},
-        {"key": True},
-        {"key": None},
-        {"stage": 3},
-        {"result": None},
-        {"result": {"failure": 3}},
-        {"result": {}},
-        {"result": {"directed": []}},
-        {"result": {"directed": 3, "undirected": []}},
-        {"result": {"directed": [["a", "nobody"]], "undirected": []}},
-        {"result": {"directed": [["a", ["b"]]], "undirected": []}},
-        {"result": {"directed": [["a"]], "undirected": []}},
-        {"result": {"directed": [["a", "a"]], "undirected": []}},
-        {"result": {"directed": [["a", "b"]], "undirected": [["b", "a"]]}},
-    ],
-)
-def test_lines_that_no_resample_can_have_written_are_refused(tmp_path, line):
-    path, table = tmp_path / "run.jsonl", chain_table()
-    dcd.stability(RobustDCD(), table, n_resamples=1, checkpoint=path)
-    good = {"stage": "resamples", "key": 1, "result": {"failure": "x"}}
-    content = path.read_text() + json.dumps(good | line) + "\n"
-    path.write_text(content)
-    with pytest.raises(InputError, match="line 3 is damaged"):
-        dcd.stability(RobustDCD(), table, n_resamples=3, checkpoint=path)
-    assert path.read_text() == content
-
-
-RUN = """
-import sys
-import numpy as np, pandas as pd, dcd
-table = pd.read_csv(sys.argv[1])
-dcd.stability(dcd.RobustDCD(), table, n_resamples=400, n_jobs=int(sys.argv[3]), checkpoint=sys.argv[2])
-"""
-
-
-@pytest.mark.parametrize(("end", "n_jobs"), [(signal.SIGKILL, 1), (signal.SIGKILL, 2), (signal.SIGINT, 1)])
-def test_a_killed_run_goes_on(tmp_path, end, n_jobs):
-    path, csv = tmp_path / "run.jsonl", tmp_path / "table.csv"
-    chain_table().to_csv(csv, index=False)
-    arguments = [sys.executable, "-c", RUN, str(csv), str(path), str(n_jobs)]
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 4):
-            time.sleep(0.01)
-        process.send_signal(end)
-        process.wait()
-    lines = path.read_bytes().splitlines()
-    assert 4 <= len(lines) < 401
-    assert all(json.loads(line) for line in lines[:-1])
-    n_resamples = len(lines) + 3
-    table = pd.read_csv(csv)
-    resumed = dcd.stability(RobustDCD(), table, n_resamples=n_resamples, checkpoint=path)
-    assert resumed == dcd.stability(RobustDCD(), table, n_resamples=n_resamples)
-
-
-# --- the result ------------------------------------------------------------------------------------------
-
-
-def stability_of(graphs):
-    """What resamples with these graphs would give."""
-    names = graphs[0].names
-    directed = np.mean([g.adjacency & ~g.adjacency.T & 1 for g in graphs], axis=0)
-    undirected = np.mean([g.adjacency & g.adjacency.T for g in graphs], axis=0)
-    return Stability(names, directed, undirected, len(graphs), "subsample", 0.5)
-
-
-def random_graphs(rng, n_graphs, n_variables=6):
-    names = [f"v{i}" for i in range(n_variables)]
-    return [CPDAG.from_dag(names, random_dag(n_variables, rng)) for _ in range(n_graphs)]
-
-
-def test_frequencies_count_the_graphs():
-    rng = np.random.default_rng(0)
-    graphs = random_graphs(rng, 7)
-    result = stability_of(graphs)
-    for a, b in combinations(result.names, 2):
-        roles = [graph.role(a, b) for graph in graphs]
-        counted = [roles.count(role) / 7 for role in ("parent", "child", "neighbour", None)]
-        assert list(result.frequencies(a, b).values()) == pytest.approx(counted)
-        assert sum(result.frequencies(a, b).values()) == pytest.approx(1)
-        swapped = result.frequencies(b, a)
-        assert swapped["->"] == result.frequencies(a, b)["<-"]
-    with pytest.raises(InputError, match="'v9'"):
-        result.frequencies("v0", "v9")
-
-
-def test_the_frame_has_the_pairs_that_ever_had_an_edge():
-    graphs = random_graphs(np.random.default_rng(1), 5)
-    result = stability_of(graphs)
-    frame = result.to_frame()
-    assert len(frame) == np.triu(sum(skeleton_of(g.adjacency).astype(int) for g in graphs)).astype(bool).sum()
-    assert frame["edge"].is_monotonic_decreasing
-    assert np.allclose(frame[["->", "<-", "-"]].sum(axis=1), frame["edge"])
-    assert (frame["->"] >= frame["<-"]).all()
-
-
-def test_consensus_of_equal_graphs_is_that_graph():
-    rng = np.random.default_rng(2)
-    for graph in random_graphs(rng, 40, 7):
-        assert stability_of([graph] * 3).consensus(0.9) == graph
-
-
-def test_consensus_of_any_graphs_is_a_graph_with_the_frequent_edges():
-    rng = np.random.default_rng(3)
-    for _ in range(60):
-        result = stability_of(random_graphs(rng, 5, 6))
-        for threshold in (0.0, 0.3, 0.5, 0.7):
-            graph = result.consensus(threshold)  # CPDAG refuses to be made of anything else
-            assert np.array_equal(skeleton_of(graph.adjacency), result.edge > threshold + 1e-9)
-
-
-def test_consensus_of_a_ring_has_a_collider_though_none_was_frequent():
-    ring = np.zeros((4, 4))
-    for i, j in ((0, 1), (1, 2), (2, 3), (3, 0)):
-        ring[i, j] = ring[j, i] = 1
-    graph = Stability(tuple("abcd"), np.zeros((4, 4)), ring, 10, "subsample").consensus()
-    assert len(graph.directed_edges) + len(graph.undirected_edges) == 4
-    assert graph.directed_edges
-
-
-def test_consensus_keeps_the_stronger_of_two_colliders():
-    """b is a collider in most resamples, c in fewer: both together would close no valid graph."""
-    names, b_collides = "abcd", [[0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
-    c_collides = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
-    graphs = [CPDAG.from_dag(names, b_collides)] * 6 + [CPDAG.from_dag(names, c_collides)] * 4
-    assert stability_of(graphs).consensus() == graphs[0]
-
-
-def test_consensus_does_not_depend_on_the_order_of_the_columns():
-    rng = np.random.default_rng(4)
-    for _ in range(20):
-        graphs = random_graphs(rng, 5, 6)
-        order = [graphs[0].names[i] for i in rng.permutation(6)]
-        turned = stability_of([graph.reorder(order) for graph in graphs])
-        one, other = stability_of(graphs).consensus(0.4), turned.consensus(0.4)
-        assert np.array_equal(skeleton_of(one.reorder(order).adjacency), skeleton_of(other.adjacency))
-
-
-def test_round_trip_through_json():
-    with pytest.warns(FailedResamplesWarning):
-        result = dcd.stability(RobustDCD(), rare_event_table(), n_resamples=12)
-    again = Stability.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again == result
-    assert again.to_dict() == result.to_dict()
-    with pytest.raises(InputError, match="format 99"):
-        Stability.from_dict({**result.to_dict(), "format": 99})
-    assert again.seed == 0
-    names = list(result.names)
-    ones = np.ones((len(names), len(names)))
-    half = np.triu(ones, 1)
-    for change, problem in [
-        ({"names": ["a"]}, "shape"),
-        ({"names": [names[0]] * len(names)}, "'names'"),
-        ({"n_resamples": -3}, "has -3 for 'n_resamples'"),
-        ({"n_resamples": 2.5}, "'n_resamples'"),
-        ({"scheme": "guess"}, "'scheme'"),
-        ({"fraction": 7.0}, "'fraction'"),
-        ({"failures": {"why": -1}}, "'failures'"),
-        ({"failures": 3}, "'failures'"),
-        ({"seed": "text"}, "'seed'"),
-        ({"directed": ones.tolist()}, "itself"),
-        ({"directed": (-half).tolist()}, "outside 0 to 1"),
-        ({"directed": (half * np.nan).tolist()}, "outside 0 to 1"),
-        ({"directed": "text"}, "no matrix"),
-        ({"directed": (7 * half).tolist()}, "outside 0 to 1"),
-        ({"directed": (0.6 * (half + half.T)).tolist()}, "sum to more than 1 or are not symmetric"),
-        ({"undirected": (0.1 * half).tolist()}, "sum to more than 1 or are not symmetric"),
-    ]:
-        with pytest.raises(InputError, match=problem):
-            Stability.from_dict({**result.to_dict(), **change})
-    for lacking in result.to_dict():
-        with pytest.raises(InputError, match=lacking):
-            Stability.from_dict({key: v for key, v in result.to_dict().items() if key != lacking})
-    with pytest.raises(InputError, match="format None"):
-        Stability.from_dict([])
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from dcd.evaluation.baselines import METHODS, Worker, installed, registry
 from dcd.evaluation.baselines.worker import solve
 from dcd.runtime.errors import BaselineError, MissingLibraryError
 
+pytestmark = pytest.mark.xdist_group("baselines")  # one worker, which has loaded the libraries
+
 NAMES = ["a", "b", "c", "e"]
 # a -> c <- b, c -> e: every edge has a direction that data can tell.
 TRUTH = dcd.CPDAG.from_dag(NAMES, [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
@@ -91,8 +93,12 @@ def test_every_method_is_tried():
     assert set(KNOWN) == set(METHODS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+LONG = ("golem", "grandag", "notears", "icalingam", "pc-kcit", "pc-e-kcit", "pc-dcd", "rsl-dcd", "marvel-dcd")
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in METHODS]
+)
 def test_known_answer(method, worker):
     kind, options, n_seeds = KNOWN[method]
     for seed in range(n_seeds):
@@ -127,10 +133,10 @@ def test_linear_combinations_are_refused_or_coped_with(method, worker):
 
 
 @pytest.mark.parametrize("method", ["pc-fisherz", "pc-e-fisherz", "ges"])
-def test_more_variables_than_rows_bear_are_refused(method):
+def test_more_variables_than_rows_bear_are_refused(method, worker):
     values = np.random.default_rng(0).standard_normal((14, 12))
     with pytest.raises(dcd.InputError, match="rows"):
-        dcd.baselines.run(method, values)
+        worker.solve(method, values)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -212,15 +218,16 @@ def test_an_error_within_a_library_is_a_failure_with_its_message(monkeypatch):
     assert answer == {"status": "failed", "reason": "RuntimeError: no convergence"}
 
 
+@pytest.mark.slow
 def test_nothing_of_a_library_is_left_behind():
     dcd.baselines.run("icalingam", table(linear, 0))
     assert "castle" not in sys.modules
 
 
-def test_names_come_back_and_any_table_goes():
+def test_names_come_back_and_any_table_goes(worker):
     frame = table(linear, 0).rename(columns={"a": "<b>", "e": "e e"})
     assert dcd.baselines.run("ges", frame).names == ("<b>", "b", "c", "e e")
-    assert dcd.baselines.run("ges", frame.to_numpy()).names == ("x0", "x1", "x2", "x3")
+    assert worker.solve("ges", frame.to_numpy()).cpdag.names == ("x0", "x1", "x2", "x3")
 
 
 def test_the_seed_reaches_the_method(monkeypatch):
@@ -235,7 +242,9 @@ def test_the_seed_reaches_the_method(monkeypatch):
     assert seeds == [5]
 
 
-@pytest.mark.parametrize("method", ["icalingam", "grandag", "pc-e-fisherz", "dcd"])
+@pytest.mark.parametrize(
+    "method", ["icalingam", pytest.param("grandag", marks=pytest.mark.slow), "pc-e-fisherz", "dcd"]
+)
 def test_the_same_seed_gives_the_same_graph(method, worker):
     options = {"iterations": 50} if method == "grandag" else {}
     runs = [worker.solve(method, table(nonlinear, 0), seed=3, options=options) for _ in range(2)]
@@ -250,6 +259,7 @@ def test_what_is_no_graph_is_a_failure(monkeypatch, returned):
     assert answer["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_weights_that_diverge_are_a_failure_not_an_empty_graph():
     script = (
         "import numpy as np\n"
@@ -290,17 +300,17 @@ def test_marks_of_causal_learn():
     assert causal_learn._from_causal_learn(graph).tolist() == expected
 
 
-def test_categories_reach_those_who_can_take_them():
+def test_categories_reach_those_who_can_take_them(worker):
     frame = mixed_table()
     found = dcd.baselines.run("robust-dcd", frame)
     assert found == dcd.RobustDCD(progress=False).fit(frame).cpdag_
     with pytest.raises(dcd.InputError, match="column 'group': categories without an order"):
         dcd.baselines.run("ges", frame)
-    assert dcd.baselines.run("ges", frame.drop(columns="group")).names == ("size", "passed")
+    assert worker.solve("ges", frame.drop(columns="group")).cpdag.names == ("size", "passed")
     with pytest.raises(dcd.InputError, match="column 'size': measurements, which 'pc-gsq' would take"):
         dcd.baselines.run("pc-gsq", frame)
     codes = frame[["group"]].assign(passed=frame["passed"], half=np.arange(len(frame)) % 2)
-    assert dcd.baselines.run("pc-gsq", codes).names == ("group", "passed", "half")
+    assert worker.solve("pc-gsq", codes).cpdag.names == ("group", "passed", "half")
 
 
 def test_missing_values_can_cost_rows_but_nothing_else():

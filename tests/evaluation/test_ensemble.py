@@ -14,6 +14,19 @@ def fisher_z(values):
     return CIT(values, "fisherz")
 
 
+def partial_correlation(values):
+    """An exact test of normal variables given one other, some twenty times as fast as causal-learn's."""
+
+    def pvalue(x, y, given):
+        (z,) = given
+        (rho_xy, rho_xz), rho_yz = np.corrcoef(values.T)[x, [y, z]], np.corrcoef(values.T)[y, z]
+        rho = (rho_xy - rho_xz * rho_yz) / np.sqrt((1 - rho_xz**2) * (1 - rho_yz**2))
+        freedom = len(values) - 3
+        return 2 * stats.t.sf(abs(rho) * np.sqrt(freedom / (1 - rho**2)), freedom)
+
+    return pvalue
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_index_two_is_stouffer_and_one_is_cauchy(seed):
     p = np.random.default_rng(seed).random(5)
@@ -30,9 +43,11 @@ def test_one_pvalue_comes_back_and_equal_ones_grow_stronger(index):
     assert together == pytest.approx(0.1, rel=1e-6) if index == 1 else together < 0.08
 
 
-@pytest.mark.parametrize("index", [1.0, 1.75, 2.0])
-def test_independent_uniform_pvalues_combine_to_a_uniform_one(index):
-    n_draws = 200 if index == 1.75 else 4000  # SciPy's stable law is slow
+@pytest.mark.parametrize(  # SciPy's stable law is slow
+    ("index", "n_draws"),
+    [(1.0, 4000), (1.75, 30), pytest.param(1.75, 200, marks=pytest.mark.slow), (2.0, 4000)],
+)
+def test_independent_uniform_pvalues_combine_to_a_uniform_one(index, n_draws):
     draws = np.random.default_rng(0).random((n_draws, 3))
     combined = [combine_pvalues(p, stable_index=index) for p in draws]
     assert stats.kstest(combined, "uniform").pvalue > 0.001
@@ -70,7 +85,7 @@ def test_level_of_the_ensemble(index):
     for seed in range(1000):
         z = rng.standard_normal(300)
         values = np.column_stack([z + rng.standard_normal(300), z + rng.standard_normal(300), z])
-        rejected += EnsembleTest(fisher_z, values, seed=seed, stable_index=index)(0, 1, [2]) < 0.05
+        rejected += EnsembleTest(partial_correlation, values, seed=seed, stable_index=index)(0, 1, [2]) < 0.05
     assert stats.binomtest(rejected, 1000, 0.05).pvalue > 0.001
 
 

@@ -52,15 +52,16 @@ def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:
     """The nodes, parents before children; an `InputError` for a cyclic graph."""
-    remaining = check_adjacency(dag, "dag").astype(bool)
-    pending = list(range(len(remaining)))
+    edges = check_adjacency(dag, "dag").astype(int)
+    n_parents = edges.sum(axis=0)
     order: list[int] = []
-    while pending:
-        ready = [node for node in pending if not remaining[pending, node].any()]
-        if not ready:
+    while len(order) < len(edges):
+        ready = np.flatnonzero(n_parents == 0)
+        if not ready.size:
             raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
-        order += ready
-        pending = [node for node in pending if node not in ready]
+        order += ready.tolist()
+        n_parents -= edges[ready].sum(axis=0)
+        n_parents[ready] = -1  # no parents are left to wait for, and it is in the order already
     return order
 
 

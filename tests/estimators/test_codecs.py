@@ -1,0 +1,134 @@
+"""What a checkpoint of a fit holds: every number to the last bit, and nothing that no fit wrote."""
+
+import base64
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from support.checkpoints import (
+    interacting_table,
+)
+
+from dcd.estimators.codecs import published_codecs, robust_codecs
+from dcd.estimators.description import digest_of
+from dcd.independence.base import Interaction, Record
+from dcd.search.decoupled_boundaries import DecoupledSet
+from dcd.search.grow_shrink import Boundary
+from dcd.table.reading import read_columns
+from dcd.weights.base import SampleWeights
+from dcd.weights.sketch import WeightSketch
+
+
+def through_json(codec, key, result):
+    return codec.read(key, json.loads(json.dumps(codec.write(result))))
+
+
+def sketch_of(numbers, n_shown=4):
+    return WeightSketch(9, *numbers[:1], "converged", *numbers[1:3], numbers[:3], (3, 6), numbers[:n_shown])
+
+
+def test_every_number_comes_back_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    odd = np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324, np.pi, 1e308, 1 / 3])
+    for _ in range(20):
+        members = (0, 2, 3)
+        numbers = np.concatenate([odd, rng.standard_normal(4) * 10.0 ** rng.integers(-300, 300, 4)])
+        square, wide = (rng.choice(numbers, size=(3, columns)) for columns in (3, 5))
+        wide = np.asfortranarray(wide)
+        sketch = sketch_of(rng.permutation(numbers))
+        numbered = (numbers[-1], "converged", 17, np.inf, np.nan)
+        given = DecoupledSet(("a", "c", "d"), *numbered, square, -square, wide, wide[::-1], sketch)
+        assert_same_bits(through_json(published_codecs("abcde", 4)["sets"], members, given), given)
+        log_pvalue, ess, left = (float(number) for number in rng.choice(numbers[1:], size=3))
+        record = Record(
+            {(1, 2): SampleWeights(np.empty(0), ess, left, ess, 0.0, "ess_floor")},
+            {(0, 3, (1, 2)): Interaction((0, 3), (1, 2), log_pvalue, left, ess, left)},
+        )
+        codecs = robust_codecs(5, 4)
+        assert through_json(codecs["separations"], (0, 3), (log_pvalue, record)) == (log_pvalue, record)
+        boundary = Boundary((1, 2), ((1, log_pvalue), (2, left)), (1, 2), sketch)
+        back, read = through_json(codecs["boundaries"], 4, (boundary, record))
+        assert_same_bits(back, boundary)
+        assert read == record
+
+
+def assert_same_bits(found, wanted):
+    """Of two dataclasses, the inner ones included; types count, but not NumPy's for a number."""
+    for name, value in vars(wanted).items():
+        if dataclasses.is_dataclass(value):
+            assert_same_bits(getattr(found, name), value)
+        elif isinstance(value, (np.ndarray, float)):
+            assert np.asarray(getattr(found, name)).tobytes() == np.asarray(value).tobytes(), name
+        else:
+            assert getattr(found, name) == value
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ess": "many"},
+        {"n_steps": 1.5},
+        {"status": 3},
+        {"pvalues": "###"},
+        {"pvalues": base64.b64encode(bytes(8 * 7)).decode()},
+        {"hsic_after": None},
+        {"more": 1},
+        {"sketch": {}},
+        {"sketch": {"shown": base64.b64encode(bytes(8 * 5)).decode()}},
+        {"sketch": {"counts": [1]}},
+    ],
+)
+def test_sets_that_nobody_can_have_written_are_refused(change):
+    codec = published_codecs("abc", 4)["sets"]
+    matrices = (*2 * [np.eye(2)], *2 * [np.ones((2, 3))])
+    given = DecoupledSet(("a", "c"), 1.0, "converged", 1, 1.0, 1.0, *matrices, sketch_of(np.arange(9.0)))
+    written = codec.write(given)
+    assert codec.read((0, 2), written).variables == ("a", "c")
+    if change.get("sketch"):
+        change = {"sketch": {**written["sketch"], **change["sketch"]}}
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        codec.read((0, 2), {**written, **change})
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        codec.read((0, 3), written)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"boundary": {"members": [0, 5], "log_pvalues": [[0, -3.0], [5, -3.0]]}},
+        {"boundary": {"members": [2], "log_pvalues": [[2, -3.0]]}},
+        {"boundary": {"members": [0, 1], "log_pvalues": [[0, -3.0]]}},
+        {"boundary": {"members": [0, 1], "log_pvalues": [[0, -3.0], [1, -3.0]], "decoupled": [0, 7]}},
+        {"boundary": {"members": "a", "log_pvalues": []}},
+        {"boundary": None},
+        {"balances": [{"members": [0, 9]}]},
+        {"balances": [[[0, 9], {}]]},
+        {"interactions": [{"pair": [0, 1]}]},
+        {"interactions": 3},
+        {"more": 1},
+    ],
+)
+def test_boundaries_that_nobody_can_have_written_are_refused(change):
+    codec = robust_codecs(4, 0)["boundaries"]
+    boundary = Boundary((0, 1), ((0, -3.0), (1, -4.0)))
+    written = json.loads(json.dumps(codec.write((boundary, Record()))))
+    assert codec.read(2, written) == (boundary, Record())
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        codec.read(2, {**written, **change})
+
+
+def test_digests_tell_tables_apart_and_know_them_again():
+    table = interacting_table(n=40_000)  # several blocks of rows
+    first = digest_of(read_columns(table))
+    assert digest_of(read_columns(table[list(table)[::-1]])) == first
+    assert digest_of(read_columns(table.replace(0.0, -0.0))) == first
+    seen = {first}
+    for row in (0, 16_383, 16_384, 39_999):
+        changed = table.copy()
+        changed.loc[row, "d"] += 1e-9
+        seen.add(digest_of(read_columns(changed)))
+    swapped = table.rename(columns={"a": "b", "b": "a"})
+    seen.add(digest_of(read_columns(swapped)))
+    seen.add(digest_of(read_columns(table.iloc[::-1])))
+    assert len(seen) == 7
