@@ -8,7 +8,7 @@ import pandas as pd
 from support.made_results import HOSTILE
 
 import dcd
-from dcd.cli.audit_page import audit_page
+from dcd.cli.audit import audit_page
 
 
 def hostile_page():

@@ -45,8 +45,8 @@ def test_background_that_the_class_has_anyway_is_left_out():
             (("a", "b"),),
             "is not the CPDAG of any DAG with this background",
         ),
-        (CHAIN, (("b", "a"),), "'background': has b -> a, which the graph has not"),
-        (CHAIN, (("a", "c"),), "'background': has a -> c, which the graph has not"),
+        (CHAIN, (("b", "a"),), "'background': has b -> a, which is not in the graph"),
+        (CHAIN, (("a", "c"),), "'background': has a -> c, which is not in the graph"),
         (CHAIN, (("a", "x"),), "variable 'x': is not in the graph"),
     ],
 )

@@ -42,15 +42,15 @@ def test_a_process_keeps_what_it_was_sent_over_several_runs():
 
 def test_what_was_sent_is_let_go_when_nothing_comes(monkeypatch):
     monkeypatch.setattr(engine, "_IDLE_SECONDS", 0.05)
-    monkeypatch.setattr(engine, "_here", {})
+    monkeypatch.setattr(engine, "_received", {})
     arrived = pickle.loads(pickle.dumps(Shared(Counted())))
-    assert list(engine._here.values()) == [arrived]
-    engine._alone(add_up, arrived, 1)
-    assert engine._here  # there may be more to do
+    assert list(engine._received.values()) == [arrived]
+    engine._numbered(add_up, arrived, 0, 1)
+    assert engine._received  # there may be more to do
     until = time.monotonic() + 10
-    while engine._here and time.monotonic() < until:
+    while engine._received and time.monotonic() < until:
         time.sleep(0.01)
-    assert not engine._here
+    assert not engine._received
 
 
 def test_threads_have_the_same_arrays_and_nothing_else():

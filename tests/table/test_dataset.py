@@ -143,7 +143,7 @@ REFUSED = {
     "three dimensions": (np.zeros((3, 3, 3)), r"3 dimension\(s\)"),
     "complex": (table() + 1j, "Complex data not supported"),
     "sparse": (scipy.sparse.eye(12, 3).tocsr(), "sparse matrix"),
-    "not a table": (None, "is no table, got NoneType"),
+    "not a table": (None, "is not a table, got NoneType"),
     "a path to nothing": ("data.csv", r"file 'data\.csv': does not exist\. Check the name"),
     "no path": ("a sentence", "file 'a sentence': does not exist"),
     "nested": (frame(c=[[1]] * 12, d=[[2]] * 12), "column 'c': not numeric"),
@@ -191,7 +191,7 @@ def test_a_separate_target_becomes_the_last_column(target):
     dataset = read_table(frame(), target)
     assert dataset.names == ("a", "b", getattr(target, "name", "y"))
     np.testing.assert_array_equal(dataset.values[:, 2], np.arange(12))
-    assert dataset.without_last().names == ("a", "b")
+    assert dataset.select([0, 1]).names == ("a", "b")
 
 
 def test_the_target_does_not_hide_a_column():
@@ -209,7 +209,7 @@ def test_the_target_does_not_hide_a_column():
         ([{}] * 12, "column 'y': not numeric"),
         (MISSING, "column 'y': missing values"),
         (np.ma.masked_less(np.arange(12), 3), "column 'y': missing values"),
-        ([[1, 2], [3]], "the target: is no array of numbers"),
+        ([[1, 2], [3]], "the target: is not an array of numbers"),
         (pd.DataFrame({"a": range(12), "b": range(12)}), "has shape"),
         (np.ones(12), "column 'y': has the same value"),
     ],

@@ -17,7 +17,7 @@ from dcd.runtime.errors import TableWarning
 from dcd.table.formats import content, delimited
 from dcd.table.formats.base import Format, ParsedTable
 from dcd.table.formats.supported import FORMATS
-from dcd.table.from_file import choose_columns, read_file
+from dcd.table.from_file import chosen_names, read_file
 
 
 @pytest.fixture
@@ -332,14 +332,14 @@ def test_a_table_without_a_header_is_pointed_out(write):
 
 def test_columns_by_name_and_pattern():
     frame = pd.DataFrame(columns=["gene_1", "gene_2", "age", "a[1]", "Gene_3"])
-    assert list(choose_columns(frame, ["gene_*"])) == ["gene_1", "gene_2"]
-    assert list(choose_columns(frame, ["age", "gene_?"], ["gene_2"])) == ["gene_1", "age"]
-    assert list(choose_columns(frame, exclude=["*ene*"])) == ["age", "a[1]"]
-    assert list(choose_columns(frame, ["a[1]"])) == ["a[1]"]
+    assert list(chosen_names(list(frame), ["gene_*"])) == ["gene_1", "gene_2"]
+    assert list(chosen_names(list(frame), ["age", "gene_?"], ["gene_2"])) == ["gene_1", "age"]
+    assert list(chosen_names(list(frame), exclude=["*ene*"])) == ["age", "a[1]"]
+    assert list(chosen_names(list(frame), ["a[1]"])) == ["a[1]"]
     with pytest.raises(dcd.InputError, match=r"'agee'.*'age'"):
-        choose_columns(frame, ["agee"])
+        chosen_names(list(frame), ["agee"])
     with pytest.raises(dcd.InputError, match="all left out"):
-        choose_columns(frame, exclude=["*"])
+        chosen_names(list(frame), exclude=["*"])
 
 
 def test_columns_left_out_are_not_judged(write):

@@ -268,9 +268,9 @@ def test_the_level_holds_under_weights(n_runs):
     ("weights", "message"),
     [
         (np.ones(5), "has 5 values for 100 rows"),
-        (-np.ones(100), "has values that are no weights"),
-        (np.full(100, np.nan), "has values that are no weights"),
-        (["x"] * 100, "has values that are no weights"),
+        (-np.ones(100), "has values that are not weights"),
+        (np.full(100, np.nan), "has values that are not weights"),
+        (["x"] * 100, "has values that are not weights"),
         (np.zeros(100), "every weight is zero"),
     ],
 )

@@ -1,9 +1,9 @@
-"""The command line: `dcd discover table.csv`, and what goes with it. One file for each command.
+"""The command line, one file per command.
 
     arguments -> command -> table.formats -> the library -> answer (standard output), remarks (standard error)
 
-`running` turns whatever goes wrong into one line and an exit code. The modules here import the library inside
-their functions only, so that `dcd --help` answers at once.
+`running` turns errors into one line and an exit code. The library is imported inside functions, so that
+`dcd --help` is fast.
 """
 
 from __future__ import annotations
@@ -54,5 +54,5 @@ for command in (audit, boundary, compare, discover, methods, report, score, simu
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     sys.exit(run(dcd, arguments))

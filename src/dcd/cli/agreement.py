@@ -17,14 +17,14 @@ _REVERSED = {"->": "<-", "<-": "->", "-": "-", "": ""}
 
 @dataclass(frozen=True)
 class Answers:
-    """The graphs that methods by_method, and why others by_method none.
+    """The graphs of several methods, and the reasons of those without one.
 
     Attributes
     ----------
-    methods : all that were asked, in order.
+    methods : all methods, in order.
     names : the variables.
-    graphs, seconds : of those that gave a graph.
-    reasons : of those that gave none.
+    graphs, seconds : of the methods with a graph.
+    reasons : of the methods without one.
     """
 
     methods: tuple[str, ...]
@@ -35,10 +35,10 @@ class Answers:
 
 
 def marks(answers: Answers) -> list[tuple[str, str, dict[str, str], int]]:
-    """`(a, b, {method: mark}, agree)` for each pair with an edge in some graph, most agreed on first.
+    """`(a, b, {method: mark}, agree)` for each pair with an edge in some graph, sorted by agreement.
 
-    A mark is `->`, `<-`, `-` or empty. `agree` counts the methods that draw the most frequent edge; `a` and
-    `b` are reversed_marks so that this is never `<-`.
+    A mark is `->`, `<-`, `-` or empty. `agree` counts methods with the most frequent mark; `a` and `b` are
+    ordered such that this is never `<-`.
     """
     rows = []
     for a, b in combinations(answers.names, 2):
@@ -48,7 +48,7 @@ def marks(answers: Answers) -> list[tuple[str, str, dict[str, str], int]]:
             continue
         mark, agree = max(drawn.items(), key=lambda item: (item[1], item[0] == "->", item[0] == "-"))
         if mark == "<-":
-            reversed_marks = {method: _REVERSED[own] for method, own in by_method.items()}
+            reversed_marks = {method: _REVERSED[m] for method, m in by_method.items()}
             rows.append((b, a, reversed_marks, agree))
         else:
             rows.append((a, b, by_method, agree))
@@ -56,7 +56,7 @@ def marks(answers: Answers) -> list[tuple[str, str, dict[str, str], int]]:
 
 
 def pair_counts(answers: Answers) -> list[dict[str, Any]]:
-    """For every two methods: edges that are the same, drawn otherwise, and of one method only."""
+    """For each pair of methods: edges that are the same, different, and of one method only."""
     rows = [by_method for _, _, by_method, _ in marks(answers)]
     return [
         {
@@ -72,7 +72,7 @@ def pair_counts(answers: Answers) -> list[dict[str, Any]]:
 
 
 def shd_matrix(answers: Answers) -> dict[str, dict[str, int]]:
-    """`[first][second]`: the pairs of variables on which two graphs differ in any way."""
+    """`[first][second]`: the pairs of variables on which two graphs differ."""
     from dcd.evaluation.metrics import compare
 
     return {

@@ -1,4 +1,4 @@
-"""`dcd audit`: whether a table is fit for discovery, and what each column is taken for."""
+"""`dcd audit`: whether a table is fit for discovery, and the kind of each column."""
 
 from __future__ import annotations
 
@@ -51,10 +51,16 @@ def audit(
     if "-" not in (json_path, report):
         _show(audited)
     if report is not None:
-        from dcd.cli.audit_page import audit_page
-
         write_text(report, audit_page(audited, title or source.title))
     return FINE if audited.ok else PROBLEMS
+
+
+def audit_page(audited: Any, title: str) -> str:
+    """The audit as a self-contained HTML page; names from the data are escaped."""
+    from dcd.runtime.templates import template_environment
+
+    templates = template_environment("cli", counted=count, with_options=with_options)
+    return templates.get_template("audit_page.html.j2").render(audit=audited, title=title)
 
 
 def _as_dict(audited: Any) -> dict[str, Any]:

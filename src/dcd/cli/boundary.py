@@ -80,15 +80,20 @@ def boundary(
         say(f"Members have a p-value below {level:.2g}, given the other members.")
         say()
         rows = [
-            (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", _shown(c, target, fitted.table_))
+            (
+                c["name"],
+                "yes" if c["member"] else "",
+                f"{c['pvalue']:.2g}",
+                _signed(c, target, fitted.table_),
+            )
             for c in columns
         ]
         show_table(["column", "member", "p-value", "correlation"], rows, right=("p-value", "correlation"))
     return FINE
 
 
-def _shown(column: dict[str, Any], target: str, table: TableSummary) -> str:
-    """The correlation; without a sign where several categories have none."""
+def _signed(column: dict[str, Any], target: str, table: TableSummary) -> str:
+    """The correlation; without a sign for several categories."""
     several = [name for name in (column["name"], target) if len(table.levels.get(name, ())) > 2]
     unsigned = any(table.kinds[name] == "nominal" for name in several)
     return f"{column['correlation']:.2f}" if unsigned else f"{column['correlation']:+.2f}"

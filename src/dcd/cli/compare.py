@@ -18,6 +18,7 @@ from dcd.cli.output_files import check_outputs, write_text
 from dcd.cli.running import FINE, METHOD_FAILED, with_debug
 from dcd.cli.terminal import remark, remarks, say, show_table
 from dcd.cli.wording import input_error_words
+from dcd.runtime.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ def compare(
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.table.dataset import TableOptions
 
-    # Not every method here can do without complete rows.
+    # Not every method supports testwise deletion.
     reading = TableOptions(kinds or None, missing, drop_degenerate, testwise_possible=False)
     frame = source.read()
     table = _checked(frame, reading)
@@ -78,19 +79,18 @@ def compare(
 
 
 def _installed(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the usual methods that can run here; our own can in any case."""
+    """The default methods that are installed."""
     from dcd.evaluation.baselines import installed
 
-    there = tuple(name for name in names if installed(SHORT.get(name, name)))
-    absent = [name for name in names if name not in there]
+    available = tuple(name for name in names if installed(SHORT.get(name, name)))
+    absent = [name for name in names if name not in available]
     if absent:
         remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' says what to install)")
-    return there
+    return available
 
 
 def _known_methods(names: Sequence[str]) -> list[str]:
     from dcd.evaluation.baselines import METHODS
-    from dcd.runtime.errors import check_choice
 
     chosen = list(dict.fromkeys(SHORT.get(name, name) for name in names))
     for name in chosen:
@@ -101,7 +101,7 @@ def _known_methods(names: Sequence[str]) -> list[str]:
 
 
 def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
-    """What becomes of the table; an `InputError` if that suits no method."""
+    """The summary of the table; an `InputError` if no method can use it."""
     from dcd.table.reading import read_columns, warn_of_lost_rows
 
     table = read_columns(frame, options=reading, combinations=True).summary
@@ -118,7 +118,6 @@ def _run_all(
     time_limit: float | None,
 ) -> Answers:
     from dcd.evaluation.baselines import Worker
-    from dcd.runtime.errors import InputError
 
     graphs, reasons, seconds = {}, {}, {}
     with Worker() as worker:
@@ -136,7 +135,7 @@ def _run_all(
 
 
 def _watched(methods: Sequence[str]) -> Iterator[str]:
-    """The methods with a progress bar, if somebody watches."""
+    """The methods, with a progress bar on a terminal."""
     console = remarks()
     if not console.is_terminal:
         yield from methods

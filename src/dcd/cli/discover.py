@@ -1,4 +1,4 @@
-"""`dcd discover`: from a table to its causal graph, with what speaks for and against it."""
+"""`dcd discover`: from a table to its causal graph."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def discover(
 
 
 def _remaining(max_time: float | None, started: float) -> float | None:
-    """The remaining time; reading the table counts as well."""
+    """The remaining time, with reading the table counted."""
     return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))
 
 

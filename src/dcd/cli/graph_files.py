@@ -1,9 +1,13 @@
-"""Graphs from files: a saved result, a CSV matrix or list of edges, and what `dcd.interop` reads."""
+"""Graphs from files: saved results, CSV matrices or edge lists, GraphML and DOT."""
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,30 +22,23 @@ _UNDIRECTED = ("-", "--", "---", "undirected")
 def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
     """The labelled adjacency matrix in a file: `[i, j] = 1` for `i -> j`, both for `i - j`.
 
-    A file is a result of `dcd discover --json`, a CSV matrix with names on both sides, or a CSV list of edges
-    with columns such as `from,to` and maybe `type` (`->` or `-`). Names that a list does not mention have no
-    edges: `attrs["open"]` of the matrix tells that others may be added.
-
-    Of a result, the arrows that stand there by knowledge beyond the data are read as such only
-    `with_knowledge`; else the graph is the CPDAG.
+    The file is a result of `dcd discover --json`, GraphML, DOT, a CSV matrix with names on both sides, or a
+    CSV list of edges with columns such as `from,to` and optionally `type` (`->` or `-`). A list need not name
+    variables without edges, so `attrs["open"]` of the matrix is set. Arrows of a result that follow from
+    knowledge alone are directed only `with_knowledge`.
     """
-    from dcd.runtime.errors import InputError
-
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         return _from_result(path, with_knowledge)
     if suffix in (".graphml", ".dot", ".gv"):
         from dcd import interop
 
-        cpdag = (
-            interop.from_graphml(_text_of(path)) if suffix == ".graphml" else interop.from_dot(_text_of(path))
-        )
-        return cpdag.to_frame()
+        read = interop.from_graphml if suffix == ".graphml" else interop.from_dot
+        return read(_text_of(path)).to_frame()
     if suffix in (".csv", ".tsv"):
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
-    raise InputError(
-        f"file '{path}'", "has an extension that names no kind of graph", "Use .json, .csv, .graphml or .dot."
-    )
+    problem = "has an extension that names no kind of graph"
+    raise InputError(f"file '{path}'", problem, "Use .json, .csv, .graphml or .dot.")
 
 
 def _from_result(path: str, with_knowledge: bool) -> pd.DataFrame:
@@ -53,8 +50,6 @@ def _from_result(path: str, with_knowledge: bool) -> pd.DataFrame:
 
 
 def _text_of(path: str) -> str:
-    from dcd.runtime.errors import InputError
-
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -64,11 +59,6 @@ def _text_of(path: str) -> str:
 
 
 def _from_csv(path: str, delimiter: str) -> pd.DataFrame:
-    import csv
-    import io
-
-    from dcd.runtime.errors import InputError
-
     reader = csv.reader(io.StringIO(_text_of(path).removeprefix("\ufeff"), newline=""), delimiter=delimiter)
     rows = [[cell.strip() for cell in row] for row in reader if row]
     if not rows:
@@ -82,23 +72,15 @@ def _from_csv(path: str, delimiter: str) -> pd.DataFrame:
 def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
     import pandas as pd
 
-    from dcd.runtime.errors import InputError
-
     header = [cell.casefold() for cell in rows[0]]
     type_position = next((index for index, name in enumerate(header) if name in _TYPE), None)
     edges = []
     for line, row in enumerate(rows[1:], start=2):
-        mark = (
-            "->"
-            if type_position is None
-            else row[type_position].casefold()
-            if len(row) == len(header)
-            else ""
-        )
-        if len(row) != len(header) or not row[0] or not row[1] or mark not in (*_DIRECTED, *_UNDIRECTED):
-            raise InputError(
-                f"file '{path}', line {line}", "is no edge", "Write two names and, if needed, '->' or '-'."
-            )
+        complete = len(row) == len(header) and row[0] and row[1]
+        mark = row[type_position].casefold() if complete and type_position is not None else "->"
+        if not complete or mark not in (*_DIRECTED, *_UNDIRECTED):
+            remedy = "Write two names and, if needed, '->' or '-'."
+            raise InputError(f"file '{path}', line {line}", "is not an edge", remedy)
         edges.append((row[0], row[1], mark in _UNDIRECTED))
     names = list(dict.fromkeys(name for a, b, _ in edges for name in (a, b)))
     matrix = pd.DataFrame(0, index=names, columns=names)
@@ -112,8 +94,6 @@ def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
 
 def _cells_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
     import pandas as pd
-
-    from dcd.runtime.errors import InputError
 
     names, labels = rows[0][1:], [row[0] for row in rows[1:]]
     cells = [row[1:] for row in rows[1:]]

@@ -14,7 +14,7 @@ _SHOWN = 20  # conflicts and the like listed in full
 
 
 def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> None:
-    """The graph of a fitted estimator with its conflicts and, if there is any, its stability."""
+    """The graph of a fitted estimator with conflicts and stability."""
     cpdag = model.cpdag_
     say(f"{method}, alpha {model.alpha:g}: {count(len(cpdag.names), 'variable')}, {count(n_rows, 'row')}")
     show_losses(model.table_, n_rows)
@@ -59,7 +59,7 @@ def _show_edges(cpdag: CPDAG, stability: Any) -> None:
 
 
 def _shares(stability: Any, a: str, mark: str, b: str) -> list[str]:
-    """How often the edge was found as drawn, reversed, with another mark and not at all."""
+    """The shares of resamples with the edge as drawn, reversed, of another type, and absent."""
     share = stability.frequencies(a, b)
     forward, backward, undirected, none = (f"{share[kind]:.0%}" for kind in ("->", "<-", "-", "none"))
     if mark == "->":

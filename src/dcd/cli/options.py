@@ -1,4 +1,4 @@
-"""Options that several commands share, and the table that they name."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dcd.runtime.errors import InputError, suggest
 from dcd.table.formats.supported import FORMATS
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ KINDS = ("continuous", "ordinal", "nominal")
 
 @dataclass(frozen=True)
 class TableFile:
-    """The file of a table, and how to read it: the parameters of `dcd.table.from_file.read_file`."""
+    """The file of a table and the parameters of `dcd.table.from_file.read_file`."""
 
     path: str
     format: str | None
@@ -44,7 +45,7 @@ class TableFile:
         return table.to_pandas() if isinstance(table, StoredTable) else table
 
     def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | StoredTable:
-        """The table, left in its file if it can be read in parts; with the columns `also` in any case."""
+        """The table, kept in its file if it can be read in parts; always with the columns `also`."""
         from dcd.table.formats.base import ReadOptions
         from dcd.table.from_file import open_file
 
@@ -61,12 +62,12 @@ class TableFile:
 
 
 def names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
-    """Names after one another with commas between, from an option that can be repeated."""
+    """Names separated by commas, from an option that can be repeated."""
     return tuple(name for text in value for name in _split(text) if name)
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas, except commas inside "quotes"."""
+    """The parts between commas outside of "quotes"."""
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row]
     except csv.Error as error:
@@ -74,7 +75,7 @@ def _split(text: str) -> list[str]:
 
 
 def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Command], Command]:
-    """An option that takes names with commas between, and can be repeated."""
+    """An option that takes names separated by commas, and can be repeated."""
     return click.option(*declaration, multiple=True, callback=names, metavar=metavar, help=text)
 
 
@@ -83,9 +84,7 @@ _TABLE_OPTIONS = (
     several("--columns", text="Columns to keep, names or patterns such as 'gene_*'; all by default."),
     several("--exclude", text="Columns to leave out, names or patterns."),
     click.option(
-        "--format",
-        type=click.Choice(list(FORMATS)),
-        help="Format of the table, whatever its extension.",
+        "--format", type=click.Choice(list(FORMATS)), help="Format of the table, whatever its extension."
     ),
     click.option("--delimiter", metavar="CHAR", help="What stands between two cells of a CSV line."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a CSV file."),
@@ -186,7 +185,7 @@ kinds = click.option(
 
 @dataclass(frozen=True)
 class Handling:
-    """How real columns are taken, and which of them has the weights of the rows."""
+    """How columns are treated, and the column of row weights."""
 
     kinds: dict[str, str]
     missing: str
@@ -196,7 +195,7 @@ class Handling:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator, those that differ from its defaults."""
+        """The parameters of an estimator that differ from its defaults."""
         changed: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
         changed["memory_limit"] = self.memory_limit
         changed["missing"] = "" if self.missing == "refuse" else self.missing
@@ -208,8 +207,6 @@ class Handling:
             return source.open(also=also), {}
         import numpy as np
         import pandas as pd
-
-        from dcd.runtime.errors import InputError, suggest
 
         table = source.open(also=[*also, self.sample_weight])
         names = list(table.columns) if isinstance(table, pd.DataFrame) else list(table.names)
@@ -230,7 +227,7 @@ _MISSING = {
 
 
 def missing(*choices: str) -> Callable[[Command], Command]:
-    """`--missing`, with some of its words."""
+    """`--missing`, with some of its choices."""
     *first, last = (_MISSING[choice] for choice in choices)
     return click.option(
         "--missing",

@@ -1,4 +1,4 @@
-"""Files that a command writes: refused before the work if they cannot be, whole or not there after it."""
+"""Output files of a command: checked before the work, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dcd.cli.terminal import remark
+from dcd.runtime.errors import InputError
 from dcd.runtime.files import is_special, whole_file
 
-_PIECE = 16384
+_CHUNK = 16384
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None] = ()) -> None:
     """Raise `InputError` if a file cannot be written, or would replace an input or another output.
 
-    `outputs` are files by option; None is an option that was not given, "-" standard output.
+    `outputs` are files by option; None is an unused option, "-" standard output.
     """
-    from dcd.runtime.errors import InputError
-
     files = {option: Path(path) for option, path in outputs.items() if path not in (None, "-")}
-    read = {_place(Path(path)) for path in inputs if path not in (None, "-")}
+    read = {_resolved(Path(path)) for path in inputs if path not in (None, "-")}
     written: dict[Path, str] = {}
     for option, path in files.items():
-        subject, folder = f"option {option}, file '{path}'", _place(path).parent
+        subject, folder = f"option {option}, file '{path}'", _resolved(path).parent
         special = is_special(path)  # such as /dev/null or a pipe: written to where it is
         if not special and not folder.is_dir():
             raise InputError(subject, f"there is no folder '{folder}'", "Make it first, or choose another.")
@@ -33,28 +32,24 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
         replaceable = special or os.access(folder, os.W_OK | os.X_OK)
         if not replaceable or (path.exists() and not os.access(path, os.W_OK)):
             raise InputError(subject, "cannot be written", "Check the permissions, or choose another folder.")
-        if _place(path) in read:
+        if _resolved(path) in read:
             raise InputError(subject, "is read by this command", "Choose another name, or it would be lost.")
-        if _place(path) in written and not special:
-            raise InputError(
-                subject, f"is also written by {written[_place(path)]}", "Choose two different names."
-            )
-        written[_place(path)] = option
+        if _resolved(path) in written and not special:
+            problem = f"is also written by {written[_resolved(path)]}"
+            raise InputError(subject, problem, "Choose two different names.")
+        written[_resolved(path)] = option
     on_standard_output = [option for option, path in outputs.items() if path == "-"]
     if len(on_standard_output) > 1:
-        raise InputError(
-            f"options {' and '.join(on_standard_output)}",
-            "cannot both write to standard output",
-            "Give one of them a file.",
-        )
+        subject = f"options {' and '.join(on_standard_output)}"
+        raise InputError(subject, "cannot both write to standard output", "Give one of them a file.")
 
 
-def _place(path: Path) -> Path:
+def _resolved(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
 def write_text(path: str, text: str) -> None:
-    """Text to a file or, for "-", to standard output; says where it went."""
+    """Write text to a file or, for "-", to standard output."""
     if path == "-":
         _write_out(text if text.endswith("\n") else text + "\n")
         return
@@ -64,12 +59,12 @@ def write_text(path: str, text: str) -> None:
 
 
 def _write_out(text: str) -> None:
-    """Text to standard output, in pieces: of a large one Python, unbuffered, may lose the end in silence."""
-    for start in range(0, len(text), _PIECE):
-        sys.stdout.write(text[start : start + _PIECE])
+    """Write in chunks: unbuffered, Python may silently lose the end of a large text."""
+    for start in range(0, len(text), _CHUNK):
+        sys.stdout.write(text[start : start + _CHUNK])
     sys.stdout.flush()
 
 
 def wrote(path: str) -> None:
-    """Tell of a file that was written."""
+    """Report a written file."""
     remark("wrote", path)

@@ -1,4 +1,4 @@
-"""Around every command: exit codes, errors and warnings in one line each, and a clean end on Ctrl-C."""
+"""Running commands: exit codes, errors and warnings in one line each, and a clean end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,56 +15,46 @@ import click
 
 from dcd.cli.terminal import plain, remark
 from dcd.cli.wording import input_error_words, table_warning_words
+from dcd.runtime.errors import InputError, TableWarning, TimeLimitError
 
 FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, OUT_OF_TIME, INTERRUPTED, NO_READER = 0, 1, 2, 3, 124, 130, 141
 
 
 @dataclass
 class State:
-    """What a run has to know when it ends early.
+    """The state of a run.
 
     Attributes
     ----------
     debug : show the traceback of an error.
-    when_interrupted : what to tell somebody who interrupts.
+    when_interrupted : the message on an interrupt.
+    warned : the warnings shown so far.
     """
 
     debug: bool = False
     when_interrupted: str = "no file is half written"
-    shown: set[str] = field(default_factory=set)
-
-
-class MethodFailedError(click.ClickException):
-    """A method gave no graph, for a reason other than its input."""
-
-    exit_code = METHOD_FAILED
+    warned: set[str] = field(default_factory=set)
 
 
 def with_debug(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option `--debug`, which any command takes."""
 
-    def note(context: click.Context, parameter: click.Parameter, given: bool) -> None:  # noqa: ARG001
+    def set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
         state = context.find_object(State)
-        if given and state is not None:
+        if value and state is not None:
             state.debug = True
 
-    return click.option(
-        "--debug",
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=note,
-        help="Show where an error comes from.",
-    )(command)
+    flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True, "callback": set_debug}
+    return click.option("--debug", help="Show where an error comes from.", **flag)(command)
 
 
 def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
     state = State()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a name that the terminal's encoding lacks is no reason to stop
+        if hasattr(stream, "reconfigure"):  # for names outside the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
-    with _warnings_in_one_line(state):  # around the handling of errors, too: ending workers makes joblib warn
+    with _warnings_in_one_line(state):  # also during error handling, when joblib may warn
         try:
             return _run(command, arguments, state)
         except BrokenPipeError:  # standard error has no reader either
@@ -84,11 +74,11 @@ def _run(command: click.Command, arguments: Sequence[str] | None, state: State) 
     except Exception as error:
         if state.debug:
             print(plain(traceback.format_exc(), keep_lines=True), file=sys.stderr, end="")
-        return _told(error)
+        return _report_error(error)
 
 
 def _without_reader(*streams: TextIO) -> int:
-    """Lead streams nowhere, or the interpreter complains when it flushes them at its end."""
+    """Redirect streams to nowhere, so that the interpreter can flush them at exit."""
     for stream in streams:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -96,22 +86,21 @@ def _without_reader(*streams: TextIO) -> int:
 
 
 def _invoke(command: click.Command, arguments: Sequence[str] | None, state: State) -> Any:
-    """What the command returns; a closed pipe, which click hides, is an error again."""
+    """The return value of a command; a closed pipe, which click hides, is an error again."""
     streams = sys.stdout, sys.stderr
-    given = None if arguments is None else list(arguments)
     try:
-        return command.main(given, prog_name="dcd", standalone_mode=False, obj=state)
+        return command.main(
+            None if arguments is None else list(arguments), prog_name="dcd", standalone_mode=False, obj=state
+        )
     finally:
-        hidden = sys.stdout is not streams[0]  # click puts a wrapper there when a pipe is closed
+        hidden = sys.stdout is not streams[0]  # click wraps it when a pipe is closed
         sys.stdout, sys.stderr = streams
         if hidden:
             raise BrokenPipeError
 
 
-def _told(error: Exception) -> int:
-    """One line for an error, and the exit code that it leads to."""
-    from dcd.runtime.errors import InputError, TimeLimitError
-
+def _report_error(error: Exception) -> int:
+    """Print an error on one line; the exit code."""
     if isinstance(error, click.UsageError):
         help_of = f" See '{error.ctx.command_path} --help'." if error.ctx is not None else ""
         remark("error", f"{error.format_message()}{help_of}")
@@ -137,14 +126,13 @@ def _told(error: Exception) -> int:
 
 @contextlib.contextmanager
 def _warnings_in_one_line(state: State) -> Iterator[None]:
-    """Our own warnings as `warning: ...`, each once; those of other packages only with `--debug`."""
+    """Show warnings of this package as `warning: ...`, once each; others only with `--debug`."""
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        from dcd.runtime.errors import TableWarning
-
         text = table_warning_words(message) if isinstance(message, TableWarning) else str(message)
-        if text not in state.shown and (state.debug or _for_users(category)):
-            state.shown.add(text)
+        of_dcd = category.__module__.split(".")[0] == "dcd"
+        if text not in state.warned and (state.debug or of_dcd):
+            state.warned.add(text)
             remark("warning", text)
 
     with warnings.catch_warnings():
@@ -153,16 +141,12 @@ def _warnings_in_one_line(state: State) -> Iterator[None]:
         yield
 
 
-def _for_users(category: type[Warning]) -> bool:
-    return category.__module__.split(".")[0] == "dcd"
-
-
 @contextlib.contextmanager
 def silent_children(*, really: bool) -> Iterator[None]:
-    """Keep processes that are started meanwhile from writing to standard error, if `really`.
+    """Keep new processes from writing to standard error, if `really`.
 
-    Ctrl-C goes to every process of a terminal, and a worker that is just starting answers with a traceback.
-    Processes inherit file 2, so that one leads nowhere here, and our own standard error goes around it.
+    On Ctrl-C, worker processes that are just starting print tracebacks. They inherit file descriptor 2, which
+    is redirected to nowhere; this process writes to a duplicate.
     """
     if not really or not _is_file_2(sys.stderr):
         yield

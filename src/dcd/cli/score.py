@@ -55,7 +55,7 @@ def score(
 
     from dcd.evaluation.metrics import compare
 
-    if min_f1 is not None and math.isnan(min_f1):  # neither below 0 nor above 1, so click lets it pass
+    if min_f1 is not None and math.isnan(min_f1):  # which click accepts
         raise click.BadParameter("must be a number from 0 to 1.", param_hint="'--min-f1'")
     estimate, true = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
     estimate, true = _over_the_same_names(estimate, true)
@@ -67,16 +67,8 @@ def score(
     if json_path != "-":
         say(f"SHD {scores.shd_c}: pairs of variables on which the graphs differ", style="bold")
         say()
-        rows = [
-            ("edges with direction", scores.shd_c, scores.precision, scores.recall, scores.f1),
-            (
-                "edges",
-                scores.skeleton_shd,
-                scores.skeleton_precision,
-                scores.skeleton_recall,
-                scores.skeleton_f1,
-            ),
-        ]
+        values = list(asdict(scores).values())  # of edges with direction, then of the skeleton
+        rows = [("edges with direction", *values[:4]), ("edges", *values[4:])]
         header = ["", "SHD", "precision", "recall", "F1"]
         show_table(header, [[a, b, *(f"{x:.2f}" for x in rest)] for a, b, *rest in rows], right=header[1:])
     return _verdict(scores.f1, scores.shd_c, min_f1, max_shd)
@@ -94,7 +86,7 @@ def _verdict(f1: float, shd: int, min_f1: float | None, max_shd: int | None) -> 
 
 
 def _over_the_same_names(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both matrices, with the names that a list of edges does not mention added."""
+    """Both matrices over the names of both, where a list of edges may omit some."""
     return _extended(first, list(second.columns)), _extended(second, list(first.columns))
 
 
@@ -106,7 +98,7 @@ def _extended(matrix: pd.DataFrame, others: list[str]) -> pd.DataFrame:
 
 
 def _as_cpdag(matrix: pd.DataFrame) -> pd.DataFrame:
-    """The CPDAG of a DAG; a graph with undirected edges as it is."""
+    """The CPDAG of a DAG; other graphs are unchanged."""
     import pandas as pd
 
     from dcd.graph.adjacency import is_acyclic, undirected_part

@@ -1,4 +1,4 @@
-"""What a person sees: answers on standard output, everything else on standard error, names only as text."""
+"""Terminal output: answers on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _TURNS_TEXT_AROUND = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_WIDE = 10_000  # a file or pipe has no width: nothing is folded or cut there
+_WIDE = 10_000  # for files and pipes: nothing is folded or cut
 
 
 def plain(text: object, *, keep_lines: bool = False) -> str:
-    r"""Text without anything that a terminal would obey; such characters are shown as escapes.
+    r"""The text with control characters as escapes.
 
     >>> plain("a\x1b[31mb")
     'a\\x1b[31mb'
     """
     return "".join(
-        character if character == "\n" and keep_lines else _shown(character) for character in str(text)
+        character if character == "\n" and keep_lines else _escaped(character) for character in str(text)
     )
 
 
-def _shown(character: str) -> str:
+def _escaped(character: str) -> str:
     obeyed = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _TURNS_TEXT_AROUND
     return character.encode("unicode_escape").decode("ascii") if obeyed else character
 
@@ -46,7 +46,7 @@ def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
     class OurConsole(Console):
-        """Leaves a closed pipe to `running`; that of rich ends the process with a code of its own."""
+        """Leaves a closed pipe to `running`; rich would end the process."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -78,7 +78,7 @@ def remark(kind: str, text: object) -> None:
 def show_table(
     header: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = (), indent: int = 2
 ) -> None:
-    """A table of text in columns; those named in `right` stand at the right."""
+    """A table of text; columns named in `right` are right-aligned."""
     from rich.padding import Padding
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""Messages of the library in words of the command line: `--drop-degenerate`, not `drop_degenerate=True`."""
+"""Messages with options instead of parameters: `--drop-degenerate`, not `drop_degenerate=True`."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ _SETTING = re.compile(rf"\b({_NAMES})=({_TEXT}|\[(?:{_TEXT})\]|[\w.+-]*\w)((?: o
 
 
 def input_error_words(error: InputError) -> str:
-    """An error of the library; only its own words change, not those from the table."""
+    """The message of an error, with options; text from the table is unchanged."""
     subject = _PARAMETER.sub(lambda match: f"option {_OPTIONS[match[1]]}", error.subject)
     return f"{subject}: {error.problem}. {with_options(error.remedy)}"
 
 
 def table_warning_words(warning: TableWarning) -> str:
-    """A warning about a file; only its own words change, not those from the table."""
+    """The message of a warning, with options; text from the table is unchanged."""
     return f"{warning.problem} {with_options(warning.remedy)}".strip()
 
 
 def with_options(text: str) -> str:
-    """Advice with options in the place of parameters.
+    """The text with options instead of parameters.
 
     >>> with_options("Set missing='complete-rows' or 'testwise', or drop it (drop_degenerate=True does).")
     'Set --missing complete-rows or testwise, or drop it (--drop-degenerate does).'
@@ -72,7 +72,7 @@ def _as_option(match: re.Match[str]) -> str:
 
 
 def _for_shell(value: str) -> str:
-    r"""A Python literal as a shell takes it; a tab as $'\t', which can be seen."""
+    r"""A Python literal quoted for the shell; a tab as $'\t'."""
     if value[0] in "'\"[":
         literal = ast.literal_eval(value)
         value = literal[0] if isinstance(literal, list) else literal

@@ -1,7 +1,7 @@
-"""How far an estimated CPDAG is from the true one (Section 4).
+"""Distance of an estimated CPDAG from the true one (Section 4).
 
-An edge is right only if the true CPDAG has it with the same type and direction. SHD_c counts the pairs of
-variables on which the two graphs differ in any way, each pair once.
+An edge is correct if the true CPDAG has it with the same type and direction. SHD_c counts the pairs of
+variables on which the two graphs differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Graph = CPDAG | pd.DataFrame | npt.ArrayLike
 
 @dataclass(frozen=True)
 class Comparison:
-    """Distances and scores of one estimated graph; the `skeleton_` ones ignore type and direction."""
+    """Scores of an estimated graph; the `skeleton_` ones ignore type and direction."""
 
     shd_c: int
     precision: float
@@ -37,9 +37,9 @@ class Comparison:
 def compare(true_cpdag: Graph, estimated_cpdag: Graph) -> Comparison:
     """Compare two CPDAGs over the same variables.
 
-    Each is a `CPDAG`, a labelled adjacency matrix or a plain one. Two graphs with names are matched by name;
-    otherwise the variables must be in the same order.
-    Precision of a graph without edges is 0, unless the truth has none either: then every score is 1.
+    Each is a `CPDAG`, a labelled adjacency matrix or a plain one. Graphs with names are matched by name;
+    otherwise the variables must be in the same order. The precision of a graph without edges is 0, unless the
+    truth has none either: then every score is 1.
     """
     true, estimated = _matched(true_cpdag, estimated_cpdag)
     shd, precision, recall, f1 = _scores(true, estimated)

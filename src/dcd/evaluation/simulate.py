@@ -48,7 +48,7 @@ def random_dag(
     Parameters
     ----------
     n_variables : number of nodes.
-    graph : "scale-free" grows by preferential attachment (Barabási–Albert), each edge from the older to
+    graph : "scale-free" grows by preferential attachment (Barabási–Albert), edges from the older to
         the newer node; "erdos-renyi" is a uniform random tree (Prüfer sequence) with random edges added
         until the average degree is reached, directed along a random order. Both are connected, and the
         labels are shuffled.
@@ -59,11 +59,8 @@ def random_dag(
     check_choice("graph", graph, GRAPHS)
     check_number("degree", degree, at_least=2, whole=True, suggestion=2)
     if degree % 2 or degree >= n_variables:
-        raise InputError(
-            "parameter 'degree'",
-            f"must be even and below the number of variables ({n_variables}), got {degree}",
-            "Try degree=2.",
-        )
+        problem = f"must be even and below the number of variables ({n_variables}), got {degree}"
+        raise InputError("parameter 'degree'", problem, "Try degree=2.")
     rng = make_generator(random_state)
     draw = _scale_free_edges if graph == "scale-free" else _erdos_renyi_edges
     label = rng.permutation(n_variables)
@@ -77,7 +74,7 @@ def _scale_free_edges(n: int, attachment: int, rng: np.random.Generator) -> list
     """Barabási–Albert from a star of `attachment + 1` nodes; (older, newer) pairs."""
     edges = [(0, newer) for newer in range(1, attachment + 1)]
     for newer in range(attachment + 1, n):
-        ends = np.array(edges).ravel()  # a node appears here once for each of its edges
+        ends = np.array(edges).ravel()  # each node once per edge
         chosen: set[int] = set()
         while len(chosen) < attachment:
             chosen.add(int(rng.choice(ends)))
@@ -126,19 +123,18 @@ def sample(
     ----------
     dag : adjacency matrix, `dag[i, j] = 1` for `i -> j`.
     mechanism : "func", `g(w · parents)` with `g` one of x, x², x³, tanh, exp, log|x| drawn for each node;
-        "mlp", a random network of five layers, 20 units wide, tanh between layers; "product", the sum of the
-        products of two parents each, standardised, in random pairs (the odd one out enters as it is).
+        "mlp", a random tanh network of five layers, 20 units wide; "product", the sum of products of random
+        pairs of standardised parents (with an odd number, one enters alone).
     noise : "gaussian", "laplace", "student-t" (5 degrees of freedom) or "uniform"; by default each node
         draws one of the four.
-    noise_std : standard deviation of the noise, beside a signal of standard deviation 1.
-    noise_measure : "deviation" takes `noise_std` for what its name says. "scale" takes it for the scale
-        parameter of Laplace's and Student's distributions, whose deviations are then 1.41 and 1.29 times as
-        large; the numbers of the paper's Table 1 agree with this only.
-    noise_in_mechanism : add the noise inside, `g(w · parents + noise)`, with the sum of parents
-        standardised before and the result after; "func" only.
+    noise_std : standard deviation of the noise; the signal has standard deviation 1.
+    noise_measure : "deviation" uses `noise_std` as standard deviation. "scale" uses it as the scale parameter
+        of the Laplace and Student distributions, whose deviations are then 1.41 and 1.29 times as large; only
+        this agrees with the paper's Table 1.
+    noise_in_mechanism : add the noise inside, `g(w · parents + noise)`, and standardise the sum of parents
+        and the result; "func" only.
     biases : give the layers of "mlp" biases, drawn like the weights, and standardise the output of each
-        layer. Without biases the network is an odd function, with much that is linear in it; the numbers of
-        Table 1 agree with biases only.
+        layer. Without biases the network is an odd, largely linear function; only biases agree with Table 1.
     random_state : seed or generator.
     """
     check_number("n_samples", n_samples, at_least=2, whole=True, suggestion=800)
@@ -148,9 +144,8 @@ def sample(
     check_number("noise_std", noise_std, above=0, suggestion=2.0)
     check_choice("noise_measure", noise_measure, NOISE_MEASURES)
     if noise_in_mechanism and mechanism != "func":
-        raise InputError(
-            "parameter 'noise_in_mechanism'", f"has no meaning for mechanism {mechanism!r}", "Use 'func'."
-        )
+        problem = f"has no meaning for mechanism {mechanism!r}"
+        raise InputError("parameter 'noise_in_mechanism'", problem, "Use 'func'.")
     rng = make_generator(random_state)
     adjacency = np.asarray(dag)
     values = np.empty((n_samples, adjacency.shape[0]))
@@ -160,14 +155,13 @@ def sample(
         if parents.shape[1] == 0:
             values[:, node] = disturbance
         elif mechanism == "mlp":
-            network = _random_network_with_biases if biases else _random_network
-            values[:, node] = _standardise(network(parents, rng)) + disturbance
+            values[:, node] = _standardise(_random_network(parents, rng, biases)) + disturbance
         elif mechanism == "product":
             values[:, node] = _standardise(_products_of_pairs(parents, rng)) + disturbance
         else:
             combined = parents @ _random_weights((parents.shape[1],), rng)
             function = _FUNCTIONS[rng.integers(len(_FUNCTIONS))]
-            with np.errstate(over="ignore", invalid="ignore"):  # `_standardise` looks at the outcome
+            with np.errstate(over="ignore", invalid="ignore"):  # `_standardise` checks the result
                 if noise_in_mechanism:
                     values[:, node] = _standardise(function(_standardise(combined) + disturbance))
                 else:
@@ -183,19 +177,17 @@ def sample_mixed(
     noise_std: float = 1.0,
     random_state: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """A table of measurements and categories from a structural model over `dag`, columns "x0", "x1", ....
+    """Mixed data from a structural model over `dag`, columns "x0", "x1", ....
 
-    Every category of a nominal parent (two to five, called "a", "b", ... in random order) has an effect of
-    its own, and a measured parent a linear one. A measurement is the sum of its effects, standardised, plus
-    noise; a nominal variable has such a sum for each of its categories, and takes the one that is largest
-    with Gumbel noise added (a multinomial logistic model).
+    Each category of a nominal parent (two to five, called "a", "b", ... in random order) has its own effect;
+    continuous parents have linear effects. A continuous variable is the standardised sum of these effects
+    plus noise; a nominal one follows a multinomial logistic model.
 
     Parameters
     ----------
     dag : adjacency matrix, `dag[i, j] = 1` for `i -> j`.
-    share_nominal : chance of each variable to be nominal.
-    noise_std : standard deviation of the noise beside a signal of standard deviation 1; the signals of
-        categories have a standard deviation of 2 / noise_std.
+    share_nominal : probability that a variable is nominal.
+    noise_std : standard deviation of the noise; the signal has 1, and that of categories 2 / noise_std.
     random_state : seed or generator.
     """
     check_number("n_samples", n_samples, at_least=2, whole=True, suggestion=800)
@@ -223,9 +215,9 @@ def sample_mixed(
 def _sum_of_effects(
     parents: Sequence[FloatArray], shape: tuple[int, int], rng: np.random.Generator
 ) -> FloatArray:
-    """Sums (n, k) over parents of random effects of their columns, standardised; 0 without parents.
+    """Standardised sums (n, k) of random effects of the parents; 0 without parents.
 
-    With several columns only their differences matter, so the mean of each row is taken off.
+    With several columns only their differences matter, so rows are centred.
     """
     total = np.zeros(shape)
     for block in parents:
@@ -237,15 +229,15 @@ def _sum_of_effects(
 
 
 def _products_of_pairs(parents: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Sum of products of two standardised parents each, in random pairs."""
+    """Sum of products of random pairs of standardised parents."""
     factors = [_standardise(parents[:, index]) for index in rng.permutation(parents.shape[1])]
     signs = rng.choice([-1.0, 1.0], size=len(factors))
     pairs = zip(factors[::2], [*factors[1::2], np.ones(len(parents))], strict=False)
-    return np.sum([sign * left * right for sign, (left, right) in zip(signs, pairs, strict=False)], axis=0)
+    return np.sum([sign * x * y for sign, (x, y) in zip(signs, pairs, strict=False)], axis=0)
 
 
 def _unit_noise(kind: str, measure: str, n: int, rng: np.random.Generator) -> FloatArray:
-    """Noise of mean 0 and standard deviation 1, or scale 1 where the distribution has a scale."""
+    """Noise with mean 0 and standard deviation (or scale) 1."""
     if kind == "gaussian":
         return rng.standard_normal(n)
     if kind == "laplace":
@@ -258,26 +250,19 @@ def _unit_noise(kind: str, measure: str, n: int, rng: np.random.Generator) -> Fl
 
 
 def _random_weights(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
-    """Magnitudes from U(0.5, 2) with random signs, over the square root of the number of inputs."""
+    """U(0.5, 2) with random signs, divided by the square root of the number of inputs."""
     return rng.uniform(0.5, 2.0, size=shape) * rng.choice([-1.0, 1.0], size=shape) / np.sqrt(shape[0])
 
 
-def _random_network(inputs: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """A random tanh network; each layer is scaled so that its output has unit variance on average."""
+def _random_network(inputs: FloatArray, rng: np.random.Generator, biases: bool) -> FloatArray:
+    """A random tanh network; layers have scaled inputs or, with biases, standardised outputs."""
     hidden = inputs
     for _ in range(_HIDDEN_LAYERS):
         hidden = hidden @ _random_weights((hidden.shape[1], _HIDDEN_UNITS), rng)
-        hidden = np.tanh(hidden / hidden.std())
-    output: FloatArray = hidden @ _random_weights((_HIDDEN_UNITS,), rng)
-    return output
-
-
-def _random_network_with_biases(inputs: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """The same with biases, and layers whose output has zero mean and unit variance on average."""
-    hidden = inputs
-    for _ in range(_HIDDEN_LAYERS):
-        hidden = hidden @ _random_weights((hidden.shape[1], _HIDDEN_UNITS), rng)
-        hidden = _standardise(np.tanh(hidden + _random_weights((1, _HIDDEN_UNITS), rng)))
+        if biases:
+            hidden = _standardise(np.tanh(hidden + _random_weights((1, _HIDDEN_UNITS), rng)))
+        else:
+            hidden = np.tanh(hidden / hidden.std())
     output: FloatArray = hidden @ _random_weights((_HIDDEN_UNITS,), rng)
     return output
 

@@ -1,4 +1,4 @@
-"""Graphs as one matrix: `adjacency[i, j] = 1` with `adjacency[j, i] = 0` is `i -> j`; both 1 is `i - j`."""
+"""Graphs as matrices: `[i, j] = 1` with `[j, i] = 0` is `i -> j`; both 1 is `i - j`."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
 
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:
-    """Nodes with every parent before its children; an `InputError` if there is none."""
+    """The nodes, parents before children; an `InputError` for a cyclic graph."""
     edges = check_adjacency(dag, "dag").astype(int)
     n_parents = edges.sum(axis=0)
     order: list[int] = []
     while len(order) < len(edges):
         ready = np.flatnonzero(n_parents == 0)
         if not ready.size:
-            raise InputError("parameter 'dag'", "has a directed cycle", "Remove or turn an edge on it.")
+            raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
         order += ready.tolist()
         n_parents -= edges[ready].sum(axis=0)
         n_parents[ready] = -1  # no parents are left to wait for, and it is in the order already

@@ -1,8 +1,7 @@
-"""Knowledge about the columns of one table: two (d, d) matrices of required and forbidden arrows.
+"""Background knowledge on the columns of one table: two (d, d) matrices of required and forbidden arrows.
 
-`Knowledge` (`knowledge`) holds statements about names and hands them to a `Binder`, which looks up the
-columns they mean and refuses statements that contradict each other. For each entry of the matrices the
-sentence of the statement behind it is kept, for messages about contradictions and overruled findings.
+A `Binder` resolves the names in the statements of a `Knowledge` to columns and rejects contradictions. Each
+matrix entry remembers the sentence it comes from, for messages.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ class BoundKnowledge:
 
     Attributes
     ----------
-    required : `[i, j]` is true where `i -> j` must be.
-    forbidden : `[i, j]` is true where `i -> j` may not be, for one reason being that `j -> i` must.
+    required : `[i, j]` is true if `i -> j` is required.
+    forbidden : `[i, j]` is true if `i -> j` is forbidden, also because `j -> i` is required.
     """
 
     required: BoolArray
@@ -41,25 +40,25 @@ class BoundKnowledge:
 
     @cached_property
     def joined(self) -> BoolArray:
-        """`[i, j]` is true where an edge must be; symmetric."""
+        """`[i, j]` is true if an edge is required; symmetric."""
         return self.required | self.required.T
 
     @cached_property
     def apart(self) -> BoolArray:
-        """`[i, j]` is true where no edge may be; symmetric."""
+        """`[i, j]` is true if any edge is forbidden; symmetric."""
         return self.forbidden & self.forbidden.T
 
     def arrows(self, skeleton: BoolArray) -> BoolArray:
-        """The edges of a skeleton of which only one direction is left, as arrows."""
+        """The edges of a skeleton for which only one direction is allowed, as arrows."""
         return skeleton & self.forbidden.T & ~self.forbidden
 
     def reason(self, cause: int, effect: int) -> str:
-        """The statement because of which `cause -> effect` must be or may not be."""
+        """The statement that requires or forbids `cause -> effect`."""
         return self._sentences[self._behind[cause, effect]]
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name has characters that mean something in a shell pattern."""
+    """Whether a name contains wildcards of shell patterns."""
     return any(character in name for character in "*?[")
 
 
@@ -67,10 +66,10 @@ def is_pattern(name: str) -> bool:
 
 
 class Binder:
-    """Takes statements one by one, looks up the columns they name, and checks for contradictions.
+    """Collects statements, resolves their names to columns, and checks for contradictions.
 
-    With `patterns` false, names that are not columns stand for nothing, rather than being patterns or wrong.
-    `left_out` has columns of the table that are not used, and why, for the message about them.
+    Without `patterns`, names that are not columns are ignored. `left_out` maps unused columns of the table
+    to the reason, for error messages.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Binder:
         self._tiers: Tiers = ()
 
     def state(self, key: str, *names: str) -> None:
-        """A statement about a pair ("required", "forbidden", "no_edge") or a variable ("roots", "leaves")."""
+        """Add a statement on a pair ("required", "forbidden", "no_edge") or variable ("roots", "leaves")."""
         everything = list(range(len(self._columns)))
         if len(names) == 2:
             causes, effects = self._ends(key, *names)
@@ -99,13 +98,13 @@ class Binder:
             self._enter(matrix, sentence(key, *names), effects, causes)
 
     def order(self, tiers: Tiers, *, closed: bool) -> None:
-        """No arrow may point from a later tier to an earlier one; nor be within one if they are `closed`."""
+        """Forbid arrows from later to earlier tiers, and within tiers if they are `closed`."""
         self._tiers = tiers
         self._assign(tiers)
         cause, effect = self._tier_of[:, None], self._tier_of[None, :]
         backwards = (cause > effect) & (effect >= 0)
         within = (cause == effect) & (effect >= 0) & ~np.eye(len(cause), dtype=bool) & closed
-        # All at once, a sentence for each pair of tiers: an order of all variables has as many tiers.
+        # Vectorised: a total order of the variables has as many tiers as variables.
         number = len(self._sentences) + len(tiers) * effect + cause
         self._sentences += [
             closed_words(tiers, one) if one == other else order_words(tiers, one, other)
@@ -115,7 +114,7 @@ class Binder:
         self._forbidden[stated] = number[stated]
 
     def _assign(self, tiers: Tiers) -> None:
-        """A tier for every column that has one: by its name, or by the first pattern that it matches."""
+        """Assign columns to tiers: by name, else by the first matching pattern."""
         named = [(k, name) for k, tier in enumerate(tiers) for name in tier]
         for k, name in named:
             if name in self._position:
@@ -129,14 +128,14 @@ class Binder:
             self._tier_of[matching[self._tier_of[matching] < 0]] = k
 
     def bound(self) -> BoundKnowledge:
-        """All that was stated; an `InputError` if it contradicts itself."""
+        """All statements together; an `InputError` if they contradict each other."""
         self._refuse_contradictions()
         required, forbidden = self._required >= 0, self._forbidden >= 0
         behind = np.where(required, self._required, np.where(forbidden, self._forbidden, self._required.T))
         return BoundKnowledge(required, forbidden | required.T, behind, tuple(self._sentences))
 
     def _enter(self, matrix: Numbers, words: str, causes: Sequence[int], effects: Sequence[int]) -> None:
-        """Enter a statement for all these pairs; of two that say the same, the first is remembered."""
+        """Enter a statement for all these pairs; the first of several equivalent ones is kept."""
         rows, columns = np.array(causes, dtype=int), np.array(effects, dtype=int)
         block = matrix[np.ix_(rows, columns)]
         block[(block < 0) & (rows[:, None] != columns[None, :])] = len(self._sentences)
@@ -182,7 +181,7 @@ class Binder:
 
 
 def _paths(arrows: BoolArray, start: int) -> dict[int, list[tuple[int, int]]]:
-    """A shortest way along arrows from `start` to every node it leads to, itself included if on a cycle."""
+    """A shortest directed path from `start` to each reachable node; to itself if it is on a cycle."""
     paths: dict[int, list[tuple[int, int]]] = {}
     pending: list[tuple[int, list[tuple[int, int]]]] = [(start, [])]
     for node, path in pending:
@@ -198,12 +197,8 @@ def _contradiction(sentences: Sequence[str], about: str | None = None) -> InputE
     quoted = ", but ".join([", ".join(f"'{one}'" for one in distinct[:-1]), f"'{distinct[-1]}'"])
     if len(distinct) == 1:
         quoted = f"'{distinct[0]}' alone"
-    where = "" if about is None else f" about {about}"
-    return InputError(
-        "parameter 'knowledge'",
-        f"contradicts itself{where}: {quoted}",
-        "Drop or narrow one of these statements.",
-    )
+    problem = f"contradicts itself{'' if about is None else f' about {about}'}: {quoted}"
+    return InputError("parameter 'knowledge'", problem, "Drop or narrow one of these statements.")
 
 
 # --- sentences -------------------------------------------------------------------------------------------
@@ -225,15 +220,15 @@ def sentence(key: str, *names: str) -> str:
 
 def tier_words(tiers: Tiers, k: int) -> str:
     """A tier by number and names."""
-    shown = ", ".join(tiers[k][:_SHOWN]) + (", ..." if len(tiers[k]) > _SHOWN else "")
-    return f"tier {k + 1} ({shown})"
+    names = ", ".join(tiers[k][:_SHOWN]) + (", ..." if len(tiers[k]) > _SHOWN else "")
+    return f"tier {k + 1} ({names})"
 
 
 def order_words(tiers: Tiers, earlier: int, later: int) -> str:
-    """Two tiers in order, in words."""
+    """The order of two tiers, in words."""
     return f"{tier_words(tiers, earlier)} comes before {tier_words(tiers, later)}"
 
 
 def closed_words(tiers: Tiers, k: int) -> str:
-    """A tier without edges within it, in words."""
+    """That a tier has no edges within it, in words."""
     return f"no edge within {tier_words(tiers, k)} is allowed"

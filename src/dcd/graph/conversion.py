@@ -1,11 +1,12 @@
-"""Whatever a method returns to the CPDAG it stands for.
+"""From the output of any method (cyclic weights, partial graphs that no DAG extends) to a CPDAG.
 
-Methods return weights with cycles, partial graphs that no DAG fits, arrows both ways. What can be kept is
-kept: the skeleton always (but for the weakest edge of a cycle of weights), the arrows as far as they do not
-contradict each other.
+The skeleton is kept, except for the weakest edges of cyclic weights; arrows are kept unless they contradict
+each other.
 """
 
 from __future__ import annotations
+
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 def prune_cycles(weights: FloatArray) -> IntArray:
     """The DAG of a weighted matrix, `weights[i, j]` for `i -> j`, zero for no edge.
 
-    While there is a cycle, the edge of smallest absolute weight among those on cycles goes.
+    While there is a cycle, the edge with the smallest absolute weight on any cycle is removed.
     """
     strength = np.abs(np.asarray(weights, dtype=np.float64))
     np.fill_diagonal(strength, 0.0)
@@ -30,11 +31,11 @@ def prune_cycles(weights: FloatArray) -> IntArray:
 
 
 def to_cpdag(partial: npt.ArrayLike) -> IntArray:
-    """The CPDAG of a partially directed graph with its skeleton.
+    """The CPDAG of a partially directed graph, with the same skeleton.
 
-    If a DAG fits the graph (all its arrows, no other unshielded collider), it is the class of that DAG.
-    Otherwise arrows on a directed cycle lose their direction, and where the rest still fits no DAG, its
-    undirected edges are directed along an order that the arrows agree with.
+    If the graph has a consistent extension, the result is its equivalence class. Otherwise arrows on directed
+    cycles become undirected; if there is still no extension, undirected edges of the contradictory part are
+    directed along a topological order of the arrows.
     """
     graph = check_adjacency(partial, "partial")
     dag = consistent_extension(graph)
@@ -42,20 +43,18 @@ def to_cpdag(partial: npt.ArrayLike) -> IntArray:
         on_cycle = _within_cycles(directed_part(graph))
         graph[on_cycle | on_cycle.T] = 1
         dag = consistent_extension(_settled(graph))
-        assert dag is not None  # every edge of the core has a direction now, without a cycle
+        assert dag is not None  # the core is directed now, and acyclic
     return dag_to_cpdag(dag)
 
 
 def _settled(graph: IntArray) -> IntArray:
-    """The graph with the undirected edges of its contradictory core directed along a topological order."""
-    core = contradictory_core(graph)
+    """The graph with undirected edges of its contradictory core directed along a topological order."""
     settled = graph.copy()
     position = np.argsort(topological_order(directed_part(graph)))
     undirected = undirected_part(graph)
-    for a in core:
-        for b in core:
-            if undirected[a, b] and position[a] < position[b]:
-                settled[b, a] = 0
+    for a, b in permutations(contradictory_core(graph), 2):
+        if undirected[a, b] and position[a] < position[b]:
+            settled[b, a] = 0
     return settled
 
 

@@ -1,8 +1,7 @@
-"""`CPDAG`, the one type in which graphs are handed out.
+"""`CPDAG`, the type of all graphs that the library returns.
 
-A CPDAG stands for all DAGs that imply the same conditional independences: an arrow that they share is an
-arrow, an edge that turns around among them is undirected. With background knowledge it stands for those of
-them that have certain arrows, and has every arrow that these share (an MPDAG).
+A CPDAG represents the Markov equivalence class of a DAG: arrows shared by all its members are directed, the
+other edges are undirected. With background knowledge it represents the members that agree with it (an MPDAG).
 """
 
 from __future__ import annotations
@@ -16,11 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.graph.adjacency import (
-    check_adjacency,
-    directed_part,
-    undirected_part,
-)
+from dcd.graph.adjacency import check_adjacency, directed_part, undirected_part
 from dcd.graph.drawing.svg import graph_html, graph_svg
 from dcd.graph.equivalence import consistent_extension, dag_to_cpdag, with_arrows
 from dcd.runtime.array_types import IntArray
@@ -31,13 +26,13 @@ Role = Literal["parent", "child", "neighbour", "spouse"]
 
 @dataclass(frozen=True, eq=False)
 class ChosenDAG:
-    """One DAG of a class, chosen where the class leaves the direction open.
+    """One DAG of an equivalence class.
 
     Attributes
     ----------
     adjacency : labelled frame, `[i, j] = 1` for `i -> j`.
-    arbitrary : `(cause, effect)` for each arrow whose direction was chosen arbitrarily: another DAG of the
-        class has it the other way round.
+    arbitrary : `(cause, effect)` for each arrow whose direction was chosen arbitrarily, because other DAGs
+        of the class have it reversed.
     """
 
     adjacency: pd.DataFrame = field(repr=False)
@@ -59,9 +54,8 @@ class CPDAG:
     ----------
     names : the variables, in the order of the rows and columns of `adjacency`.
     adjacency : read-only int8 array, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
-    background : the arrows `(cause, effect)` that are there by knowledge and not by skeleton and colliders,
-        in the order of `names`. With them, `adjacency` has what they imply as well. Arrows that skeleton and
-        colliders imply anyway are left out of it.
+    background : the arrows `(cause, effect)` that follow from knowledge but not from skeleton and colliders,
+        in the order of `names`. `adjacency` also has the arrows that they imply.
     """
 
     names: tuple[str, ...]
@@ -84,7 +78,7 @@ class CPDAG:
             raise InputError(
                 "parameter 'adjacency'",
                 "is not the CPDAG of any DAG" + (" with this background" if arrows else ""),
-                "Use CPDAG.from_dag for a DAG; consistent_extension makes one of a partial graph.",
+                "Use CPDAG.from_dag for a DAG; consistent_extension extends a partial graph to one.",
             )
         added = sorted({(i, j) for i, j in arrows if of_class[j, i]})
         object.__setattr__(self, "background", tuple((self.names[i], self.names[j]) for i, j in added))
@@ -95,13 +89,13 @@ class CPDAG:
     def from_dag(
         cls, names: Sequence[str], dag: npt.ArrayLike, background: Sequence[tuple[str, str]] = ()
     ) -> CPDAG:
-        """The CPDAG of the class that `dag` belongs to, or of its members with these arrows of `dag`."""
+        """The CPDAG of the class of `dag`, restricted to the members that have the `background` arrows."""
         of_class = cls(tuple(names), dag_to_cpdag(dag))
         arrows = of_class._positions(background, check_adjacency(dag, "dag"))
         return cls(of_class.names, with_arrows(of_class.adjacency, arrows), tuple(background))
 
     def without_background(self) -> CPDAG:
-        """The CPDAG of the whole class, without what knowledge tells about its members."""
+        """The CPDAG of the whole class, without background knowledge."""
         return CPDAG.from_dag(self.names, self.to_dag().adjacency)
 
     @cached_property
@@ -121,7 +115,7 @@ class CPDAG:
         return pd.DataFrame(self.adjacency.astype(int), index=list(self.names), columns=list(self.names))
 
     def to_dag(self) -> ChosenDAG:
-        """One DAG of the class, and which of its arrows were chosen arbitrarily."""
+        """One DAG of the class, with the arrows that were chosen arbitrarily."""
         dag = consistent_extension(self.adjacency)
         assert dag is not None  # checked when the graph was made
         frame = pd.DataFrame(dag.astype(int), index=list(self.names), columns=list(self.names))
@@ -142,14 +136,13 @@ class CPDAG:
         return "parent" if forward else "child" if backward else None
 
     def _positions(self, arrows: Sequence[tuple[str, str]], graph: IntArray) -> list[tuple[int, int]]:
-        """Arrows of a graph by position; an `InputError` for one that it does not have."""
+        """Arrows of a graph by position; an `InputError` if the graph lacks one."""
         pairs = [(self.index(cause), self.index(effect)) for cause, effect in arrows]
         for i, j in pairs:
             if not graph[i, j] or graph[j, i]:
                 arrow = f"{self.names[i]} -> {self.names[j]}"
-                raise InputError(
-                    "parameter 'background'", f"has {arrow}, which the graph has not", "Leave it out."
-                )
+                problem = f"has {arrow}, which is not in the graph"
+                raise InputError("parameter 'background'", problem, "Leave it out.")
         return pairs
 
     def index(self, name: str) -> int:
@@ -159,10 +152,7 @@ class CPDAG:
         return self.names.index(name)
 
     def __eq__(self, other: object) -> bool:
-        """Equal if both have the same variables, in any order, and the same edges.
-
-        These settle for which DAGs a graph stands; `background` only tells where arrows came from.
-        """
+        """Equal if both have the same variables, in any order, and the same edges, whatever their origin."""
         if not isinstance(other, CPDAG):
             return NotImplemented
         return (

@@ -1,4 +1,4 @@
-"""Equivalence classes of DAGs: Meek's rules, from a DAG to its CPDAG, and back to a DAG of the class."""
+"""Markov equivalence classes: Meek's rules, DAG to CPDAG, and CPDAG to DAG."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def apply_meek_rules(adjacency: npt.ArrayLike) -> IntArray:
 
 
 def _is_implied(a: int, b: int, arrows: BoolArray, undirected: BoolArray, adjacent: BoolArray) -> bool:
-    """Whether one of Meek's rules turns `a - b` into `a -> b`."""
+    """Whether one of Meek's rules directs `a - b` as `a -> b`."""
     if (arrows[:, a] & ~adjacent[:, b]).any():  # rule 1: c -> a, c and b apart
         return True
     if (arrows[a] & arrows[:, b]).any():  # rule 2: a -> c -> b
@@ -64,7 +64,7 @@ def dag_to_cpdag(dag: npt.ArrayLike) -> IntArray:
 
 
 def with_arrows(cpdag: IntArray, arrows: Sequence[tuple[int, int]]) -> IntArray:
-    """A CPDAG with some of its edges directed, and what follows by Meek's rules."""
+    """A CPDAG with some edges directed, closed under Meek's rules."""
     graph = cpdag.copy()
     for i, j in arrows:
         graph[j, i] = 0
@@ -74,7 +74,7 @@ def with_arrows(cpdag: IntArray, arrows: Sequence[tuple[int, int]]) -> IntArray:
 def consistent_extension(adjacency: npt.ArrayLike) -> IntArray | None:
     """A DAG with the edges, arrows and unshielded colliders of a partially directed graph, if there is one.
 
-    It does not matter why an arrow is there: of a collider, of background knowledge, or by Meek's rules.
+    Arrows may come from colliders, background knowledge or Meek's rules.
     Dor and Tarsi (1992): take a node without outgoing arrows whose undirected neighbours are adjacent to all
     its other neighbours, point its edges at it, set it aside, repeat.
     """
@@ -83,12 +83,12 @@ def consistent_extension(adjacency: npt.ArrayLike) -> IntArray | None:
 
 
 def contradictory_core(adjacency: npt.ArrayLike) -> list[int]:
-    """The nodes among which a partially directed graph contradicts itself; none if some DAG fits it."""
+    """The nodes that rule out a consistent extension of a partially directed graph; none if it has one."""
     return _set_sinks_aside(adjacency)[1]
 
 
 def _set_sinks_aside(adjacency: npt.ArrayLike) -> tuple[IntArray, list[int]]:
-    """As far as it goes: the arrows given and added, and the nodes of which none can be set aside."""
+    """Dor and Tarsi's elimination: the arrows so far, and the nodes of which none can be removed."""
     graph = check_adjacency(adjacency)
     dag = directed_part(graph).astype(np.int8)
     remaining = list(range(len(graph)))
@@ -100,7 +100,7 @@ def _set_sinks_aside(adjacency: npt.ArrayLike) -> tuple[IntArray, list[int]]:
 
 
 def _can_be_set_aside(node: int, graph: IntArray) -> bool:
-    """Whether all edges of `node` can point at it without turning an arrow or adding a collider."""
+    """Whether all edges of `node` can point at it without reversing an arrow or adding a collider."""
     adjacent = skeleton_of(graph)
     if directed_part(graph)[node].any():
         return False

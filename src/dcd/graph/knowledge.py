@@ -1,9 +1,7 @@
-"""Background knowledge as it is stated: forbidden and required arrows, tiers, roots and leaves.
+"""Background knowledge: forbidden and required arrows, tiers, roots and leaves.
 
-`Knowledge` holds statements about names, which may be shell patterns; it reads, checks and writes them. Bound
-to the columns of a table (`bound_knowledge`) it becomes two (d, d) matrices, `required` and `forbidden`. All
-statements are about arrows, that is, direct causes. On a skeleton they amount to a set of arrows: those
-required, and those of which only one direction is allowed.
+A `Knowledge` holds statements about names or shell patterns. Bound to the columns of a table
+(`bound_knowledge`) it becomes two (d, d) matrices of required and forbidden arrows (direct causes).
 """
 
 from __future__ import annotations
@@ -15,14 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dcd.graph.bound_knowledge import (
-    Binder,
-    BoundKnowledge,
-    closed_words,
-    is_pattern,
-    order_words,
-    sentence,
-)
+from dcd.graph.bound_knowledge import Binder, BoundKnowledge, closed_words, is_pattern, order_words, sentence
 from dcd.runtime.errors import InputError, check_choice, suggest
 
 NamePair = tuple[str, str]
@@ -32,10 +23,10 @@ _LISTS = ("roots", "leaves")
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    r"""Statements about causes that discovery has to respect.
+    r"""Background knowledge that discovery has to respect.
 
-    A name that is a column stands for that column. Any other is a shell pattern over the columns (`*`, `?`,
-    `[abc]`, case matters) and stands for all that match; one that matches nothing is an error.
+    A name that is not a column is a shell pattern (`*`, `?`, `[abc]`, case-sensitive) for all columns that
+    match it; a pattern without a match is an error.
 
     Parameters
     ----------
@@ -46,9 +37,8 @@ class Knowledge:
     no_edge : pairs
         No arrow between the two in either direction.
     tiers : lists of names, the earliest first
-        No arrow points from a later tier to an earlier one. A pattern takes what no tier has by its own name
-        and no earlier tier has taken, so that a last tier `["*"]` is all the rest. Variables in no tier are
-        free.
+        No arrow points from a later tier to an earlier one. A pattern takes the columns that no tier names
+        and no earlier tier has taken, so a last tier `["*"]` holds all others. Variables in no tier are free.
     roots : names
         Variables without causes among the columns.
     leaves : names
@@ -75,10 +65,11 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         for key in _PAIRS:
-            object.__setattr__(self, key, tuple(_pair(key, item) for item in _items(key, getattr(self, key))))
+            pairs = (_names(key, item, "pairs of names", 2) for item in _items(key, getattr(self, key)))
+            object.__setattr__(self, key, tuple(pairs))
         for key in _LISTS:
             object.__setattr__(self, key, _names(key, getattr(self, key)))
-        tiers = tuple(_names("tiers", tier, inner=True) for tier in _items("tiers", self.tiers))
+        tiers = tuple(_names("tiers", tier, "lists of names") for tier in _items("tiers", self.tiers))
         object.__setattr__(self, "tiers", tiers)
         check_choice("within_tiers", self.within_tiers, ("allowed", "forbidden"))
         plain = dict.fromkeys(name for name in self._all_names() if not is_pattern(name))
@@ -86,7 +77,7 @@ class Knowledge:
 
     @classmethod
     def from_dict(cls, statements: Mapping[str, Any]) -> Knowledge:
-        """From a mapping with the parameters as keys, such as `to_dict` makes."""
+        """From a mapping with the parameters as keys, as returned by `to_dict`."""
         if not isinstance(statements, Mapping):
             raise InputError("knowledge", f"must be a mapping, got {statements!r}", "See `to_dict`.")
         known = [one.name for one in fields(cls)]
@@ -101,18 +92,16 @@ class Knowledge:
         try:
             statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except OSError as error:
-            raise InputError(
-                f"file {str(path)!r}", f"cannot be read ({error.strerror})", "Check it."
-            ) from None
+            problem = f"cannot be read ({error.strerror})"
+            raise InputError(f"file {str(path)!r}", problem, "Check it.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             why = "lists in lists without end" if isinstance(error, RecursionError) else error
-            raise InputError(
-                f"file {str(path)!r}", f"is not TOML ({why})", "Write keys such as roots = ['age']."
-            ) from None
+            remedy = "Write keys such as roots = ['age']."
+            raise InputError(f"file {str(path)!r}", f"is not TOML ({why})", remedy) from None
         return cls.from_dict(statements)
 
     def to_dict(self) -> dict[str, Any]:
-        """The statements as lists and strings, fit for JSON and TOML."""
+        """The statements as lists and strings, for JSON and TOML."""
         stated: dict[str, Any] = {
             key: [list(item) for item in getattr(self, key)] for key in (*_PAIRS, "tiers")
         }
@@ -121,7 +110,7 @@ class Knowledge:
         return {key: value for key, value in stated.items() if value}
 
     def statements(self) -> tuple[str, ...]:
-        """Every statement as a sentence for a person."""
+        """Every statement as a sentence."""
         closed = range(len(self.tiers)) if self.within_tiers == "forbidden" else ()
         required, forbidden, no_edge = (
             [sentence(key, *pair) for pair in getattr(self, key)] for key in _PAIRS
@@ -136,9 +125,9 @@ class Knowledge:
         return tuple(f"{words}." for words in (*required, *forbidden, *capitalised, *roots, *leaves))
 
     def bind(self, names: Iterable[object], left_out: Mapping[str, str] | None = None) -> BoundKnowledge:
-        """The same about these columns; an `InputError` if a name is not one of them or statements clash.
+        """Apply to these columns; an `InputError` for an unknown name or a contradiction.
 
-        `left_out` has columns that are not used, and why; a statement that names one of them is refused.
+        `left_out` maps columns that are not used to the reason; statements that name one are refused.
         """
         return self._bind(Binder(tuple(str(name) for name in names), left_out=left_out))
 
@@ -153,10 +142,7 @@ class Knowledge:
         return binder.bound()
 
     def _all_names(self) -> Iterator[str]:
-        for key in _PAIRS:
-            for pair in getattr(self, key):
-                yield from pair
-        for group in (*self.tiers, self.roots, self.leaves):
+        for group in (*self.required, *self.forbidden, *self.no_edge, *self.tiers, self.roots, self.leaves):
             yield from group
 
 
@@ -173,12 +159,12 @@ def check_knowledge(knowledge: object) -> None:
 def bind_knowledge(
     knowledge: Knowledge | None, names: Sequence[object], left_out: Mapping[str, str] | None = None
 ) -> BoundKnowledge:
-    """`knowledge` about these variables; None is no knowledge."""
+    """`knowledge` on these variables; None is no knowledge."""
     check_knowledge(knowledge)
     return (knowledge or Knowledge()).bind(names, left_out)
 
 
-# --- what was written ------------------------------------------------------------------------------------
+# --- checks of the input ---------------------------------------------------------------------------------
 
 
 def _items(key: str, value: object) -> tuple[Any, ...]:
@@ -187,21 +173,11 @@ def _items(key: str, value: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _names(key: str, value: object, inner: bool = False) -> tuple[str, ...]:
+def _names(key: str, value: object, what: str = "names", size: int | None = None) -> tuple[str, ...]:
     names = _items(key, value)
-    if not all(isinstance(name, str) for name in names):
-        what = "lists of names" if inner else "names"
+    if size not in (None, len(names)) or not all(isinstance(name, str) for name in names):
         raise InputError(f"knowledge '{key}'", f"must hold {what}, got {value!r}", f"Try {_EXAMPLES[key]}.")
     return names
-
-
-def _pair(key: str, value: object) -> NamePair:
-    names = _items(key, value)
-    if len(names) != 2 or not all(isinstance(name, str) for name in names):
-        raise InputError(
-            f"knowledge '{key}'", f"must hold pairs of names, got {value!r}", f"Try {_EXAMPLES[key]}."
-        )
-    return names[0], names[1]
 
 
 _EXAMPLES = {

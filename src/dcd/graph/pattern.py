@@ -1,8 +1,7 @@
-"""Edges, known arrows and colliders that may be at odds, made into a pattern that some DAG fits.
+"""From edges, known arrows and colliders that may contradict each other to a pattern with a DAG extension.
 
-The strongest evidence goes first, known arrows before all evidence; what does not fit is left out and told.
-Dor and Tarsi's algorithm decides what fits (`graph.consistent_extension`): all that is known beforehand comes
-to arrows once the skeleton is there, and it does not ask why an arrow is there.
+Known arrows take precedence, then the strongest evidence; what does not fit is left out and reported. Dor and
+Tarsi's algorithm (`consistent_extension`) decides what fits.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ def draw_skeleton(n_variables: int, edges: Mapping[VariablePair, float]) -> IntA
 
 
 def drop_circular(edges: dict[VariablePair, float], known: BoundKnowledge) -> list[VariablePair]:
-    """Take out edges that knowledge would direct into a cycle, the weakest first, and return them.
+    """Remove edges that knowledge would direct into a cycle, the weakest first, and return them.
 
-    Required arrows close no cycle, but among three variables each pair may have one direction left.
+    Required arrows are acyclic, but forbidden arrows can leave only the directions of a cycle.
     """
     arrows = known.required.copy()
     if is_acyclic(arrows | known.arrows(draw_skeleton(len(arrows), edges).astype(bool))):
@@ -57,10 +56,10 @@ def fit_pattern(
     colliders: Mapping[Triple, float],
     arrows: BoolArray | None = None,
 ) -> tuple[IntArray, list[tuple[Triple, str]], list[VariablePair]]:
-    """Skeleton, `arrows` and colliders that some DAG fits: `(pattern, refused colliders, edges left out)`.
+    """A pattern that some DAG extends: `(pattern, refused colliders, edges left out)`.
 
-    The arrows are edges of the skeleton, close no cycle, and stay whatever happens. Parts of the graph that
-    no edge connects are settled apart: what one contradicts is nothing to the other.
+    The `arrows` are edges of the skeleton, acyclic, and always kept. Connected components are treated one by
+    one: a contradiction in one does not affect the others.
     """
     if arrows is None:
         arrows = np.zeros(skeleton.shape, dtype=bool)
@@ -85,10 +84,10 @@ def _fit_connected(
     colliders: Mapping[Triple, float],
     arrows: BoolArray,
 ) -> tuple[IntArray, list[tuple[Triple, str]], list[VariablePair]]:
-    """`fit_pattern` of one connected part.
+    """`fit_pattern` for one connected component.
 
-    A skeleton can be impossible by itself: four variables in a ring need a collider somewhere, and there may
-    be evidence for none. Then the weakest undirected edge of the contradiction is left out.
+    Some skeletons need a collider for which there may be no evidence, such as a ring of four variables. Then
+    the weakest undirected edge of the contradiction is left out.
     """
     left_out: list[VariablePair] = []
     pattern, refused = _orient_colliders(skeleton, colliders, arrows)
@@ -98,7 +97,7 @@ def _fit_connected(
         left_out.append(max(candidates, key=lambda pair: (edges[pair], pair)))
         skeleton[left_out[-1]] = skeleton[left_out[-1][::-1]] = 0
         pattern, refused = _orient_colliders(skeleton, colliders, arrows)
-    # The core holds what lies between two contradictions, too. An edge that was no part of either comes back.
+    # The core also holds what lies between two contradictions; edges that were part of neither come back.
     for pair in sorted(left_out, key=lambda pair: (edges[pair], pair)):
         trial = skeleton.copy()
         trial[pair] = trial[pair[::-1]] = 1
@@ -112,11 +111,10 @@ def _fit_connected(
 def _orient_colliders(
     skeleton: IntArray, colliders: Mapping[Triple, float], arrows: BoolArray
 ) -> tuple[IntArray, list[tuple[Triple, str]]]:
-    """Turn candidates into arrows: `(pattern, [(refused candidate, reason), ...])`; the arrows are acyclic.
+    """Orient candidate colliders: `(pattern, [(refused candidate, reason), ...])`; the arrows are acyclic.
 
-    The known `arrows` come first. If all candidates together with them make a pattern that some DAG fits, as
-    they do with a perfect identifier, that is the answer. Otherwise they are taken one by one, the strongest
-    first, and one that does not fit the ones before is refused.
+    If all candidates fit together with the known `arrows`, as with a perfect identifier, that is the result.
+    Otherwise they are added one by one, the strongest first, and those that do not fit are refused.
     """
     unshielded = [
         (x, z, y) for x, z, y in colliders if skeleton[x, z] and skeleton[y, z] and not skeleton[x, y]
@@ -143,7 +141,7 @@ def _orient_colliders(
 
 
 def _all_at_once(skeleton: IntArray, colliders: Iterable[Triple], arrows: BoolArray) -> IntArray:
-    """The skeleton with arrows and colliders; an edge that is pointed both ways is lost."""
+    """The skeleton with arrows and colliders; an edge directed both ways is lost."""
     pattern: IntArray = skeleton & ~arrows.T
     for x, z, y in colliders:
         pattern[z, x] = pattern[z, y] = 0
@@ -151,7 +149,7 @@ def _all_at_once(skeleton: IntArray, colliders: Iterable[Triple], arrows: BoolAr
 
 
 def agree(skeleton: IntArray, colliders: Collection[Triple], arrows: BoolArray) -> bool:
-    """Whether some DAG of the skeleton has the arrows, and these colliders and no others."""
+    """Whether some DAG of the skeleton has the arrows and exactly these colliders."""
     pattern = _all_at_once(skeleton, colliders, arrows)
     return (
         np.array_equal(pattern | pattern.T, skeleton)

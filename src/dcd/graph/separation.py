@@ -17,7 +17,7 @@ Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
 
 
 def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ()) -> bool:
-    """Whether `x` and `y` are d-separated by `given`: apart in the moral graph of all their ancestors."""
+    """Whether `given` d-separates `x` and `y`: separates them in the moral graph of all ancestors."""
     blocked = set(given)
     moral = _moral_graph(_parents(check_adjacency(dag, "dag")), {x, y, *blocked})
     return y not in _reached(moral, x, through=lambda node: node not in blocked)
@@ -26,9 +26,8 @@ def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ())
 def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None) -> Identifier:
     """The Markov boundary identifier of a known DAG, `identify(target, others) -> set`.
 
-    In a faithful distribution a member of `others` is in the boundary of `target` exactly when the two are
-    dependent given the rest of `others`. In the moral graph of the ancestors of all of them, that is: there
-    is a path between the two that otherwise runs outside `others`.
+    Under faithfulness, a member of `others` is in the boundary of `target` if the moral graph of all their
+    ancestors has a path between the two whose inner nodes are outside `others`.
 
     Nodes are named by `names`, by the columns of a labelled frame, or by their positions.
     """

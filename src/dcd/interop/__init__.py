@@ -1,11 +1,10 @@
-"""Hand-over to and from other packages: one pair of functions for each, `to_x(graph)` and `from_x(graph)`.
+"""Conversion to and from graphs of other packages: `to_x(graph)` and `from_x(graph)`.
 
-`to_x` takes a `CPDAG`, or the one DAG that `CPDAG.to_dag()` chose. `from_x` takes a DAG or a partially
-directed graph and returns the `CPDAG` of its class. What no CPDAG can say (a cycle, a bidirected edge, the
-circles of a PAG) is an `InputError` that names the edge. The outside package is loaded when it is used.
+`to_x` takes a `CPDAG`, or the DAG chosen by `CPDAG.to_dag()`. `from_x` takes a DAG or a partially directed
+graph and returns the `CPDAG` of its equivalence class; cycles, bidirected edges and circles of a PAG are an
+`InputError` that names the edge. The other package is imported on use.
 
-Inside there is one encoding, `adjacency[i, j] = 1, adjacency[j, i] = 0` for `i -> j` and both 1 for `i - j`.
-Outside:
+The encodings:
 
 | package | `i -> j` | `i - j` |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""causal-learn: a `GeneralGraph`, whose matrix has the mark of an edge at its row.
+"""causal-learn: a `GeneralGraph`.
 
 `graph[i, j] = -1` is a tail at i and `graph[i, j] = 1` an arrowhead at i, of the edge between i and j. So
 `graph[i, j] = -1, graph[j, i] = 1` is `i -> j`, and both -1 is `i - j`.
@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import (
-    Graph,
-    check_type,
-    class_of_matrix,
-    foreign_mark,
-    load,
-    names_and_edges,
-)
+from dcd.interop.edge_lists import Graph, check_type, class_of_matrix, foreign_mark, load, names_and_edges
 from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +62,7 @@ def _general_graph() -> Any:
 
 
 def _foreign(a: str, b: str, at_a: int, at_b: int) -> InputError:
-    left, right = _SIGNS.get(at_a, ("?", "?"))[0], _SIGNS.get(at_b, ("?", "?"))[1]
+    sign = f"{_SIGNS.get(at_a, ('?', '?'))[0]}-{_SIGNS.get(at_b, ('?', '?'))[1]}"
     both_arrows = at_a == at_b == _ARROW
     mark = "bidirected" if both_arrows else "of a PAG" if _CIRCLE in (at_a, at_b) else "of more than one kind"
-    return foreign_mark(f"{a!r} {left}-{right} {b!r}", mark)
+    return foreign_mark(f"{a!r} {sign} {b!r}", mark)

@@ -1,9 +1,8 @@
-r"""DOT, the language of graphviz: written in full, read in the part that tools write.
+r"""DOT, the language of graphviz.
 
-Names are quoted. Within quotes `"`, `\` and line breaks are escaped by a backslash, and `&` is `&amp;` where
-graphviz would take it for an HTML entity. Read are `graph` and `digraph` with nodes, edges, chains of edges,
-groups, attributes and comments. Edges to groups, groups within groups, ports, HTML names and joined strings
-are refused. Nothing is executed.
+Names are quoted, with `"`, `\` and line breaks escaped by a backslash, and `&` by `&amp;` where graphviz
+would read an HTML entity. The reader supports nodes, edges, chains of edges, groups, attributes and comments,
+but not edges to groups, nested groups, ports, HTML names and joined strings.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class _Edge(NamedTuple):
     attributes: dict[str, str]
 
 
-# --- out -------------------------------------------------------------------------------------------------
+# --- writing ---------------------------------------------------------------------------------------------
 
 
 def to_dot(graph: Graph) -> str:
@@ -59,31 +58,31 @@ def to_dot(graph: Graph) -> str:
 
 def _quoted(name: str) -> str:
     text = re.sub(r"&(?=#?\w+;)", "&amp;", hide_impossible(name))
-    return '"' + re.sub(r'[\\"\n\r]', lambda found: _BACKSLASHED[found[0]], text) + '"'
+    return '"' + re.sub(r'[\\"\n\r]', lambda match: _BACKSLASHED[match[0]], text) + '"'
 
 
 def _unquoted(text: str) -> str:
-    plain = re.sub(r"\\.", lambda found: _PLAIN.get(found[0], found[0]), text[1:-1], flags=re.DOTALL)
-    return show_impossible(re.sub(r"&#?\w+;", lambda found: html.unescape(found[0]), plain))
+    plain = re.sub(r"\\.", lambda match: _PLAIN.get(match[0], match[0]), text[1:-1], flags=re.DOTALL)
+    return show_impossible(re.sub(r"&#?\w+;", lambda match: html.unescape(match[0]), plain))
 
 
-# --- in --------------------------------------------------------------------------------------------------
+# --- reading ---------------------------------------------------------------------------------------------
 
 
 def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     """The CPDAG of a graph in DOT.
 
     `a -> b` is an arrow. `a -> b [dir=none]`, `a -> b` together with `b -> a`, and `a -- b` in a `graph` are
-    undirected edges. Other attributes than `dir`, `arrowhead`, `arrowtail` are drawing and are passed over.
+    undirected edges. Attributes other than `dir`, `arrowhead` and `arrowtail` are ignored.
 
     Parameters
     ----------
     text : the graph, not a path.
-    names : a variable is called by the "id" of its node, or by its "label" (as causal-learn writes it).
+    names : name variables by the "id" of their node, or by its "label" (as written by causal-learn).
     """
     check_choice("names", names, ("id", "label"))
     check_text(text)
-    reader = _Reader(text)
+    reader = _DotParser(text)
     reader.read()
     arrows, lines = [], []
     for edge in reader.edges:
@@ -101,13 +100,13 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
 
 
 def _marks(edge: _Edge, directed: bool) -> tuple[bool, bool]:
-    """Whether there is an arrowhead at the end and at the start of an edge."""
+    """Whether an edge has an arrowhead at its end and at its start."""
     direction = edge.attributes.get("dir", "forward" if directed else "none")
-    shown = {"forward": (True, False), "back": (False, True), "both": (True, True), "none": (False, False)}
-    if direction not in shown:
+    heads = {"forward": (True, False), "back": (False, True), "both": (True, True), "none": (False, False)}
+    if direction not in heads:
         raise InputError(f"edge {edge.start!r}, {edge.end!r}", f"has dir={direction!r}", "Use dir=none.")
     marks = []
-    for drawn, attribute in zip(shown[direction], ("arrowhead", "arrowtail"), strict=True):
+    for drawn, attribute in zip(heads[direction], ("arrowhead", "arrowtail"), strict=True):
         mark = edge.attributes.get(attribute, "normal")
         if drawn and mark not in (*_ARROWHEADS, "none"):
             raise foreign_mark(f"{edge.start!r}, {edge.end!r}", f"marked by {attribute}={mark!r}")
@@ -116,15 +115,15 @@ def _marks(edge: _Edge, directed: bool) -> tuple[bool, bool]:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    place, line = 0, 1
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise _unreadable(line, f"cannot read {text[place : place + 20]!r}")
-        if found.lastgroup != "skipped":
-            yield _Token(str(found.lastgroup), found[0], line)
-        line += found[0].count("\n")
-        place = found.end()
+    position, line = 0, 1
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _unreadable(line, f"cannot read {text[position : position + 20]!r}")
+        if match.lastgroup != "skipped":
+            yield _Token(str(match.lastgroup), match[0], line)
+        line += match[0].count("\n")
+        position = match.end()
     yield _Token("end", "", line)
 
 
@@ -136,8 +135,8 @@ def _unreadable(line: int, problem: str) -> InputError:
     )
 
 
-class _Reader:
-    """A graph in DOT, statement by statement."""
+class _DotParser:
+    """Parses a graph in DOT."""
 
     def __init__(self, text: str) -> None:
         self.pending = _tokens(text)
@@ -166,15 +165,15 @@ class _Reader:
             raise _unreadable(self.token.line, f"has {self.token.text!r} after the graph")
 
     def statement(self) -> None:
-        """A group, attributes of all nodes or edges, one of the graph, a node, or a chain of edges."""
+        """A group, default attributes, an attribute of the graph, a node, or a chain of edges."""
         if self.skip("subgraph") or self.token.text == "{":
             self.group()
             return
         if self.token.kind == "word" and self.token.text.lower() in _KEYWORDS:
             keyword = self.take("word").lower()
-            found = self.attributes()
+            attributes = self.attributes()
             if keyword == "edge":
-                self.of_all_edges = self.of_all_edges | found  # a group leaves those outside as they are
+                self.of_all_edges = self.of_all_edges | attributes  # not in place: groups restore it
             return
         chain = [self.name()]
         if self.skip("="):
@@ -184,14 +183,14 @@ class _Reader:
             self.edge_sign(chain[-1])
             chain.append(self.name())
         self.nodes |= dict.fromkeys(chain)
-        found = self.attributes()
-        if len(chain) == 1 and "label" in found:
-            self.labels[chain[0]] = found["label"]
+        attributes = self.attributes()
+        if len(chain) == 1 and "label" in attributes:
+            self.labels[chain[0]] = attributes["label"]
         for start, end in pairwise(chain):
-            self.edges.append(_Edge(start, end, self.of_all_edges | found))
+            self.edges.append(_Edge(start, end, self.of_all_edges | attributes))
 
     def group(self) -> None:
-        """Statements in braces, which tools write to place nodes; the nodes are those of the graph."""
+        """Statements in braces; their nodes belong to the graph."""
         if self.within_group:
             raise _unreadable(self.token.line, "has a group within a group")
         if self.token.text != "{":
@@ -212,16 +211,16 @@ class _Reader:
             raise _unreadable(line, f"has {sign!r} after {start!r} in a {kind}")
 
     def attributes(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         while self.skip("["):
             while not self.skip("]"):
                 key = self.name()
-                found[key] = self.name() if self.skip("=") else "true"
+                attributes[key] = self.name() if self.skip("=") else "true"
                 self.skip(",") or self.skip(";")
-        return found
+        return attributes
 
     def name(self) -> str:
-        """A name or a value; keywords have to be quoted to be one."""
+        """A name or a value; keywords have to be quoted."""
         kind, text, line = self.token
         if kind not in ("word", "quoted") or (kind == "word" and text.lower() in (*_KEYWORDS, "subgraph")):
             raise _unreadable(line, f"has {text!r} where a name should be" if text else "ends too early")
@@ -229,14 +228,14 @@ class _Reader:
         return text if kind == "word" else _unquoted(text)
 
     def take(self, kind: str, text: str | None = None) -> str:
-        found = self.token
-        if found.kind != kind or text not in (None, found.text):
-            raise _unreadable(found.line, f"has {found.text!r} where {text or 'a word'!r} should be")
+        token = self.token
+        if token.kind != kind or text not in (None, token.text):
+            raise _unreadable(token.line, f"has {token.text!r} where {text or 'a word'!r} should be")
         self.token = next(self.pending)
-        return found.text
+        return token.text
 
     def skip(self, text: str) -> bool:
-        """Pass over a sign or keyword if it is next."""
+        """Skip a sign or keyword if it is next."""
         if self.token.kind == "quoted" or self.token.text.lower() != text:
             return False
         self.token = next(self.pending)

@@ -1,9 +1,8 @@
-"""DoWhy: the graph that `dowhy.CausalModel(graph=...)` takes, if the class of DAGs settles the effect.
+"""DoWhy: a graph for `dowhy.CausalModel(graph=...)`, if the CPDAG identifies the effect.
 
-DoWhy wants one DAG, a CPDAG stands for many. The effect of x on y is the same in all of them unless some
-path from x that may lead to y begins with an undirected edge (Perković, 2020, *Identifying causal effects in
-maximally oriented partially directed acyclic graphs*). Where none does, any DAG of the class will do: arrows
-that were chosen arbitrarily can change the formula, but not the effect.
+DoWhy needs one DAG, a CPDAG represents many. The effect of x on y is the same in all of them unless a
+possibly directed path from x to y begins with an undirected edge (Perković, 2020, *Identifying causal effects
+in maximally oriented partially directed acyclic graphs*). Otherwise any DAG of the class gives the effect.
 """
 
 from __future__ import annotations
@@ -24,22 +23,10 @@ if TYPE_CHECKING:
 
 
 def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
-    """The DAG with which DoWhy estimates the effect of `treatment` on `outcome`.
+    """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`.
 
-    Parameters
-    ----------
-    cpdag : the graph.
-    treatment, outcome : names of two of its variables.
-
-    Returns
-    -------
-    A `networkx.DiGraph` for `dowhy.CausalModel(data, treatment, outcome, graph=...)`. Arrows whose direction
-    was chosen arbitrarily have the attribute `arbitrary=True`; this effect does not depend on them.
-
-    Raises
-    ------
-    InputError
-        If the direction of an undirected edge at the treatment decides the effect.
+    Arrows whose direction was chosen arbitrarily have the attribute `arbitrary=True`; the effect does not
+    depend on them. An `InputError` is raised if the effect depends on an undirected edge at the treatment.
     """
     if not isinstance(cpdag, CPDAG):
         raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")

@@ -1,4 +1,4 @@
-"""What all packages share: the edges of a graph that goes out, and the class of one that comes in."""
+"""Shared by all conversions: the edges of a graph, and the equivalence class of a foreign graph."""
 
 from __future__ import annotations
 
@@ -20,37 +20,36 @@ Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
 
 _EDGES_SHOWN = 8  # in a message
-_FEW_NODES = 30  # up to these, the smallest contradiction is searched for
-_MOST_NODES = 5000  # a text of a few megabytes must not ask for a matrix of gigabytes
+_FEW_NODES = 30  # for which the smallest contradiction is searched
+_MOST_NODES = 5000  # limits the memory that a small text can claim
 
 
 def load(module: str, extra: str) -> Any:
-    """A module of an optional package, or a `MissingLibraryError` that says what to install."""
+    """Import a module of an optional package, or raise `MissingLibraryError`."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise MissingLibraryError(
-            f"package {package!r}", "is not installed", f"pip install 'dcd[{extra}]'"
-        ) from error
+        remedy = f"pip install 'dcd[{extra}]'"
+        raise MissingLibraryError(f"package {package!r}", "is not installed", remedy) from error
 
 
 def check_type(graph: object, expected: type | tuple[type, ...], remedy: str) -> None:
-    """Raise `InputError` unless the graph that comes in is of the expected class."""
+    """Raise `InputError` unless the graph is of the expected class."""
     if not isinstance(graph, expected):
         classes = expected if isinstance(expected, tuple) else (expected,)
-        wanted = " or ".join(f"{one.__module__.partition('.')[0]}'s {one.__name__}" for one in classes)
-        raise InputError("parameter 'graph'", f"must be {wanted}, got {type(graph).__name__}", remedy)
+        names = " or ".join(f"{one.__module__.partition('.')[0]}'s {one.__name__}" for one in classes)
+        raise InputError("parameter 'graph'", f"must be {names}, got {type(graph).__name__}", remedy)
 
 
 def check_text(text: object) -> None:
-    """Raise `InputError` unless a graph that comes in as text is one."""
+    """Raise `InputError` unless it is text."""
     if not isinstance(text, str):
         problem = f"must be text, got {type(text).__name__}"
         raise InputError("parameter 'text'", problem, "Read the file first.")
 
 
-# --- out -------------------------------------------------------------------------------------------------
+# --- to others--------------------------------------------------------------------------------------------
 
 
 def names_and_adjacency(graph: Graph) -> tuple[tuple[str, ...], IntArray]:
@@ -72,15 +71,15 @@ def names_and_edges(graph: Graph) -> tuple[tuple[str, ...], list[Edge], list[Edg
 
 
 def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
-    """The edges where only directed ones exist: an undirected edge becomes two, one each way."""
+    """All edges as directed ones: an undirected edge becomes two, one each way."""
     return [*arrows, *(edge for a, b in lines for edge in ((a, b), (b, a)))]
 
 
-# --- in --------------------------------------------------------------------------------------------------
+# --- from others-------------------------------------------------------------------------------------------
 
 
 def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
-    """The CPDAG of a graph given by its nodes and its edges; both directions of an arrow are a line."""
+    """The CPDAG of a graph from its nodes and edges; arrows in both directions are an undirected edge."""
     nodes = list(names)
     if len(nodes) > _MOST_NODES:
         problem = f"has {len(nodes)} nodes, the most is {_MOST_NODES}"
@@ -97,7 +96,7 @@ def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterab
 def class_of_labelled_edges(
     labels: Mapping[str, str], arrows: Iterable[Edge], lines: Iterable[Edge], *, attribute: str
 ) -> CPDAG:
-    """The CPDAG of a graph whose nodes are called by an attribute of theirs, `labels[node]`."""
+    """The CPDAG of a graph whose nodes are named by `labels[node]`."""
     if len(set(labels.values())) < len(labels):
         raise InputError("parameter 'names'", f"two nodes have the same {attribute}", "Use names='id'.")
     relabelled = ([(labels[a], labels[b]) for a, b in edges] for edges in (arrows, lines))
@@ -108,9 +107,8 @@ def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
     """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise InputError(
-            f"variable {repeated[0]!r}", "is there more than once", "Give every node its own name."
-        )
+        subject = f"variable {repeated[0]!r}"
+        raise InputError(subject, "is there more than once", "Give every node its own name.")
     for name, loop in zip(names, adjacency.diagonal(), strict=True):
         if loop:
             raise InputError(f"edge {arrow(name, name)}", "is a loop", "Remove it.")
@@ -121,12 +119,12 @@ def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
 
 
 def arrow(cause: object, effect: object) -> str:
-    """An edge as messages name it."""
+    """An edge in messages."""
     return f"{str(cause)!r} -> {str(effect)!r}"
 
 
 def foreign_mark(edge: str, mark: str) -> InputError:
-    """The complaint about an edge that only graphs with hidden variables have."""
+    """The error for an edge of a graph with hidden variables."""
     return InputError(
         f"edge {edge}",
         f"is {mark}, and a CPDAG has arrows and undirected edges only",
@@ -137,8 +135,8 @@ def foreign_mark(edge: str, mark: str) -> InputError:
 def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
     cycle = _directed_cycle(directed_part(adjacency))
     if cycle:
-        shown = _listed([arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
-        return InputError(f"edges {shown}", "make a directed cycle", "Remove or reverse one of them.")
+        listed = _listed([arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
+        return InputError(f"edges {listed}", "make a directed cycle", "Remove or reverse one of them.")
     core = _smaller_core(adjacency)
     edges = []
     for i, j in combinations(core, 2):
@@ -158,7 +156,7 @@ def _listed(edges: Sequence[str]) -> str:
 
 
 def _directed_cycle(arrows: BoolArray) -> list[int]:
-    """The nodes of one directed cycle in its order, beginning with the lowest; none without one."""
+    """The nodes of a directed cycle in order, the lowest first; empty if there is none."""
     remaining = arrows.copy()
     while (sinks := remaining.any(axis=0) & ~remaining.any(axis=1)).any():
         remaining[:, sinks] = False
@@ -174,9 +172,9 @@ def _directed_cycle(arrows: BoolArray) -> list[int]:
 
 
 def _smaller_core(adjacency: IntArray) -> list[int]:
-    """Nodes among which the graph contradicts itself; if they are few, none of them can be left out."""
+    """A contradictory set of nodes, minimal if it is small."""
     core = contradictory_core(adjacency)
-    if len(core) > _FEW_NODES:  # each attempt to leave one out costs the cube of their number
+    if len(core) > _FEW_NODES:  # removing nodes one by one takes cubic time each
         return core
     for node in tuple(core):
         rest = [other for other in core if other != node]

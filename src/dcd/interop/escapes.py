@@ -1,7 +1,7 @@
-"""Names in text formats: any name goes out as plain characters and comes back the same.
+"""Escapes for names in text formats.
 
-Characters that DOT or GraphML cannot hold (control characters, halves of surrogate pairs) become `_xHHHH_`,
-as in Office Open XML; a name that has this form already gets its first underscore written as `_x005F_`.
+Characters that DOT or GraphML cannot hold (control characters, surrogates) become `_xHHHH_`, as in Office
+Open XML; in names that already contain this form, the first underscore becomes `_x005F_`.
 """
 
 from __future__ import annotations

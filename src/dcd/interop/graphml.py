@@ -1,8 +1,7 @@
-"""GraphML: XML that networkx, igraph, Gephi, yEd and Cytoscape read.
+"""GraphML, the XML format of networkx, igraph, Gephi, yEd and Cytoscape.
 
-An undirected edge is written as two edges, one each way, because common readers (networkx, igraph) refuse a
-graph with both kinds; written so, they are read. A document type is refused when reading: it can declare
-entities, which expand until the memory is full, or open files.
+An undirected edge is written as two directed ones, because networkx and igraph refuse graphs with both kinds.
+Document types are refused when reading: entities can exhaust memory or open files.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
     Parameters
     ----------
     text : the XML, not a path.
-    names : a variable is called by the "id" of its node, or by this attribute of it (igraph: "name").
+    names : name variables by the "id" of their node, or by this attribute (igraph: "name").
     """
     check_text(text)
     root = _parsed(text)
@@ -73,16 +72,13 @@ def _parsed(text: str) -> ElementTree.Element:
     except (expat.ExpatError, ElementTree.ParseError, UnicodeEncodeError) as error:
         raise InputError("the GraphML text", f"is not XML ({error})", _REMEDY) from error
     for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]  # without its namespace, which some writers leave out
+        element.tag = element.tag.rpartition("}")[2]  # some writers omit the namespace
     return root
 
 
 def _refuse_doctype(*_: object) -> None:
-    raise InputError(
-        "the GraphML text",
-        "declares a document type, which can declare entities",
-        "Remove the DOCTYPE; GraphML needs none.",
-    )
+    problem = "declares a document type, which can declare entities"
+    raise InputError("the GraphML text", problem, "Remove the DOCTYPE; GraphML needs none.")
 
 
 def _only_graph(root: ElementTree.Element) -> ElementTree.Element:
@@ -97,7 +93,7 @@ def _only_graph(root: ElementTree.Element) -> ElementTree.Element:
 
 
 def _labels(root: ElementTree.Element, names: str) -> dict[str, str]:
-    """What each node is called, by its id."""
+    """The name of each node by its id."""
     keys = [
         key.get("id")
         for key in root.iter("key")

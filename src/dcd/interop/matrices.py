@@ -1,7 +1,7 @@
-"""gCastle and lingam: bare matrices without names, rows and columns the other way round.
+"""gCastle and lingam: matrices without names, transposes of each other.
 
-gCastle simulates `X = X W + noise`, so `matrix[i, j]` is `i -> j`. lingam writes `x = B x + noise`, so
-`matrix[i, j]` is the effect of j on i, `j -> i`. Both take a weight other than 0 as an edge.
+gCastle has `X = X W + noise`, so `matrix[i, j]` is `i -> j`; lingam has `x = B x + noise`, so `matrix[i, j]`
+is `j -> i`. In both, nonzero weights are edges.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from dcd.runtime.errors import InputError, check_number
 
 
 def to_gcastle(graph: Graph) -> IntArray:
-    """The matrix of gCastle's `causal_matrix`, `[i, j] = 1` for `i -> j`, both 1 for `i - j`.
-
-    Rows and columns are in the order of `graph.names`.
-    """
+    """The `causal_matrix` of gCastle, in the order of `graph.names`: 1 in both directions for `i - j`."""
     return names_and_adjacency(graph)[1].astype(int)
 
 
@@ -33,19 +30,18 @@ def from_gcastle(
 
     Parameters
     ----------
-    matrix : `[i, j]` is the weight of `i -> j`, both directions are an undirected edge.
-    names : the variables; the columns of a labelled frame, or "x0", "x1", ... without them.
-    threshold : an edge is a weight of larger absolute value.
+    matrix : `[i, j]` is the weight of `i -> j`; both directions are an undirected edge.
+    names : the variables; by default the columns of a labelled frame, or "x0", "x1", ....
+    threshold : edges have weights of larger absolute value.
     """
     labels, weights = _named_weights(matrix, names, threshold)
     return class_of_matrix(labels, (np.abs(weights) > threshold).astype(np.int8))
 
 
 def to_lingam(graph: Graph) -> IntArray:
-    """The matrix of lingam's `adjacency_matrix_`, `[j, i] = 1` for `i -> j`, both 1 for `i - j`.
+    """The `adjacency_matrix_` of lingam, in the order of `graph.names`: 1 in both directions for `i - j`.
 
-    Rows and columns are in the order of `graph.names`. lingam itself has no undirected edges; for a
-    matrix without them pass `cpdag.to_dag()`.
+    lingam itself has no undirected edges; for a matrix without them pass `cpdag.to_dag()`.
     """
     return to_gcastle(graph).T.copy()
 
@@ -53,14 +49,7 @@ def to_lingam(graph: Graph) -> IntArray:
 def from_lingam(
     matrix: npt.ArrayLike, names: Sequence[str] | None = None, *, threshold: float = 0.0
 ) -> CPDAG:
-    """The CPDAG of lingam's `adjacency_matrix_`; its arrows are compelled only as far as the class says.
-
-    Parameters
-    ----------
-    matrix : `[i, j]` is the weight of `j -> i`, both directions are an undirected edge.
-    names : the variables; the columns of a labelled frame, or "x0", "x1", ... without them.
-    threshold : an edge is a weight of larger absolute value.
-    """
+    """The CPDAG of lingam's `adjacency_matrix_`, `[i, j]` for `j -> i`; see `from_gcastle`."""
     labels, weights = _named_weights(matrix, names, threshold)
     return class_of_matrix(labels, (np.abs(weights.T) > threshold).astype(np.int8))
 
@@ -71,11 +60,8 @@ def _named_weights(
     check_number("threshold", threshold, at_least=0, suggestion=0.0)
     if names is None and isinstance(matrix, pd.DataFrame):
         if list(matrix.index) != list(matrix.columns):
-            raise InputError(
-                "parameter 'matrix'",
-                "has rows and columns with different labels",
-                "Give both the same names in the same order.",
-            )
+            problem = "has rows and columns with different labels"
+            raise InputError("parameter 'matrix'", problem, "Give both the same names in the same order.")
         names = list(matrix.columns)
     try:
         weights = np.asarray(matrix, dtype=np.float64)
@@ -85,11 +71,9 @@ def _named_weights(
         raise InputError("parameter 'matrix'", f"must be square, got shape {weights.shape}", "Pass weights.")
     labels = [f"x{i}" for i in range(len(weights))] if names is None else [str(name) for name in names]
     if len(labels) != len(weights):
-        raise InputError(
-            "parameter 'names'", f"must be {len(weights)} names, got {len(labels)}", "Give one for each row."
-        )
+        problem = f"must be {len(weights)} names, got {len(labels)}"
+        raise InputError("parameter 'names'", problem, "Give one for each row.")
     for i, j in np.argwhere(np.isnan(weights)):
-        raise foreign_mark(
-            f"{labels[i]!r}, {labels[j]!r}", "not a number (the sign for a hidden common cause)"
-        )
+        mark = "not a number (the sign for a hidden common cause)"
+        raise foreign_mark(f"{labels[i]!r}, {labels[j]!r}", mark)
     return labels, weights

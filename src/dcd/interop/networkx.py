@@ -1,4 +1,4 @@
-"""networkx: a `DiGraph` in which an undirected edge is there in both directions."""
+"""networkx: a `DiGraph` with undirected edges in both directions."""
 
 from __future__ import annotations
 

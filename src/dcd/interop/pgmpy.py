@@ -1,4 +1,4 @@
-"""pgmpy: a `PDAG` for a class, a `DAG` for one DAG of it."""
+"""pgmpy: a `PDAG` for a CPDAG, a `DAG` for a chosen DAG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def to_pgmpy(graph: Graph) -> Any:
     names, arrows, lines = names_and_edges(graph)
     base = load("pgmpy.base", "pgmpy")
     converted = base.DAG() if isinstance(graph, ChosenDAG) else base.PDAG()
-    converted.add_nodes_from(names)  # first, because edges given as sets would bring the nodes in any order
+    converted.add_nodes_from(names)  # first, to keep their order
     converted.add_edges_from(both_ways(arrows, lines))
     if not isinstance(graph, ChosenDAG):
         converted.directed_edges, converted.undirected_edges = set(arrows), set(lines)

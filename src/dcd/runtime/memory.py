@@ -1,12 +1,10 @@
-"""How much memory a run may take: large arrays go to scratch files, and blocks of rows get smaller.
+"""Memory limits: large arrays go to scratch files, and blocks of rows get smaller.
 
-A limit is about private memory, which is what makes a machine swap. A scratch file is mapped into memory,
-too, but the system can write its pages back and forget them. It has no name and goes when its array does,
-also if the process is killed.
+The limit is on private memory. Scratch files are memory-mapped, so the system can evict their pages; they
+have no name and vanish with their array, even if the process is killed.
 
-Blocks have a fixed number of rows unless the limit is too small for them. So sums over blocks have the same
-terms in the same order, and results are equal to the last bit with and without a limit; below that the last
-digits can differ.
+Blocks have a fixed number of rows unless the limit is too small for them, so that results are equal to the
+last bit with and without a limit; only very small limits change the last digits.
 """
 
 from __future__ import annotations
@@ -29,10 +27,10 @@ import numpy.typing as npt
 from dcd.runtime.errors import InputError
 
 BLOCK_ROWS = 16_384
-FIXED = 64 * 2**20  # bytes that work takes beside the table: blocks, products, libraries
-PER_ROW = 96  # bytes a row that reading and ranking one column takes: the column, a sorted copy, positions
-_SCRATCH = 4  # arrays above this part of the limit are scratch files
-_BLOCK = 32  # the part of the limit that one block may take
+FIXED = 64 * 2**20  # bytes beside the table: blocks, products, libraries
+PER_ROW = 96  # bytes a row for reading and ranking one column: the column, a sorted copy, positions
+_SCRATCH = 4  # arrays above this fraction of the limit are scratch files
+_BLOCK = 32  # fraction of the limit for one block
 _UNITS = {
     "b": 1,
     **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
@@ -42,11 +40,11 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory that a process of a run may take.
+    """The memory limit of a process.
 
     Attributes
     ----------
-    limit : bytes; None is without limit.
+    limit : bytes; None is no limit.
 
     Examples
     --------
@@ -60,14 +58,11 @@ class Memory:
 
     @classmethod
     def of(cls, limit: int | str | None) -> Self:
-        """The memory that a parameter `memory_limit` tells of; an `InputError` if it tells of none."""
+        """From a parameter `memory_limit`; an `InputError` if it is invalid."""
         return cls(None if limit is None else _bytes(limit))
 
     def array(self, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-        """An array in Fortran order with nothing in it yet, in memory or in a scratch file.
-
-        The file is in the temporary folder of the system, which TMPDIR can set.
-        """
+        """An empty array in Fortran order, in memory or in a scratch file (in TMPDIR)."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if self.fits(size):
@@ -75,22 +70,22 @@ class Memory:
         return _scratch(shape, np.dtype(dtype), size)
 
     def fits(self, size: int) -> bool:
-        """Whether an array of so many bytes is held in memory rather than in a file."""
+        """Whether an array of so many bytes stays in memory."""
         return self.limit is None or size <= self.limit // _SCRATCH
 
     def blocks(self, n_rows: int, bytes_per_row: int, most: int = BLOCK_ROWS) -> list[slice]:
-        """All rows in blocks of `most` rows, or fewer under a small limit; the last one has the rest."""
+        """All rows in blocks of `most` rows, or fewer under a small limit."""
         size = most
         if self.limit is not None:
             size = max(1, min(size, self.limit // _BLOCK // max(1, bytes_per_row)))
         return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
     def shared_by(self, n_processes: int) -> Memory:
-        """The part of one of several processes."""
+        """The share of one of several processes."""
         return self if self.limit is None else Memory(self.limit // max(1, n_processes))
 
     def check(self, n_rows: int, n_processes: int = 1) -> None:
-        """Raise `InputError` if that many processes cannot each work on so many rows within the limit."""
+        """Raise `InputError` if the limit is too small for so many rows in each process."""
         needed = (FIXED + PER_ROW * n_rows) * n_processes
         if self.limit is not None and self.limit < needed:
             least = math.ceil(needed / 2**20)
@@ -121,7 +116,7 @@ def _bytes(limit: object) -> int:
 
 
 class ScratchFolder:
-    """A folder, at `path`, that goes with this object; for files that a library has to write by name."""
+    """A temporary folder, at `path`, that is removed with this object."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="dcd-"))
@@ -132,7 +127,7 @@ class ScratchFolder:
 
 
 def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
-    """An array in a file that goes with it."""
+    """An array in a file that is removed with it."""
     folder = tempfile.gettempdir()
     try:
         file = tempfile.NamedTemporaryFile(prefix="dcd-", dir=folder, delete=False)  # noqa: SIM115  lives on
@@ -150,16 +145,16 @@ def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDA
     descriptor = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     if descriptor.exists():
         Path(file.name).unlink()
-        # By this name the worker processes of joblib map the same file, instead of being sent a copy.
+        # By this name joblib's workers map the same file instead of being sent a copy.
         array.filename = str(descriptor)
         weakref.finalize(mapped, file.close)
-    else:  # where an open file has no second name, it keeps its first one until it is no longer used
+    else:  # without /proc the file keeps its name until it is no longer used
         weakref.finalize(mapped, _close_and_remove, file)
     return array
 
 
 def _reserve(descriptor: int, size: int) -> None:
-    """Take the room on the disk now: a write to a mapped file on a full disk would end the process."""
+    """Reserve disk space: writing to a mapped file on a full disk would kill the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
         return

@@ -1,11 +1,10 @@
-"""Work shared out over processes, here or on other machines. The only module that knows joblib.
+"""Parallel work by joblib, on this machine or within `joblib.parallel_config(backend="dask")` or `"ray"`.
 
-joblib runs on this machine by itself, and on a cluster within `joblib.parallel_config(backend="dask")` or
-`"ray"`; nothing else in this library knows where it runs. Two things are added to what joblib does.
+Two additions to joblib:
 
-* What all tasks need is sent to a process once, not with each task, and stays there with what tasks leave in
-  it. On this machine joblib maps large arrays from a file; Dask and Ray have a store of their own.
-* A process that is lost (killed, out of memory, its machine switched off) does not end the run.
+* Data that all tasks need are sent to each process once and stay there with its caches. On this machine
+  joblib maps large arrays from a file; Dask and Ray have an object store.
+* A lost process (killed, out of memory, machine switched off) does not end the run.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _WATCH_SECONDS = 1.0
-_IDLE_SECONDS = 5.0  # after which a process lets go of the data
-_SMALL = 2**25  # bytes of data of which each process has a copy of its own
-_MAPPED = "16K"  # arrays from this size on are in a file that processes of this machine map
+_IDLE_SECONDS = 5.0  # after which a process releases the data
+_SMALL = 2**25  # bytes up to which each process gets its own copy
+_MAPPED = "16K"  # larger arrays are in a memory-mapped file
 _ROUND = 8  # tasks for each process
-_MOST_LOSSES = 3  # of processes, one after the other without a result between them
+_MOST_LOSSES = 3  # of processes in succession, without a result between them
 
 
 class Shared(Generic[Data]):
-    """What many tasks need. A process keeps it, with all that tasks leave in it, while there is work.
+    """Data for many tasks. A process keeps it, with whatever tasks cache in it, while there is work.
 
-    Pass the same one to several runs that follow each other: they go on with what is known.
+    Pass the same object to successive runs to reuse the caches.
     """
 
     def __init__(self, value: Data, token: str | None = None) -> None:
@@ -53,14 +52,14 @@ class Shared(Generic[Data]):
         self._stored: tuple[Any, Any] | None = None
 
     def value(self) -> Data:
-        """The value for this thread, which no other thread changes."""
+        """The value for this thread; no other thread changes it."""
         thread = get_ident()
         if thread not in self._of_thread:
-            self._of_thread[thread] = _with_the_same_arrays(self._value)
+            self._of_thread[thread] = _copy_sharing_arrays(self._value)
         return self._of_thread[thread]
 
     def ticket(self) -> Any:
-        """What is sent with a task in place of this."""
+        """What is sent with a task instead of the data."""
         backend, _ = get_active_backend()
         if getattr(backend, "supports_sharedmem", False):
             return self
@@ -70,13 +69,13 @@ class Shared(Generic[Data]):
         return self._stored[1]
 
     def is_small(self) -> bool:
-        """Whether a process may as well have a copy of its own, rather than map large arrays."""
+        """Whether each process gets its own copy, rather than a memory map."""
         arrays: list[Any] = []
         _WithoutArrays(io.BytesIO(), arrays).dump(self._value)
         return sum(array.nbytes for array in arrays) <= _SMALL
 
     def send_again(self) -> None:
-        """Take what was sent for lost."""
+        """Assume that the sent copy is lost."""
         self._stored = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -84,7 +83,7 @@ class Shared(Generic[Data]):
 
 
 def n_processes(n_jobs: int | None) -> int:
-    """How many processes work at the same time; None leaves it to joblib: one, or what its context says."""
+    """The number of parallel processes; None is joblib's default: one, or that of its context."""
     return int(effective_n_jobs(n_jobs))
 
 
@@ -96,15 +95,14 @@ def as_done(
     n_jobs: int | None = None,
     effort: Callable[[Item], float] | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """`(position, work(value, item))` of every item as soon as it is there, in any order.
+    """`(position, work(value, item))` of every item as soon as it is done, in any order.
 
     Parameters
     ----------
-    work : a function of a module. Its result must not depend on what was done before it.
+    work : a module-level function. Its result must not depend on earlier tasks.
     shared : holds the value that all items need.
-    n_jobs : as of `n_processes`; 1 is this process.
-    effort : of an item, if that can be told. Those with most begin first, so that none is left over at the
-        end for one process while the others wait.
+    n_jobs : see `n_processes`; 1 is this process.
+    effort : estimated effort of an item; the largest are started first.
     """
     if len(items) < 2 or n_processes(n_jobs) == 1:
         for position, item in enumerate(items):
@@ -116,7 +114,7 @@ def as_done(
     n_losses = 0
     while pending:
         try:
-            with one_blas_thread():  # here as well, for those who work may be threads
+            with one_blas_thread():  # the workers may be threads of this process
                 for position, result in _spread(work, pending, shared, n_jobs):
                     del pending[position]
                     n_losses = 0
@@ -138,25 +136,21 @@ def _spread(
     tasks = [delayed(_numbered)(work, ticket, position, item) for position, item in pending.items()]
     backend, _ = get_active_backend()
     if backend.supports_return_generator:
-        # loky takes a process whose memory grows for one that leaks, starts another in its place, and warns.
+        # loky warns when it replaces a process whose memory grows.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
-        ours = {"initializer": _end_with, "initargs": (os.getpid(),)} if _is_local(backend) else {}
-        how = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **ours}
-        yield from Parallel(**how)(tasks)
+        is_local = type(backend).__name__ == "LokyBackend"  # joblib starts processes on this machine
+        watch = {"initializer": _end_with, "initargs": (os.getpid(),)} if is_local else {}
+        options = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **watch}
+        yield from Parallel(**options)(tasks)
         return
-    size = _ROUND * n_processes(n_jobs)  # Ray gives results all at once, so it is asked for some at a time
+    size = _ROUND * n_processes(n_jobs)  # Ray returns all results at once, so tasks are sent in rounds
     with Parallel(n_jobs=n_jobs) as parallel:
         for start in range(0, len(tasks), size):
             yield from parallel(tasks[start : start + size])
 
 
-def _is_local(backend: Any) -> bool:
-    """Whether joblib starts the processes itself, on this machine."""
-    return type(backend).__name__ == "LokyBackend"
-
-
 def _is_loss(error: Exception) -> bool:
-    """Whether a process was lost, and with it work or data, rather than that the work failed."""
+    """Whether a process was lost, rather than the work having failed."""
     from_ray = type(error).__module__ == "ray.exceptions" and "Died" in type(error).__name__
     return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
 
@@ -165,7 +159,7 @@ def _is_loss(error: Exception) -> bool:
 
 
 def _store_of(backend: Any) -> Any:
-    """What keeps data for a cluster: the client of Dask, or Ray; None for processes of this machine."""
+    """The object store of a cluster: the Dask client, or Ray; None on this machine."""
     if type(backend).__module__.startswith("ray."):
         import ray
 
@@ -176,27 +170,27 @@ def _store_of(backend: Any) -> Any:
 def _put(shared: Shared[Any], store: Any) -> Any:
     if store is None:
         packed = pickle.dumps(shared) if shared.is_small() else b""
-        # What is defined in a notebook only joblib can send.
+        # Only joblib can send what is defined in a notebook.
         is_whole = packed and b"__main__" not in packed
         return _Packed(np.frombuffer(packed, dtype=np.uint8), shared.token) if is_whole else shared
     if hasattr(store, "scatter"):
-        # On every worker from the start, so that none of them can take the only copy with it.
+        # Sent to every worker, so that losing one does not lose the data.
         return store.scatter(shared, broadcast=True, hash=False)
     return _InRay(store.put(shared), shared.token)
 
 
 class _Packed:
-    """Small data in one piece, which joblib puts into one file: tasks pass quickly, and it is read once."""
+    """Small data as one array, which joblib puts into one file that is read once."""
 
     def __init__(self, packed: Any, token: str) -> None:
         self._packed, self._token = packed, token
 
     def result(self) -> Any:
-        return _here.get(self._token) or pickle.loads(self._packed)
+        return _received.get(self._token) or pickle.loads(self._packed)
 
 
 class _InRay:
-    """A reference to what is in Ray's store. A bare one would not be looked up within a batch of tasks."""
+    """A reference to Ray's store, wrapped because Ray does not resolve bare ones in batches of tasks."""
 
     def __init__(self, reference: Any, token: str) -> None:
         self._reference, self._token = reference, token
@@ -204,72 +198,65 @@ class _InRay:
     def result(self) -> Any:
         import ray
 
-        return _here.get(self._token) or ray.get(self._reference)
+        return _received.get(self._token) or ray.get(self._reference)
 
 
-# --- where the work is done ------------------------------------------------------------------------------
+# --- in the worker processes -----------------------------------------------------------------------------
 
-_here: dict[str, Shared[Any]] = {}  # what other processes sent
-_leaving: list[Timer] = []  # at most one, which lets go of it
+_received: dict[str, Shared[Any]] = {}  # by token
+_timers: list[Timer] = []  # at most one, which releases the data
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it has gone, be it by `kill -9`.
-
-    Otherwise it may wait for the rest of a message for ever, with the data and whatever it writes to.
-    """
+    """End this process when its parent is gone, even by `kill -9`; it might wait for a message forever."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_WATCH_SECONDS)
         os._exit(1)
 
-    if sys.platform != "win32":  # where a process does not learn of it
+    if sys.platform != "win32":  # where the parent's id does not change
         Thread(target=watch, daemon=True).start()
 
 
 def _numbered(work: Callable[[Any, Any], Any], ticket: Any, position: int, item: Any) -> tuple[int, Any]:
-    return position, _alone(work, ticket, item)
-
-
-def _alone(work: Callable[[Any, Any], Any], ticket: Any, item: Any) -> Any:
-    """One piece of work, with nothing parallel within it."""
-    # joblib works here if only one process is left, and what is with Dask is then still a promise.
+    """One task, without nested parallelism."""
+    # If only one process remains, joblib works in this one, where Dask's data is still a future.
     shared = ticket if isinstance(ticket, Shared) else ticket.result()
-    _stay()
+    _keep_data()
     try:
         with parallel_config(backend="sequential"), one_blas_thread():
-            return work(shared.value(), item)
+            return position, work(shared.value(), item)
     finally:
-        _leave_soon()
+        _release_when_idle()
 
 
 def _arrived(value: Any, token: str) -> Shared[Any]:
-    """What came under this token before, with what tasks left in it; the new copy if nothing did."""
-    known = _here.get(token)
+    """The data received earlier under this token, with its caches; otherwise the new copy."""
+    known = _received.get(token)
     if known is None:
-        _here.clear()  # of a run before
-        known = _here[token] = Shared(value, token)
+        _received.clear()  # of an earlier run
+        known = _received[token] = Shared(value, token)
     return known
 
 
-def _stay() -> None:
-    while _leaving:
-        _leaving.pop().cancel()
+def _keep_data() -> None:
+    while _timers:
+        _timers.pop().cancel()
 
 
-def _leave_soon() -> None:
-    """Let go of the data if nothing comes for a while; a process outlives the run that started it."""
-    if _here:
-        _stay()
-        timer = Timer(_IDLE_SECONDS, _here.clear)
+def _release_when_idle() -> None:
+    """Release the data after a while without tasks; a process outlives the run that started it."""
+    if _received:
+        _keep_data()
+        timer = Timer(_IDLE_SECONDS, _received.clear)
         timer.daemon = True
         timer.start()
-        _leaving.append(timer)
+        _timers.append(timer)
 
 
-def _with_the_same_arrays(value: Data) -> Data:
-    """A copy that can be changed without changing the other, but for arrays, which both have."""
+def _copy_sharing_arrays(value: Data) -> Data:
+    """A deep copy that shares its arrays with the original."""
     arrays: list[Any] = []
     copied = io.BytesIO()
     _WithoutArrays(copied, arrays).dump(value)

@@ -1,7 +1,7 @@
-"""Pages and pictures from Jinja2 templates: the one place where text becomes HTML or SVG.
+"""HTML and SVG from Jinja2 templates.
 
-Every value that a template shows is escaped, and characters that would be invisible or that no page may hold
-are shown as �. Only the output of a template is markup.
+Every value is escaped, and invisible or forbidden characters are shown as �. Only the output of a template is
+markup.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dcd.runtime.text import visible
 
 
 def template_environment(folder: str, **filters: Callable[..., Any]) -> Environment:
-    """The templates in a folder of the package, with filters of their own."""
+    """The templates in a folder of the package, with additional filters."""
     environment = Environment(
         loader=PackageLoader("dcd", folder),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_displayed,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
@@ -32,19 +32,17 @@ def template_environment(folder: str, **filters: Callable[..., Any]) -> Environm
     return environment
 
 
-def _shown(value: Any) -> Any:
-    """A value as a template shows it, before it is escaped."""
+def _displayed(value: Any) -> Any:
+    """A value as displayed, before escaping."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _attributes(values: Mapping[str, Any]) -> Markup:
-    """Attributes of an element, each with a space before it; None leaves one out."""
-    parts = (
-        Markup(' {}="{}"').format(key, _shown(value)) for key, value in values.items() if value is not None
-    )
-    return Markup("").join(parts)
+    """Attributes of an element, each after a space; those with value None are omitted."""
+    present = {key: _displayed(value) for key, value in values.items() if value is not None}
+    return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in present.items())
 
 
 def _csp_hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Names of columns as text for people: nothing invisible, cut to a width, safe beside an arrow."""
+"""Column names for display: nothing invisible, cut to a width, safe beside an arrow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_LEFT_TO_RIGHT = "\u200e"  # a mark of no width
+_LEFT_TO_RIGHT = "\u200e"  # zero width
 _JOINERS = "\u200c\u200d"  # part of words and of emoji
 
 
 def visible(text: str) -> str:
-    """The text with a � for every character that XML forbids, or that hides or reverses others.
+    """The text with � for every character that XML forbids, or that hides or reverses others.
 
     >>> visible("a" + chr(0x202E) + "b")
     'a�b'
@@ -36,6 +36,15 @@ def shortened(text: str, cells: int) -> str:
     return text
 
 
+def is_number(text: str) -> bool:
+    """Whether the text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def text_width(text: str) -> float:
     """Approximate width in cells, the width of an "n"."""
     return sum(map(_cell_width, text))
@@ -52,18 +61,14 @@ def _cell_width(character: str) -> float:
 
 
 def isolated(name: str) -> str:
-    """A name for plain text with an arrow beside it.
-
-    Without marks around it, a name written from right to left reverses the arrow as well, which then points
-    at the cause.
-    """
+    """A name for plain text with an arrow beside it; a bare right-to-left name would reverse the arrow."""
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in name):
         return f"{_LEFT_TO_RIGHT}{name}{_LEFT_TO_RIGHT}"
     return name
 
 
 def with_names_isolated(text: str, names: Iterable[str]) -> str:
-    """A sentence with all these names in it isolated."""
+    """A sentence with these names isolated."""
     right_to_left = sorted((name for name in set(names) if isolated(name) != name), key=len, reverse=True)
     if not right_to_left:
         return text

@@ -1,4 +1,4 @@
-"""One thread for linear algebra, wherever this library computes."""
+"""Linear algebra on one thread."""
 
 from __future__ import annotations
 
@@ -6,34 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 
 class _Limit:
-    """The limit of this process: everyone who comes sets it, the last who leaves takes it back.
+    """The limit of this process: every user sets it, the last one restores it.
 
-    The number of threads belongs to the process. Of several threads in it (those of a Dask worker, say) the
-    first to leave would otherwise lift the limit for the others. Everyone sets it, because threadpoolctl
-    listens to one thread only.
+    Otherwise the first of several threads to finish (of a Dask worker, say) would lift the limit for the
+    others. Every user sets it, because threadpoolctl acts per thread.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._controller = ThreadpoolController()
+        self.controller = ThreadpoolController()
         self._n_users = 0
-
-    def libraries(self) -> list[dict[str, Any]]:
-        """What is known of the libraries for linear algebra."""
-        info: list[dict[str, Any]] = self._controller.info()
-        return info
 
     def enter(self) -> None:
         with self._lock:
-            limiter = self._controller.limit(limits=1)
+            limiter = self.controller.limit(limits=1)
             if self._n_users == 0:
-                self._first = limiter  # the one that knows what there was before
+                self._first = limiter  # knows the original limits
             self._n_users += 1
 
     def leave(self) -> None:
@@ -49,16 +42,16 @@ def _limit() -> _Limit:
 
 
 def allowed_threads() -> int:
-    """How many threads linear algebra may use here and now."""
-    return max((int(library["num_threads"]) for library in _limit().libraries()), default=1)
+    """The number of threads that linear algebra may use now."""
+    return max((int(library["num_threads"]) for library in _limit().controller.info()), default=1)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Run linear algebra on one thread.
 
-    These matrices are too small to gain from more, and the sums of a threaded BLAS, and with them the last
-    digits, would depend on how many processes share the machine.
+    These matrices are too small to gain from more, and with a threaded BLAS the last digits would depend on
+    the number of threads.
     """
     limit = _limit()
     limit.enter()

@@ -1,4 +1,4 @@
-"""Boundaries, neighbours and colliders to a CPDAG."""
+"""From Markov boundaries, neighbours and colliders to a CPDAG."""
 
 from dcd.search.algorithm1 import construct_cpdag
 

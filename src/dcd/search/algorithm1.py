@@ -1,11 +1,10 @@
-"""Algorithm 1 (DCD-C): from Markov boundaries alone to the CPDAG, over any boundary identifier.
+"""Algorithm 1 (DCD-C): from Markov boundaries to the CPDAG, with any boundary identifier.
 
-A neighbour of a target stays in its boundary within every subset of variables; a spouse drops out once all
-common children (and their descendants) are left out. So every non-empty proper subset of each boundary is
-excluded in turn: what drops is a spouse, and the excluded variables are candidate colliders between the two.
-`pruned_subsets` asks fewer of these questions. The neighbours of all targets are the skeleton, candidates
-that are unshielded in it become colliders, and Meek's rules finish the graph (`assemble`). With a perfect
-identifier the result is the true CPDAG (Theorem 2).
+A neighbour of a target is in its boundary within every subset of variables; a spouse drops out once all
+common children and their descendants are excluded. So every non-empty proper subset of each boundary is
+excluded in turn: a member that drops is a spouse, and the excluded variables are candidate colliders between
+the two. (`pruned_subsets` excludes fewer subsets.) `assemble` builds the CPDAG from the neighbours and the
+candidates. With a perfect identifier it is the true CPDAG (Theorem 2).
 """
 
 from __future__ import annotations
@@ -47,26 +46,20 @@ def construct_cpdag(
     subsets: Subsets = "all",
     knowledge: Knowledge | None = None,
 ) -> Construction:
-    """Algorithm 1 over any identifier of Markov boundaries.
+    """Algorithm 1 with any identifier of Markov boundaries.
 
     Parameters
     ----------
     names : the variables.
     markov_boundary : `markov_boundary(target, others)` returns the members of `others` that form the
         boundary of `target` within `others`.
-    pvalue : `pvalue(target, member, others)` tells how well the independence of the two fits the data with
-        all of `others` decoupled; decides which of two contradicting findings wins. Without it all count the
-        same, and earlier names win.
-    max_subsets : bound on the search within one boundary of m variables, which has 2^m - 2 subsets to
-        exclude: sizes are searched in increasing order while all subsets of a size fit, and size 1 in any
-        case. None searches all.
-    subsets : "all" excludes every subset of every boundary, as published. "pruned" leaves out those that tell
-        a perfect identifier nothing new: the same answer from far fewer questions.
-    knowledge : arrows that must be or may not be; they take precedence over the boundaries.
-
-    Returns
-    -------
-    Construction with the CPDAG, the boundaries with roles, conflicts, and searches cut short.
+    pvalue : `pvalue(target, member, others)` is the p-value of independence with all of `others` decoupled;
+        it decides between contradicting findings. Without it, earlier names win.
+    max_subsets : limit on the 2^m - 2 subsets of a boundary of m variables: sizes are searched in increasing
+        order while all subsets of a size fit, and size 1 in any case. None searches all.
+    subsets : "all" excludes every subset of every boundary, as published. "pruned" skips those that tell a
+        perfect identifier nothing new.
+    knowledge : required and forbidden arrows, which take precedence over the boundaries.
 
     Examples
     --------
@@ -94,14 +87,14 @@ def construct(
 ) -> Construction:
     """`construct_cpdag` without its warning.
 
-    `prepare(sets, label)` is called before each round of questions with the sets within which boundaries will
-    be asked for; the label is for a progress bar.
+    `prepare(sets, label)` is called before each round of queries with the sets to be decoupled and a label
+    for the progress bar.
     """
     check_subsets(subsets, max_subsets)
     names = tuple(names)
     if len(set(names)) != len(names):
-        raise InputError("parameter 'names'", "has a name twice", "Give every variable a name of its own.")
-    prepare = prepare or (lambda *_: None)  # for identifiers that answer each question when it is asked
+        raise InputError("parameter 'names'", "has a name twice", "Give every variable its own name.")
+    prepare = prepare or (lambda *_: None)  # for identifiers without preparation
     known = bind_knowledge(knowledge, names)
     others = {target: [name for name in names if name != target] for target in names}
     prepare(list(others.values()), "Markov boundaries")
@@ -130,15 +123,13 @@ def construct(
 
 
 def check_subsets(subsets: object, max_subsets: object) -> None:
-    """Raise `InputError` unless both say which subsets of a boundary to search."""
+    """Raise `InputError` unless both parameters are valid."""
     check_choice("subsets", subsets, get_args(Subsets))
     if max_subsets is not None:
         check_number("max_subsets", max_subsets, at_least=1, whole=True, suggestion=256)
 
 
 def _asking(markov_boundary: BoundaryOf, prepare: Prepare) -> Ask:
-    """A function that answers a round of questions."""
-
     def ask(exclusions: Sequence[Exclusion]) -> list[Drop]:
         prepare([exclusion.kept for exclusion in exclusions], "subsets of boundaries")
         drops = []
@@ -158,7 +149,7 @@ def _by_name(names: Sequence[str], pairs: BoolArray) -> dict[str, list[str]]:
 
 
 def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
-    """Warn if a search was cut short; `stacklevel` as in `warnings.warn`, counted from here."""
+    """Warn if a search was cut short; `stacklevel` as in `warnings.warn`."""
     if cuts:
         warnings.warn(
             f"The search was cut short for {len(cuts)} large Markov boundaries, so spouses may be left as "
@@ -168,7 +159,7 @@ def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
         )
 
 
-# --- the inner loops: which members of a boundary are neighbours? ----------------------------------------
+# --- the inner loops: neighbours among the members of a boundary -----------------------------------------
 
 
 def search_all(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:
@@ -199,8 +190,7 @@ def exclusions(
         if max_subsets is not None and size > 1 and n_visited > max_subsets:
             return
         for excluded in combinations(boundary, size):
-            left_out = set(excluded)
-            yield excluded, tuple(name for name in boundary if name not in left_out)
+            yield excluded, tuple(name for name in boundary if name not in excluded)
 
 
 def conclude(
@@ -216,8 +206,8 @@ def conclude(
 ) -> TargetSearch:
     """The findings about one target.
 
-    `boundary` is what was searched: the members that were `identified`, and the `required` ones, which are
-    neighbours whatever drops. Those to be kept `apart` never are.
+    `boundary` holds the `identified` members and the `required` ones, which are always neighbours. Variables
+    to be kept `apart` never are.
     """
     pvalue = pvalue or (lambda *_: 0.0)
     colliders: dict[tuple[str, str], float] = {}

@@ -1,10 +1,8 @@
-"""Findings of a search that may contradict each other, assembled to a valid CPDAG.
+"""From the findings of a search, which may contradict each other, to a valid CPDAG.
 
-The skeleton has every edge that one of its two ends suggests; colliders are oriented in it, and Meek's rules
-finish the graph. The strongest evidence goes first, and what does not fit is left out and recorded, so that
-the answer is the CPDAG of some DAG in any case. Background knowledge takes precedence over all evidence:
-arrows that it leaves no choice about are drawn before the colliders, and Meek's rules close the graph over
-both.
+The skeleton has every edge suggested by at least one of its ends; then colliders are oriented and Meek's
+rules applied. Background knowledge takes precedence, then the strongest evidence; what does not fit is left
+out and recorded, so that the result is always the CPDAG of some DAG.
 """
 
 from __future__ import annotations
@@ -35,10 +33,10 @@ from dcd.search.conflicts import (
 
 
 class Orient(Protocol):
-    """Names the colliders `(x, z, y)`, x < y, of a skeleton, and how strong each is."""
+    """Finds the colliders `(x, z, y)`, x < y, of a skeleton, with the strength of each."""
 
     def __call__(self, skeleton: BoolArray, *, forbidden: BoolArray) -> Mapping[Triple, float]:
-        """`forbidden[i, j]` is true where `i -> j` may not be."""
+        """`forbidden[i, j]` is true if `i -> j` is forbidden."""
         ...
 
 
@@ -51,8 +49,8 @@ def assemble(
 ) -> Construction:
     """Skeleton, colliders, Meek's rules.
 
-    Without `orient`, the candidate colliders of the searches are taken (Algorithm 1). The searches have the
-    edges that `knowledge` requires, and none between variables that it keeps apart.
+    Without `orient`, the candidate colliders of the searches are used (Algorithm 1). The searches already
+    respect the edges that `knowledge` requires and forbids.
     """
     names = tuple(names)
     known = knowledge or bind_knowledge(None, names)
@@ -97,7 +95,7 @@ def assemble(
 def _oriented(
     orient: Orient, skeleton: IntArray, arrows: BoolArray, known: BoundKnowledge
 ) -> tuple[Mapping[Triple, float], Mapping[Triple, float]]:
-    """The colliders of a skeleton given knowledge; and those of the data alone, if they contradict it."""
+    """The colliders given knowledge, and those of the data alone if these contradict it."""
     colliders = orient(skeleton.astype(bool), forbidden=known.forbidden)
     if not arrows.any():
         return colliders, colliders
@@ -108,7 +106,7 @@ def _oriented(
 def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> IntArray:
     """The adjacency matrix of the CPDAG with this skeleton and these colliders, strongest first.
 
-    If no DAG fits it, the weakest colliders are left out, and edges if the skeleton fits no DAG at all.
+    If no DAG fits, the weakest colliders are left out; then edges, if no DAG has the skeleton.
     """
     edges = {(i, j): 0.0 for i, j in combinations(range(len(skeleton)), 2) if skeleton[i, j]}
     pattern, _, _ = fit_pattern(skeleton.astype(np.int8), edges, colliders)
@@ -116,7 +114,7 @@ def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> I
 
 
 def _edge_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int]) -> dict[VariablePair, float]:
-    """Every edge that at least one of its ends suggests, with the smaller p-value of the two."""
+    """Every edge suggested by at least one of its ends, with the smaller p-value."""
     pvalues: dict[VariablePair, float] = {}
     for search in searches:
         for neighbour, p in search.neighbours.items():
@@ -126,7 +124,7 @@ def _edge_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int])
 
 
 def _collider_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, int]) -> dict[Triple, float]:
-    """Every candidate `(x, z, y)`, x < y, with the larger p-value of the two sides."""
+    """Every candidate `(x, z, y)`, x < y, with the larger p-value of its two ends."""
     pvalues: dict[Triple, float] = {}
     for search in searches:
         for (middle, dropped), p in search.colliders.items():
@@ -137,10 +135,10 @@ def _collider_pvalues(searches: Sequence[TargetSearch], position: Mapping[str, i
 
 
 def _roles(search: TargetSearch, cpdag: CPDAG) -> dict[str, Role]:
-    """What each member of a boundary is to its target in the finished graph.
+    """The role of each member of a boundary in the final graph.
 
-    An edge that only the other end suggests makes that end a member, too. A member without an edge counts as
-    a spouse, whether or not the collider between the two was accepted.
+    All neighbours are members. Members without an edge count as spouses, whether or not the collider was
+    accepted.
     """
     roles: dict[str, Role] = {}
     for name in cpdag.names:

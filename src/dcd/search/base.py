@@ -1,11 +1,8 @@
-"""What searches share: the protocol they follow, the task they get and the findings they hand over.
+"""The contract of a search: `SearchTask` in, `SearchOutcome` (boundaries and neighbours) out.
 
-A search reads a `SearchTask` and returns a `SearchOutcome`: for every variable its Markov boundary and its
-neighbours. `assemble` makes a valid CPDAG of them. A new search is one new file with a class that has the
-methods of `BoundarySearch`; an object of it goes to `RobustDCD(search=...)`.
-
-Algorithm 1 identifies boundaries first and then searches within them. Its two ways to do so, all subsets and
-pruned ones, ask by `Exclusion`, are answered by `Drop` and hand over `Findings`.
+`assemble` turns the outcome into a valid CPDAG. A new search is one class with the methods of
+`BoundarySearch`, passed as `RobustDCD(search=...)`. The searches of Algorithm 1 within boundaries exchange
+`Exclusion`, `Drop` and `Findings`.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run
 from dcd.weights.sketch import WeightSketch
 
-# --- what is found ---------------------------------------------------------------------------------------
+# --- findings --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -50,17 +47,17 @@ class Cut:
 
 @dataclass(frozen=True)
 class TargetSearch:
-    """What a search shows about one variable.
+    """The findings about one variable.
 
     Attributes
     ----------
     boundary : its Markov boundary within all variables.
-    neighbours : the variables adjacent to it, each with a p-value: the smaller, the stronger the evidence for
-        the edge. In `DCD` it is the p-value with all other variables decoupled. In `RobustDCD` it is the
-        largest over the sets that might separate the two (where a sample of many rows is enough, a bound from
-        that sample), or that of the regression where all relations are linear.
+    neighbours : the adjacent variables with a p-value each: the smaller, the stronger the evidence for the
+        edge. In `DCD` it is the p-value with all other variables decoupled; in `RobustDCD` the largest over
+        all candidate separating sets (a bound from a subsample if there are many rows), or that of the
+        regression if all relations are linear.
     colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
-        excluded: the larger, the stronger the evidence for target -> z <- dropped. Only Algorithm 1 has them.
+        excluded: the larger, the stronger the evidence for target -> z <- dropped. Algorithm 1 only.
     cut : set if not all subsets were searched.
     overruled : the variables whose adjacency is decided by knowledge against the data: required neighbours
         that the data separate, and forbidden ones that they do not.
@@ -87,10 +84,7 @@ def target_searches(
     edges: Mapping[VariablePair, float],
     overruled: Collection[VariablePair] = (),
 ) -> tuple[TargetSearch, ...]:
-    """The findings about every variable, from boundaries and pairs `(i, j)`, i < j, by position.
-
-    `edges` has the p-value of each edge.
-    """
+    """The findings about every variable, from boundaries and the p-values of edges `(i, j)`, i < j."""
     neighbours: list[dict[int, float]] = [{} for _ in names]
     for (i, j), pvalue in edges.items():
         neighbours[i][j] = neighbours[j][i] = pvalue
@@ -107,14 +101,14 @@ def target_searches(
 
 @dataclass(frozen=True)
 class Conflict:
-    """Something the data contradicted, and what was done about it.
+    """A contradiction, and how it was resolved.
 
     Attributes
     ----------
     kind : "asymmetric_boundary", "asymmetric_edge", "refused_collider" or "left_out_edge"; and where data
         and knowledge differ "required_edge", "forbidden_edge" or "known_collider".
     variables : the variables concerned; for a collider `(x, z, y)` with z in the middle.
-    problem, action : a sentence each, for a person.
+    problem, action : a sentence each.
     """
 
     kind: str
@@ -128,9 +122,9 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Construction:
-    """A CPDAG with the account of how it came about.
+    """A CPDAG and how it was constructed.
 
-    `colliders` has those `(x, z, y)` that the data suggest and the graph has, with the strength of each.
+    `colliders` are those `(x, z, y)` of the graph that the data suggest, with the strength of each.
     """
 
     cpdag: CPDAG
@@ -150,19 +144,19 @@ class Construction:
 
 @dataclass(frozen=True)
 class SearchTask:
-    """A table and the means to search it; variables are positions in `names`.
+    """The input of a search; variables are positions in `names`.
 
     Attributes
     ----------
     names : the d variables.
-    test : the independence test on the table; a search leaves the record of its tests on it.
+    test : the independence test on the table; it keeps a record of the tests.
     level : level of each single test.
-    knowledge : edges and arrows that must be or may not be.
-    scores : of all variables, for a search that regresses instead of testing; None if there are missing
-        values or the test asks for decoupling weights in any case.
+    knowledge : required and forbidden arrows.
+    scores : of all variables, for searches by regression; None with missing values, or if the test always
+        uses decoupling weights.
     rng : for random starts.
     n_jobs : number of processes; the outcome must not depend on it.
-    run : keeps finished parts in a checkpoint and shows progress.
+    run : checkpoint and progress.
     """
 
     names: tuple[str, ...]
@@ -182,8 +176,7 @@ class SearchOutcome:
     Attributes
     ----------
     searches : the findings about each variable, in the order of `SearchTask.names`.
-    order : the best order of the variables if all relations are linear, so that orientation can rely on
-        linear regressions and start there; None otherwise.
+    order : the best order of the variables if all relations are linear, where orientation starts; else None.
     cut_boundaries : the variables whose boundary reached the largest size allowed.
     """
 
@@ -193,7 +186,7 @@ class SearchOutcome:
 
 
 class BoundarySearch(Protocol):
-    """How boundaries and neighbours are searched, as a strategy."""
+    """Strategy of searching boundaries and neighbours."""
 
     def check(self) -> None:
         """Raise `InputError` for a parameter out of range."""
@@ -202,7 +195,7 @@ class BoundarySearch(Protocol):
     def boundary(
         self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
-        """The Markov boundary of one target; the required variables belong to it in any case."""
+        """The Markov boundary of one target; it includes the required variables."""
         ...
 
     def find(self, task: SearchTask) -> SearchOutcome:
@@ -211,7 +204,7 @@ class BoundarySearch(Protocol):
 
 
 def check_search(search: object) -> None:
-    """Raise `InputError` unless the object has the methods of a `BoundarySearch` and its parameters fit."""
+    """Raise `InputError` unless the object is a `BoundarySearch` with valid parameters."""
     needed = ("check", "boundary", "find")
     absent = [f"{name}()" for name in needed if not callable(getattr(search, name, None))]
     if absent or isinstance(search, type):
@@ -233,7 +226,7 @@ Boundaries = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A question: the boundary of a target within what is `kept` of its boundary when some are `excluded`."""
+    """A query: the boundary of a target within the `kept` members of its boundary, others `excluded`."""
 
     target: str
     excluded: tuple[str, ...]
@@ -242,7 +235,7 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Drop:
-    """An answer: `member`, which was kept, is no longer in the boundary."""
+    """An answer: the kept `member` is no longer in the boundary."""
 
     exclusion: Exclusion
     member: str
@@ -253,7 +246,7 @@ Ask = Callable[[Sequence[Exclusion]], list[Drop]]
 
 @dataclass(frozen=True)
 class Findings:
-    """What a search within the boundaries of all targets shows.
+    """The outcome of a search within the boundaries of all targets.
 
     Attributes
     ----------

@@ -1,30 +1,28 @@
-r"""Which unshielded triples are colliders? Decided for the whole skeleton at once, by likelihood.
+r"""Colliders by likelihood, for the whole skeleton at once.
 
-For a triple x - z - y, "x and y are independent" (collider) stands against "x and y are independent given z"
-(chain or fork). With few samples or much noise neither test rejects, and single tests contradict each other.
-So all orientations of the skeleton are compared by one likelihood: each variable is a block of three scores
-(`dcd.features.rank_scores`), jointly Gaussian,
+An unshielded triple x - z - y is a collider if x and y are independent, and not if they are independent given
+z. With few samples or much noise neither test rejects, and single tests contradict each other. So the
+orientations of the skeleton are compared by likelihood, with each variable a block of three jointly Gaussian
+scores (`dcd.features.rank_scores`),
 
 .. math:: \ell(G) = -\tfrac n2 \sum_i \log \frac{|\Sigma_{i, \mathrm{pa}(i)}|}{|\Sigma_{\mathrm{pa}(i)}|} .
 
-All orientations have the same number of parameters, and Markov equivalent ones the same likelihood, so it
-decides about colliders and nothing else. For one triple alone it is n times the difference of two mutual
-informations, I(x; y | z) - I(x; y).
+All orientations have the same number of parameters, and Markov equivalent ones the same likelihood, so only
+colliders matter. For a single triple the difference is n (I(x; y | z) - I(x; y)).
 
-**Prior.** An arm is one end of an edge at a variable z that could be part of a collider there: x - z with
-some y - z, x and y not adjacent. The share of the N arms that are part of one is unknown, and uniform up to a
-half: a graph with V such arms has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Where many
-arms could and none clearly is, this asks much of the first collider (trees stay undirected); where many are
-clear, the next needs little more than its own evidence. Arms, not triples, are counted, for ten parents of
-one variable make 45 colliders by ten decisions. Since scores are not Gaussian, the log-likelihood counts at a
-reduced rate, 1 / temper.
+**Prior.** An arm is an edge x - z that can be part of a collider at z: there is y - z with x and y not
+adjacent. The share of the N arms that are part of a collider is uniform up to a half: a graph with V such
+arms has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear colliders, the first
+needs strong evidence (trees stay undirected); with many, the next needs little. Arms are counted, not
+triples, because ten parents of one variable make 45 colliders. The scores are not Gaussian, so the
+log-likelihood is divided by `temper`.
 
-**Search.** An order of the variables makes a DAG of the skeleton. `order_search` looks for the best one, by
-way of graphs at fixed prices for a collider. Each collider of the best graph carries its evidence: by how
-much the best graph without it is worse.
+**Search.** An order of the variables makes a DAG of the skeleton. `order_search` finds the best one, passing
+through graphs at fixed prices for a collider. The evidence for a collider is how much worse the best graph
+without it is.
 
-**Knowledge.** Forbidden arrows are a constraint of the search: it starts at orders that have none of them,
-and a move that makes one costs more than anything. An end that may not point at z is not an arm.
+**Knowledge.** The search starts at orders without forbidden arrows, and a move that makes one has a
+prohibitive cost. An end that may not point at z is not an arm.
 """
 
 from __future__ import annotations
@@ -50,20 +48,20 @@ Likelihood = Callable[[int, Parents], float]
 _BLOCK = (LINEAR, SQUARE, BULK_CUBE)
 _PRICES = (16.0, 8.0, 4.0, 2.0, 1.0, 0.0)
 _STARTS = 2
-_UNWANTED, _FORBIDDEN = 1e9, 1e15  # price of a collider to do without, of an arrow that may not be
+_UNWANTED, _FORBIDDEN = 1e9, 1e15  # price of an unwanted collider, of a forbidden arrow
 _RIDGE = 1e-6
-_MOST_SAMPLES = 20_000  # beyond, more samples show how wrong a Gaussian model is, not where colliders are
+_MOST_SAMPLES = 20_000  # with more, the misfit of the Gaussian model dominates
 
 
 @dataclass(frozen=True)
 class ColliderEvidence:
-    """Orientation by likelihood, as a strategy.
+    """Strategy: orientation by likelihood.
 
     Attributes
     ----------
-    temper : the log-likelihood is divided by it; not where all relations are linear.
-    min_evidence : colliders with less evidence (in units of the log posterior) are not accepted: the best
-        graph without them is taken, if the skeleton allows for one.
+    temper : divisor of the log-likelihood, unless all relations are linear.
+    min_evidence : colliders with less evidence (in units of the log posterior) are not accepted: the result
+        is the best graph without them, if the skeleton allows one.
     """
 
     temper: float = 1.5
@@ -85,10 +83,10 @@ class ColliderEvidence:
     ) -> dict[Triple, float]:
         """The colliders `(x, z, y)`, x < y, of a skeleton, each with its evidence.
 
-        `forbidden[i, j]` is true for arrows `i -> j` that may not be; some DAG of the skeleton must be free
-        of them. The evidence of a collider that every such DAG has is infinite. Where all relations are
-        linear, `order` is the best order that is known (`linear_search`): a variable is its normal score
-        alone, the likelihood is right and counts in full, and the search starts there as well.
+        `forbidden[i, j]` is true for forbidden arrows `i -> j`; some DAG of the skeleton must have none of
+        them. A collider of all such DAGs has infinite evidence. If all relations are linear, `order` is the
+        best known order (`linear_search`) and a further start; a variable is then its normal score alone,
+        and the likelihood is not tempered.
         """
         rng = make_generator(random_state)
         if forbidden is None:
@@ -103,7 +101,7 @@ class ColliderEvidence:
 @cache
 def log_prior(n_taken: int, n_arms: int) -> float:
     """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half."""
-    # The incomplete beta function at a half is the chance of V + 1 heads or more in N + 1 throws of a coin.
+    # The incomplete beta function at a half is the probability of at least V + 1 heads in N + 1 tosses.
     heads = np.arange(n_taken + 1, n_arms + 2)
     log_chance = -betaln(heads + 1, n_arms - heads + 2) - np.log(n_arms + 2) - (n_arms + 1) * np.log(2.0)
     return float(betaln(n_taken + 1, n_arms - n_taken + 1) + logsumexp(log_chance))
@@ -114,17 +112,17 @@ def _fixed_price(price: float) -> CountPrior:
 
 
 class BlockLikelihood:
-    """`likelihood(i, parents)`: the part of the log-likelihood that variable i has; `block` stands for it."""
+    """`likelihood(i, parents)`: the log-likelihood term of variable i, represented by the scores `block`."""
 
     def __init__(self, scores: Grams, block: Sequence[int] = _BLOCK) -> None:
         self._n_samples = min(scores.ess, _MOST_SAMPLES)
-        # A variable of few values has a column for each but one of them instead.
+        # Categorical variables have indicator columns instead.
         gram, self._rows = scores.gram(block)
         self._gram = gram + _RIDGE * np.eye(len(gram))
         self._log_determinants: dict[Parents, float] = {(): 0.0}
 
     def __call__(self, variable: int, parents: Parents) -> float:
-        """Log density of the variable given its parents, summed over samples."""
+        """Log-density of the variable given its parents, summed over samples."""
         family = tuple(sorted((variable, *parents)))
         ratio = self._log_determinant(family) - self._log_determinant(parents)
         return -0.5 * self._n_samples * ratio
@@ -144,7 +142,7 @@ class _Orientation:
 
 
 class _OrientationSearch:
-    """Orders of the variables, the graphs they make of one skeleton, and the best of them."""
+    """Search for the best orientation of one skeleton over orders of the variables."""
 
     def __init__(
         self,
@@ -159,15 +157,15 @@ class _OrientationSearch:
         self._connected = [v for v, others in enumerate(self._neighbours) if others]
         self._likelihood, self._temper, self._rng = likelihood, temper, rng
         self._no_parents = [frozenset(np.flatnonzero(column).tolist()) for column in (forbidden & skeleton).T]
-        # Where arrows are forbidden, only orders without them are starts.
+        # With forbidden arrows, only random orders without them are starts.
         starts = [] if start is None or (forbidden & skeleton).any() else [start]
         self._known_starts = [[v for v in order if self._neighbours[v]] for order in starts]
         self._n_arms = sum(self._arms(self._neighbours[z] - self._no_parents[z]) for z in self._connected)
 
     def colliders_with_evidence(self, min_evidence: float = 0.0) -> dict[Triple, float]:
-        """The colliders of the best graph, and how much worse the best without each of them is.
+        """The colliders of the best graph with their evidence.
 
-        As long as one has less than `min_evidence`, the best graph without those is looked for.
+        While one has less than `min_evidence`, the search is repeated without it.
         """
         if not self._n_arms:
             return {}
@@ -177,7 +175,7 @@ class _OrientationSearch:
             best, ends = self._best(starts, unwanted)
             evidence = self._evidence(best, ends, unwanted)
             doubtful = {triple for triple, worth in evidence.items() if worth < min_evidence}
-            if doubtful <= unwanted:  # none left, or the skeleton fits no DAG without them
+            if doubtful <= unwanted:  # none, or every DAG of the skeleton has them
                 return evidence
             unwanted |= doubtful
 
@@ -186,15 +184,12 @@ class _OrientationSearch:
         waiting: list[int] = self._rng.permutation(self._connected).tolist()
         order: list[int] = []
         while waiting:
-            # What may not be a parent of a waiting variable has to come after it.
+            # A forbidden parent of a waiting variable has to come after it.
             free = (v for v in waiting if not any(v in self._no_parents[other] for other in waiting))
             first = next(free, None)
             if first is None:
-                raise InputError(
-                    "parameter 'forbidden'",
-                    "leaves no DAG of the skeleton",
-                    "Forbid less, or leave an edge out.",
-                )
+                remedy = "Forbid less, or leave an edge out."
+                raise InputError("parameter 'forbidden'", "leaves no DAG of the skeleton", remedy)
             order.append(first)
             waiting.remove(first)
         return order
@@ -202,7 +197,7 @@ class _OrientationSearch:
     def _evidence(
         self, best: _Orientation, ends: Sequence[list[int]], unwanted: frozenset[Triple]
     ) -> dict[Triple, float]:
-        """The evidence of each collider; if a graph without one turns out better, that of its colliders."""
+        """The evidence for each collider; if a graph without one is better, for that graph's colliders."""
         evidence: dict[Triple, float] = {}
         for triple in sorted(best.colliders):
             other, _ = self._best(ends, unwanted | {triple}, prices=())
@@ -215,10 +210,10 @@ class _OrientationSearch:
     def _best(
         self, starts: Sequence[list[int]], unwanted: frozenset[Triple], prices: Sequence[float] = _PRICES
     ) -> tuple[_Orientation, list[list[int]]]:
-        """The most probable graph that the starts lead to, and the orders at which the ways ended.
+        """The most probable graph reached from the starts, and the final orders.
 
-        The prior falls steeply at the first collider and hardly later, so that one collider alone may not
-        pay where several do: graphs at fixed prices are the stepping stones.
+        The prior falls steeply at the first collider, so one collider may not pay where several do: graphs
+        at fixed prices serve as intermediate steps.
         """
         search = OrderSearch(self._neighbours, self._local(unwanted), idle_sweeps=4, tolerance=1e-6)
         orders = list(starts)
@@ -243,10 +238,7 @@ class _OrientationSearch:
         return _Orientation(order, fit + self._log_prior(n_taken), colliders)
 
     def _local(self, unwanted: frozenset[Triple]) -> LocalScore:
-        """The tempered log-likelihood of a variable given its parents, and the number of arms in colliders.
-
-        An unwanted collider or a forbidden arrow costs more than anything.
-        """
+        """The tempered log-likelihood of a variable given its parents, and its arms in colliders."""
 
         @cache
         def local(variable: int, parents: Predecessors) -> tuple[float, int]:
@@ -258,9 +250,9 @@ class _OrientationSearch:
         return local
 
     def _arms(self, ends: Collection[int]) -> int:
-        """How many of the neighbours of a variable are not adjacent to another of them."""
+        """How many neighbours of a variable are not adjacent to another of them."""
         return len({end for pair in self._apart(ends) for end in pair})
 
     def _apart(self, ends: Collection[int]) -> Iterator[VariablePair]:
-        """Pairs of neighbours of a variable that are not neighbours of each other."""
+        """Pairs of neighbours that are not adjacent."""
         return ((x, y) for x, y in combinations(sorted(ends), 2) if y not in self._neighbours[x])

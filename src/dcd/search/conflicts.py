@@ -1,4 +1,4 @@
-"""What was at odds, in words: findings with each other, and findings with knowledge."""
+"""Conflicts in words: among findings, and between findings and background knowledge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_DRAWN = "Knowledge went first; no edge was drawn."
 
 
 def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
-    """Pairs of which only one has the other in its boundary, or among its neighbours."""
+    """Pairs in which only one variable has the other in its boundary or among its neighbours."""
     boundary = {search.target: set(search.boundary) for search in searches}
     neighbours = {search.target: set(search.neighbours) for search in searches}
     for x, y in combinations(boundary, 2):
@@ -40,7 +40,7 @@ def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
 def overruled(
     searches: Sequence[TargetSearch], position: Mapping[str, int], known: BoundKnowledge
 ) -> Iterator[Conflict]:
-    """Edges about which the data say otherwise than knowledge does; one side of two suffices for an edge."""
+    """Edges on which data and knowledge disagree; one end suffices for an edge."""
     decided = {search.target: search.overruled for search in searches}
     for x, y in combinations(decided, 2):
         i, j = position[x], position[y]
@@ -55,7 +55,7 @@ def overruled(
 
 
 def circular_edge(names: Sequence[str], pair: VariablePair, known: BoundKnowledge) -> Conflict:
-    """An edge that was left out because knowledge would have directed it into a cycle."""
+    """An edge left out because knowledge would direct it into a cycle."""
     cause, effect = pair if known.forbidden[pair[::-1]] else pair[::-1]
     return Conflict(
         "forbidden_edge",
@@ -67,7 +67,7 @@ def circular_edge(names: Sequence[str], pair: VariablePair, known: BoundKnowledg
 
 
 def known_collider(names: Sequence[str], triple: Triple) -> Conflict:
-    """A collider that is there by knowledge."""
+    """A collider from knowledge."""
     x, z, y = (names[index] for index in triple)
     return Conflict(
         "known_collider",
@@ -78,7 +78,7 @@ def known_collider(names: Sequence[str], triple: Triple) -> Conflict:
 
 
 def refused_collider(names: Sequence[str], triple: Triple, reason: str, known: BoundKnowledge) -> Conflict:
-    """A collider that the data suggest and the graph has not."""
+    """A collider that the data suggest but the graph does not have."""
     x, z, y = triple
     against = [known.reason(end, z) for end in (x, y) if known.forbidden[end, z]]
     by_knowledge = bool(against) or reason == NOT_WITH_KNOWLEDGE

@@ -1,15 +1,13 @@
-"""Markov boundaries by growing and shrinking, and which of their members are neighbours.
+"""Markov boundaries by growing and shrinking, and the neighbours among their members.
 
-Grow: of all variables outside, add the one whose association with the target given the current boundary is
-strongest in a first screening and holds in the full test, as long as there is one. Shrink: after each
-addition, drop every member that is independent of the target given the other members. Only the variables of
-the boundary are ever adjusted for and decoupled, so cost and loss of information depend on the boundary, not
-on the number of variables.
+Grow: while there is one, add the variable whose association with the target given the current boundary is
+strongest in the screening and confirmed by the full test. Shrink: after each addition, drop every member that
+is independent of the target given the other members. Only members of the boundary are adjusted for and
+decoupled, so cost and power depend on its size, not on the number of variables.
 
 Two variables are neighbours if one is in the boundary of the other and no small subset of either boundary
-makes them independent. A spouse is in the boundary too, but independent given the right subset. Associated
-variables must be connected, though: an edge comes back if two parts of the graph would be torn apart.
-Variables required by knowledge are in the boundary and adjacent whatever the tests say.
+separates them, as one does a spouse. Separated but associated variables get an edge back if they would end up
+in different components. Variables required by knowledge are always members and neighbours.
 """
 
 from __future__ import annotations
@@ -57,15 +55,15 @@ class Boundary:
 
 @dataclass(frozen=True)
 class GrowShrink:
-    """The search, as a strategy.
+    """Strategy: grow-shrink boundaries.
 
     Attributes
     ----------
     max_size : largest boundary.
-    max_conditioning : largest subset of a boundary that is tried as a separating set.
-    linear_from : from this number of variables on, `RobustDCD` first tests whether all relations of the table
-        are linear, and if so searches over orders instead (`linear_search`), which detects weaker relations.
-        None never does.
+    max_conditioning : largest separating set that is tried.
+    linear_from : with at least so many variables, `RobustDCD` first tests whether all relations are linear,
+        and if so searches over orders instead (`linear_search`), which detects weaker relations. None
+        disables this.
     """
 
     max_size: int = 8
@@ -80,7 +78,7 @@ class GrowShrink:
             check_number("linear_from", self.linear_from, at_least=2, whole=True, suggestion=21)
 
     def find(self, task: SearchTask) -> SearchOutcome:
-        """Boundaries and neighbours of all variables; `task.test` then has the record of all tests."""
+        """Boundaries and neighbours of all variables; `task.test` records the tests."""
         if task.scores is not None and self.linear_from is not None and len(task.names) >= self.linear_from:
             with one_blas_thread():
                 regressions = regressions_if_linear(task.scores, task.level)
@@ -91,7 +89,7 @@ class GrowShrink:
     def boundary(
         self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
-        """The Markov boundary of one target, each test at `level`; it has the required variables."""
+        """The Markov boundary of one target, each test at `level`; it includes the required variables."""
         log_level = np.log(level)
 
         def strongest(members: Sequence[int], refused: Collection[int]) -> int | None:
@@ -122,20 +120,20 @@ class GrowShrink:
     ) -> float:
         """The largest log p-value of the independence of a pair over subsets of either boundary.
 
-        The search ends with the first set that separates the two at `level`.
+        The search stops at the first set that separates the two at `level`.
         """
         largest = -np.inf
         for conditioning in self._separators(pair, boundaries):
             log_pvalue = test.log_pvalue(*pair, conditioning)
             if np.isnan(log_pvalue):
-                continue  # too few rows have all of these
+                continue  # too few complete rows
             largest = max(largest, log_pvalue)
             if largest >= np.log(level):
                 break
         return largest
 
     def most_sets(self, item: _ToSeparate) -> float:
-        """How many sets `separation` tries at most."""
+        """The largest number of sets that `separation` tries."""
         sizes = [max(len(members) - 1, 0) for members in item[1].values()]
         return sum(comb(size, k) for size in sizes for k in range(self.max_conditioning + 1))
 
@@ -156,7 +154,7 @@ class GrowShrink:
 
 @dataclass(frozen=True)
 class _SharedSearch:
-    """What every process has."""
+    """What all processes share."""
 
     strategy: GrowShrink
     test: SearchTest
@@ -187,7 +185,7 @@ def _largest_decoupled(record: Record, members: Collection[int]) -> tuple[int, .
 
 
 def _separate(search: _SharedSearch, item: _ToSeparate) -> tuple[float, Record]:
-    """The separation of a pair by the boundaries of its two, and the record of its tests."""
+    """The separation of a pair, and the record of its tests."""
     test, (pair, boundaries) = search.fresh_test(), item
     log_pvalue = search.strategy.separation(test, pair, boundaries, search.level)
     return log_pvalue, test.record.without_sketches()
@@ -243,7 +241,7 @@ def _with_its_tests(search: TargetSearch, boundary: Boundary, names: Sequence[st
 def _concluded(
     task: SearchTask, boundaries: Sequence[Sequence[int]], log_pvalues: Mapping[VariablePair, float]
 ) -> tuple[TargetSearch, ...]:
-    """The findings about every target, from its boundary and the separation of each pair."""
+    """The findings about every target, from boundaries and separations."""
     known = task.knowledge
     by_test = {pair for pair, log_pvalue in log_pvalues.items() if log_pvalue < np.log(task.level)}
     edges = [
@@ -264,10 +262,10 @@ def reconnecting(
     n_variables: int,
     level: float,
 ) -> list[VariablePair]:
-    """Separated pairs that must be edges after all, because associated variables have to be connected.
+    """Separated pairs that become edges again, because associated variables have to be connected.
 
-    If y is nearly a function of x, each separates the other from a common neighbour w, and w would lose both.
-    So the strongest associations come back as edges as long as they join parts that no edge connects.
+    If y is nearly a function of x, each separates the other from a common neighbour, which would lose both.
+    So the strongest associations between different components are restored as edges.
     """
     parts = DisjointSet(range(n_variables))
     for x, y in edges:

@@ -1,16 +1,16 @@
-r"""Tables in which all relations are linear: one correlation matrix of normal scores says everything.
+r"""Linear regressions of normal scores, and a test of whether all relations of a table are linear.
 
-Are all relations linear? Every variable t is regressed on the normal scores of the variables S that it
-depends on. If all variables are jointly Gaussian up to the scale of each, the residuals of t are independent
-of every other variable. So functions of the ranks of the residuals (`rank_scores`: the linear one and those
-of the bulk, whose tails are light) are correlated with those of every u; the squared correlations, that of
-the two linear ones left out, sum up to chi-square / n with eight degrees of freedom. The smallest of the d (d
-- 1) p-values, times their number, decides.
+The test: every variable t is regressed on the normal scores of the variables that it depends on. If all
+variables are jointly Gaussian up to monotone transformations, the residuals of t are independent of every
+other variable u. So the rank scores of the residuals (the linear one and the light-tailed ones, see
+`rank_scores`) are correlated with those of u; the squared correlations, without that of the two linear
+scores, sum to chi-square / n with eight degrees of freedom. The smallest of the d (d - 1) p-values,
+Bonferroni corrected, decides.
 
-A regressor is worth its price if leaving it out raises :math:`n \log \mathrm{RSS}` by more than a test of one
-degree of freedom at the given level asks for. One false edge closes a cycle, which forces a collider on it
-and turns many edges; so with many variables the level is such that a table of independent variables has one
-false edge on average, and no more.
+A regressor is selected if leaving it out raises :math:`n \log \mathrm{RSS}` by more than its price, the
+critical value of chi-square with one degree of freedom. One false edge can close a cycle, force a collider
+and reverse many edges; so with many variables the level allows one false edge on average in a table of
+independent variables.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import MANY_ROWS
 from dcd.search.selection import grow_shrink
 
-FEWEST_ROWS = 400  # with 200, curves beside much noise go unseen in a third of tables of 25 variables
-CURVED = 1e-3  # p-value, of the whole table, below which not all relations are linear
+FEWEST_ROWS = 400  # with 200, noisy nonlinear relations are missed in a third of tables of 25 variables
+CURVED = 1e-3  # p-value of the whole table below which not all relations are linear
 _BULK = (LINEAR, BULK_SQUARE, BULK_CUBE)
-_RIDGE = 1e-10  # far below 1 / n, for n log RSS is what counts
-_SMALLEST = 1e-6  # share of a variance that counts as none
+_RIDGE = 1e-10  # far below 1 / n, because n log RSS matters
+_SMALLEST = 1e-6  # share of a variance that counts as zero
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class LinearRegressions:
 
     @cached_property
     def price(self) -> float:
-        """What a regressor has to be worth, in units of chi-square."""
+        """The critical value that a regressor has to exceed (chi-square)."""
         return float(chdtri(1.0, self.level))
 
     def select(
         self, target: int, allowed: Collection[int], required: Collection[int] = ()
     ) -> tuple[list[int], float]:
-        """Regressors that are each worth their price to a target, and its residual variance (a share).
+        """Regressors of a target that are worth their price, and its residual variance (a share).
 
-        Grow and shrink; each step lowers the sum of n log RSS and prices. Those `required` stay.
+        Grow-shrink; each step lowers the sum of n log RSS and prices. The `required` ones stay.
         """
         pool = np.array(sorted({*allowed, *required}), dtype=np.intp)
         variances = {frozenset(required): self.residual_variance(target, sorted(required))}
@@ -106,7 +106,7 @@ class LinearRegressions:
         return selected, variances[frozenset(selected)]
 
     def residual_variance(self, target: int, members: Sequence[int]) -> float:
-        """Share of the variance of a target that a regression on members does not explain."""
+        """Share of the variance of a target not explained by a regression on members."""
         if not members:
             return 1.0
         cross = self.correlations[members, target]
@@ -124,20 +124,20 @@ class LinearRegressions:
         return float(gamma_log_sf(np.array([max(worth, 0.0) / 2]), np.array([0.5]))[0])
 
     def _solve(self, members: Sequence[int], right: FloatArray) -> FloatArray:
-        own = self.correlations[np.ix_(members, members)] + _RIDGE * np.eye(len(members))
-        return np.asarray(np.linalg.solve(own, right), dtype=np.float64)
+        gram = self.correlations[np.ix_(members, members)] + _RIDGE * np.eye(len(members))
+        return np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
 
     def _gains(self, target: int, members: Sequence[int], pool: npt.NDArray[np.intp]) -> FloatArray:
-        """Share of the target's variance that each variable of a pool adds to what members explain."""
+        """Share of the target's variance that each variable of a pool explains beyond the members."""
         cross = self.correlations[target, pool]
-        own = np.ones(len(pool))
+        residual = np.ones(len(pool))
         if members:
             between = self.correlations[list(members)][:, pool]
             solved = self._solve(members, between)
             cross = cross - solved.T @ self.correlations[list(members), target]
-            own = own - np.einsum("mp,mp->p", between, solved)
-        gains: FloatArray = np.where(own > _SMALLEST, np.square(cross) / np.maximum(own, _SMALLEST), 0.0)
-        return gains
+            residual = residual - np.einsum("mp,mp->p", between, solved)
+        gains = np.square(cross) / np.maximum(residual, _SMALLEST)
+        return np.asarray(np.where(residual > _SMALLEST, gains, 0.0))
 
     def _worth(self, without: float, remaining: float) -> float:
         return self.n_samples * float(np.log(without / remaining))
@@ -146,9 +146,9 @@ class LinearRegressions:
 def regressions_if_linear(scores: Scores, level: float) -> LinearRegressions | None:
     """The regressions of a table if all its relations are linear, None if they are not.
 
-    `level` is that of a regressor, unless the d (d - 1) / 2 pairs would have more than one false edge at it.
-    Tables with categories, with weights of rows, with too few rows to show curves, or with so many that tests
-    have all the power they need count as not linear.
+    `level` is that of a regressor, lowered if the d (d - 1) / 2 pairs would have more than one false edge.
+    Tables with categories or row weights, with too few rows to detect nonlinearity, or with so many that
+    tests have enough power, count as not linear.
     """
     few_values = any(variable.codes is not None for variable in scores.variables)
     if few_values or scores.surveyed or not FEWEST_ROWS <= scores.n_samples <= MANY_ROWS:
@@ -180,7 +180,7 @@ def curvature_log_pvalue(scores: Scores, regressions: LinearRegressions) -> floa
 
 
 def _whitened(columns: FloatArray) -> FloatArray:
-    """Columns (n, v, k) of each variable, uncorrelated and of variance 1; the linear one stays as it is."""
+    """Whiten the columns (n, v, k) of each variable, keeping the direction of the linear one."""
     covariances = np.einsum("nvk,nvl->vkl", columns, columns) / len(columns)
     line = columns[:, :, :1] / np.sqrt(np.maximum(covariances[None, :, :1, 0], _SMALLEST))
     slopes = np.einsum("nvk,nvl->vkl", line, columns[:, :, 1:]) / len(columns)

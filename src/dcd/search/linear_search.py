@@ -1,17 +1,16 @@
-r"""Neighbours where all relations are linear: by a search over orders of the variables.
+r"""Neighbours by a search over orders of the variables, if all relations are linear.
 
-An order of the variables makes a DAG: each variable is regressed on its predecessors, and the regressors that
-are worth their price are its parents (`linear`). The fit of an order is that of its DAG,
+An order of the variables makes a DAG: the parents of a variable are the regressors selected among its
+predecessors (`linear`). The score of an order is that of its DAG,
 
 .. math:: -\tfrac12 \sum_i \bigl( n \log \mathrm{RSS}_i + \mathrm{price} \cdot |\mathrm{pa}(i)| \bigr) ,
 
-and `order_search` looks for the order of best fit. Each relation is so judged once, given the parents of one
-end, whereas a search for separating sets loses a weak relation if any of many tests fails to see it. With all
-independences known, the sparsest DAG of any order has the skeleton of the truth (Raskutti and Uhler 2018).
+and `order_search` finds the best order. Each relation is tested once, given the parents of one end, whereas a
+search for separating sets loses a weak relation if any of many tests misses it. With perfect tests, the
+sparsest DAG over all orders has the true skeleton (Raskutti and Uhler 2018).
 
-Only variables in the boundary of each other are ever parents, so a move concerns few regressions. The search
-starts at trees of the strongest correlations, spread from a random root (on a tree that is the answer), and
-at random.
+Parents are chosen from boundaries, so a move changes few regressions. The search starts at spanning trees of
+the strongest correlations from random roots (exact if the truth is a tree), and at random orders.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _pvalue(regressions: LinearRegressions, member: int, target: int, members: S
 
 def _pairs(parents: Sequence[Sequence[int]]) -> dict[VariablePair, tuple[int, int]]:
     """The adjacent pairs of a DAG, with `(child, parent)` of each."""
-    return {(min(v, p), max(v, p)): (v, p) for v, own in enumerate(parents) for p in own}
+    return {(min(v, p), max(v, p)): (v, p) for v, of_v in enumerate(parents) for p in of_v}
 
 
 def _best(
@@ -90,7 +89,7 @@ def _best(
 class LinearOrders(OrderSearch):
     """Orders scored by linear regressions.
 
-    `adjacent` (d, d) tells which two variables may be adjacent, `joined` which two have to be.
+    `adjacent` (d, d) is true for pairs that may be adjacent, `joined` for those that must be.
     """
 
     def __init__(self, regressions: LinearRegressions, adjacent: BoolArray, joined: BoolArray) -> None:
@@ -116,13 +115,13 @@ class LinearOrders(OrderSearch):
 def _spread_from_a_root(
     regressions: LinearRegressions, adjacent: BoolArray, rng: np.random.Generator
 ) -> list[int]:
-    """An order along trees of the strongest correlations of what may be adjacent, from random roots."""
+    """An order along maximum spanning trees of the allowed correlations, from random roots."""
     strength = np.where(adjacent, np.abs(regressions.correlations), 0.0)
     order: list[int] = []
     for start in rng.permutation(regressions.n_variables).tolist():
         if start in order:
             continue
-        reached = strength[start].copy()  # Prim's method, within what is connected with the start
+        reached = strength[start].copy()  # Prim's algorithm, within one component
         order.append(start)
         while True:
             reached[order] = 0.0

@@ -1,9 +1,9 @@
 """Search over orders of the variables: one variable at a time moves to its best position.
 
-An order makes a DAG: the parents of a variable are among its predecessors, the variables before it that may
-be adjacent to it. The score of an order is a sum over variables of a fit and a count, both functions of the
-variable and its predecessors, and of a log prior of the total count. A move changes only the variable's own
-part and those of its potential neighbours. Ties are broken at random, for many orders make the same DAG.
+The predecessors of a variable are the variables before it that may be adjacent to it; its parents are among
+them. An order is scored by the sum over variables of a fit and by the log prior of the sum of a count, both
+functions of the variable and its predecessors. A move changes only the terms of the variable and its possible
+neighbours. Ties are broken at random, because many orders make the same DAG.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LocalScore = Callable[[int, Predecessors], tuple[float, int]]
 CountPrior = Callable[[int], float]
 
 _MOST_SWEEPS = 30
-_TIE = 1e-7  # differences of scores below it are left to chance
+_TIE = 1e-7  # smaller differences in score are ties
 
 
 class OrderSearch:
@@ -27,8 +27,8 @@ class OrderSearch:
     ----------
     adjacent : for each variable those that may be adjacent to it; symmetric.
     local : `local(variable, predecessors)` is the variable's fit and count.
-    idle_sweeps : the search ends after so many sweeps over all variables without improvement.
-    tolerance : gain of a sweep that counts as an improvement.
+    idle_sweeps : stop after so many sweeps over all variables without improvement.
+    tolerance : smallest improvement of a sweep.
     """
 
     def __init__(
@@ -38,9 +38,8 @@ class OrderSearch:
         self._idle_sweeps, self._tolerance = idle_sweeps, tolerance
 
     def predecessors(self, variable: int, position: Mapping[int, int]) -> Predecessors:
-        """The variables that may be parents of one, given everyone's position in an order."""
-        own = position[variable]
-        return frozenset(v for v in self._adjacent[variable] if position[v] < own)
+        """The possible parents of a variable, given the positions in an order."""
+        return frozenset(v for v in self._adjacent[variable] if position[v] < position[variable])
 
     def score(self, order: Sequence[int]) -> tuple[float, int]:
         """Fit and count of an order."""
@@ -50,7 +49,7 @@ class OrderSearch:
     def improved(
         self, order: list[int], rng: np.random.Generator, log_prior: CountPrior = lambda _: 0.0
     ) -> list[int]:
-        """The order that moves of single variables lead to."""
+        """The order after moves of single variables."""
         idle, variables = 0, sorted(order)
         fit, count = self.score(order)
         for _ in range(_MOST_SWEEPS):
@@ -71,7 +70,7 @@ class OrderSearch:
         fit: float,
         count: int,
     ) -> tuple[list[int], float, int]:
-        """The order with one variable at its best position, and its fit and count from those before."""
+        """The order with one variable at its best position, with its fit and count."""
         position, adjacent = positions(order), self._adjacent[variable]
         rest = [v for v in order if v != variable]
         passed = [v for v in rest if v in adjacent]

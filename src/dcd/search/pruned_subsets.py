@@ -1,36 +1,33 @@
-r"""Algorithm 1 with fewer questions: exclusions that cannot tell anything new are not tried.
+r"""Algorithm 1 with fewer queries: exclusions that cannot be informative are skipped.
 
-Let t and s be in each other's boundary but not adjacent, so that they have common children; M is the boundary
-of t, and :math:`Z^*` has the members of M that are common children of the two or descend from one.
+Let t and s be spouses: in each other's boundary but not adjacent. M is the boundary of t, and :math:`Z^*` the
+members of M that are common children of t and s or descend from one.
 
-*Nothing drops s that does not exclude all of* :math:`Z^*`. If some of it is kept, a common child is an
-ancestor of something kept, or kept itself, so t and s are joined in the moral graph of the ancestors of t and
-what is kept.
+*s drops only if all of* :math:`Z^*` *is excluded.* Otherwise a common child is kept or an ancestor of a kept
+variable, so t and s are adjacent in the moral graph of the ancestors of t and the kept variables.
 
 *Excluding* :math:`Z^*` *alone drops s.* Let K be the rest of M, and take the moral graph of the ancestors of
-t and K. All neighbours of t in it are in K, and s is none of them, so K without s separates the two:
+t and K. All neighbours of t in it are in K and none is s, so K without s separates the two:
 
 - A parent of t is in M, and not in :math:`Z^*`, whose members descend from t.
-- A child e of t is in M. Were it in :math:`Z^*`, it would be no ancestor of t or s, which common children
-  descend from, so one of something else in K, which then would be in :math:`Z^*`, too. So e is in K, and in
-  particular no common child of t and s is in the graph.
-- Another parent of such a child e is in M. Were it in :math:`Z^*`, e would be, too.
+- A child e of t is in M. If it were in :math:`Z^*`, it would not be an ancestor of t or s, hence one of
+  another variable in K, which would be in :math:`Z^*` too. So e is in K; in particular, no common child of t
+  and s is in the graph.
+- Another parent of such a child e is in M. If it were in :math:`Z^*`, so would be e.
 
-So when exclusions are tried in the order of their size, the first that drops s is :math:`Z^*`. What follows
+So when exclusions are tried in the order of their size, the first that drops s is :math:`Z^*`. Consequences
 for a perfect identifier:
 
-1. *One side is enough.* Whether t and s are adjacent can be told from the boundary of either, so it is asked
-   of the smaller one.
+1. *One side is enough.* The boundary of either t or s tells whether they are adjacent; the smaller is used.
 2. *One drop is enough.* Let Z drop s, and let z be adjacent to both. If z is a common child, it is in Z. If
    not, it is not in Z, because t - z - s would be an open path. So the unshielded candidates of this drop are
-   all colliders between the two and no others, and the pair is done with.
-3. *Z must be made of descendants.* All of :math:`Z^*` descends from t and from s, and it has every member of
-   M that descends from a member of it. What is known of descent comes from the pairs that are done with:
-   their :math:`Z^*` descends from both of them.
+   exactly the colliders between the two, and the pair is settled.
+3. *Z consists of descendants.* All of :math:`Z^*` descends from t and from s, and it has every member of M
+   that descends from one of its members. Descendants are known from settled pairs.
 
-A fourth rule is as true and not used: common children are in both boundaries, so where these have nothing in
-common t and s are adjacent, without a question. Estimated boundaries have members that do not belong, which
-drop when others are excluded; this rule would keep them (`docs/measurements.md` has the cost).
+A fourth rule holds but is not used: t and s are adjacent if their boundaries are disjoint. Estimated
+boundaries have false members, which drop when others are excluded; this rule would keep them (see
+`docs/measurements.md` for the cost).
 """
 
 from __future__ import annotations
@@ -42,10 +39,10 @@ from dcd.search.base import Ask, Boundaries, Cut, Drop, Exclusion, Findings
 
 
 def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = None) -> Findings:
-    """Exclude what may separate a pair, in rounds of one size over all targets.
+    """Exclude possible separating sets, in rounds of one size over all targets.
 
-    `max_subsets` bounds what is asked of one target: sizes are searched as long as all questions of a size
-    are within it, and size 1 in any case.
+    `max_subsets` limits the queries for one target: sizes are searched while all queries of a size fit, and
+    size 1 in any case.
     """
     pairs = Pairs(boundaries)
     drops: dict[str, list[Drop]] = {target: [] for target in boundaries}
@@ -69,7 +66,7 @@ def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = No
 
 
 class Pairs:
-    """What is known of every two variables that share a boundary: who asks, who is apart, who descends."""
+    """What is known of pairs within boundaries: which end is queried, separations, descendants."""
 
     def __init__(self, boundaries: Boundaries) -> None:
         self._boundaries = boundaries
@@ -86,11 +83,11 @@ class Pairs:
         }
 
     def are_open(self, drop: Drop) -> bool:
-        """Whether target and member of a drop were not known to be separated."""
+        """Whether target and member of a drop are not yet separated."""
         return drop.member not in self.separated[drop.exclusion.target]
 
     def exclusions(self, target: str, size: int) -> Iterator[Exclusion]:
-        """What to exclude from a target's boundary to decide a member that is still open."""
+        """The exclusions from a target's boundary that may decide an open member."""
         boundary = self._boundaries[target]
         undecided = self._asks[target].intersection(boundary) - self.separated[target]
         if not undecided or size >= len(boundary):
@@ -103,17 +100,16 @@ class Pairs:
             for name in boundary
         ]
         for chosen in closed_sets(closures, size, _bits(position[name] for name in undecided)):
-            left_out = {boundary[at] for at in chosen}
-            kept = tuple(name for name in boundary if name not in left_out)
-            yield Exclusion(target, tuple(boundary[at] for at in chosen), kept)
+            excluded = tuple(boundary[at] for at in chosen)
+            yield Exclusion(target, excluded, tuple(name for name in boundary if name not in excluded))
 
     def separate(self, drops: Sequence[Drop]) -> None:
-        """Take note of the drops of a round."""
+        """Record the drops of a round."""
         for drop in drops:
             target, member = drop.exclusion.target, drop.member
             self.separated[target].add(member)
             self.separated[member].add(target)
-            # Seen from the other side, the smallest exclusion need not have been asked before.
+            # From the other side, the smallest exclusion need not have been tried first.
             if member in self._asks[target]:
                 for ancestor in (target, member):
                     self._descendants[ancestor].update(drop.exclusion.excluded)
@@ -131,11 +127,11 @@ class Pairs:
 
 
 def closed_sets(closures: Sequence[int | None], size: int, undecided: int) -> Iterator[tuple[int, ...]]:
-    """Sets of so many positions that have the closure of each of theirs, in the order of `combinations`.
+    """Sets of `size` positions that contain the closure of each member, in the order of `combinations`.
 
-    Sets of bits are integers. A position whose closure is None is in no set, and no set has all of those
-    `undecided`. What is grown can always be completed to some set of at most this size, so that the time is
-    bounded by the number of sets up to this size, not of all combinations.
+    Closures are bit sets. Positions with closure None are in no set, and no set has all of the `undecided`.
+    Every partial set can be completed to a set of at most this size, so the time is bounded by the number of
+    such sets, not of all combinations.
     """
 
     def grown(chosen: tuple[int, ...], needed: int) -> Iterator[tuple[int, ...]]:
@@ -144,9 +140,9 @@ def closed_sets(closures: Sequence[int | None], size: int, undecided: int) -> It
             return
         taken = _bits(chosen)
         for at in range(chosen[-1] + 1 if chosen else 0, len(closures)):
-            own = closures[at]
-            if own is not None:
-                together = needed | own
+            closure = closures[at]
+            if closure is not None:
+                together = needed | closure
                 nothing_missed = together & ((1 << at) - 1) == taken
                 if nothing_missed and together.bit_count() <= size and together & undecided != undecided:
                     yield from grown((*chosen, at), together)

@@ -1,4 +1,4 @@
-"""Grow and shrink: a set of variables by single additions, each followed by all removals that it allows."""
+"""Grow-shrink selection: single additions, each followed by all possible removals."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def grow_shrink(
 ) -> list[int]:
     """The members, sorted, at most `max_size` of them unless more are required.
 
-    `strongest(members, refused)` is the variable to add, which is not among those refused, and
-    `weakest(members)` the one to remove; None if there is none. Required members come first in `members`.
+    `strongest(members, refused)` is the variable to add, not one of those refused, and `weakest(members)` the
+    one to remove, or None. Required members come first.
     """
     members = sorted(required)
     seen, refused = {frozenset(members)}, set[int]()
@@ -23,7 +23,7 @@ def grow_shrink(
         while (leaving := weakest(grown)) is not None:
             grown.remove(leaving)
         if frozenset(grown) in seen:
-            refused.add(entering)  # members would come and go for ever
+            refused.add(entering)  # otherwise the loop might not end
         else:
             members = grown
             seen.add(frozenset(grown))

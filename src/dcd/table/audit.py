@@ -1,4 +1,4 @@
-"""The checks of `fit` as a report: what each column is taken for, and everything that would be refused."""
+"""The checks of `fit` as a report: the kind of each column, and all problems."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ from dcd.table.sources import columns_of
 
 @dataclass(frozen=True)
 class ColumnAudit:
-    """One column: what it is taken for and why, and what is wrong with it, if anything.
-
-    Attributes
-    ----------
-    n_missing, n_distinct : missing cells, and different values.
-    problem, remedy : what would be refused, and what to do about it.
-    """
+    """One column: its kind and why, and its problems."""
 
     name: str
     kind: Kind
@@ -39,14 +33,7 @@ class ColumnAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """What a table is made of, and whether a graph can be searched in it as it is.
-
-    Attributes
-    ----------
-    columns : one entry for each column.
-    n_rows, n_complete_rows : all rows, and those without a missing value.
-    problems : what would be refused or should be known, a sentence each.
-    """
+    """The columns of a table, its numbers of rows, and its problems, a sentence each."""
 
     columns: tuple[ColumnAudit, ...]
     n_rows: int
@@ -75,12 +62,12 @@ class Audit:
 def audit(
     table: Any, *, kinds: Mapping[str, Kind] | None = None, memory_limit: int | str | None = None
 ) -> Audit:
-    """What `fit` would make of a table, with all problems at once instead of the first.
+    """Check a table as `fit` does, reporting all problems instead of the first.
 
     Parameters
     ----------
     table : anything that the estimators take.
-    kinds, memory_limit : as of `DCD`.
+    kinds, memory_limit : as in `DCD`.
 
     Examples
     --------
@@ -109,14 +96,14 @@ def audit(
 
 
 def _audited(column: Column, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:
-    own = [problem for problem in problems if problem.column == column.name]
-    problem = "; ".join(problem.text for problem in own) or None
-    remedy = " ".join(problem.remedy for problem in own) or None
+    of_column = [problem for problem in problems if problem.column == column.name]
+    problem = "; ".join(problem.text for problem in of_column) or None
+    remedy = " ".join(problem.remedy for problem in of_column) or None
     return ColumnAudit(column.name, kind, why, column.n_missing, column.n_distinct, problem, remedy)
 
 
 def _of_the_table(n_columns: int, n_rows: int, n_complete: int) -> list[str]:
-    """What is wrong with the table as a whole."""
+    """Problems of the table as a whole."""
     error = shape_problem(n_rows, n_columns)
     sentences = [few_rows_note(n_rows)] if error is None else [f"The table {error.problem}. {error.remedy}"]
     if 0 < n_complete < n_rows / 2:

@@ -1,4 +1,4 @@
-"""The cells of one column, whatever library holds them, to a `Column`."""
+"""From the cells of one column, of any library, to a `Column`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.text import is_number
 from dcd.table.columns import FEW_VALUES, CellType, Column, too_many
 
 _EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
@@ -22,14 +23,14 @@ _TOO_LARGE = (
 
 
 def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> Column:
-    """A column of numbers that had another type; a `dtype` that `holds_numbers`."""
+    """A column of numbers whose type was `dtype`."""
     if dtype.kind == "b":
         return _truth_values(name, values)
     return _whole_numbers(name, values) if dtype.kind in "iu" else Column(name, values)
 
 
 def holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this type has numbers or truth values."""
+    """Whether the type is numeric or boolean."""
     return dtype.kind in "biuf"
 
 
@@ -38,9 +39,8 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> Column:
     if holds_numbers(cells.dtype):
         return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype)
     if cells.dtype.kind in "mM":
-        return _no_values(
-            name, len(cells), f"not numeric (dates or times, {cells.dtype})", "Turn them into numbers."
-        )
+        problem = f"not numeric (dates or times, {cells.dtype})"
+        return _no_values(name, len(cells), problem, "Turn them into numbers.")
     return _object_column(name, cells.tolist())
 
 
@@ -51,7 +51,7 @@ def series_column(name: str, column: nw.Series[Any]) -> Column:
     if column.dtype.is_integer():
         try:
             return _whole_numbers(name, _floats(column))
-        except ValueError:  # pyarrow turns nothing into floats that they cannot tell apart
+        except ValueError:  # pyarrow refuses inexact conversions
             return _no_values(name, len(column), *_TOO_LARGE)
     if column.dtype.is_numeric():
         return Column(name, _floats(column))
@@ -67,7 +67,6 @@ def series_column(name: str, column: nw.Series[Any]) -> Column:
 
 
 def _floats(column: nw.Series[Any]) -> FloatArray:
-    # A null of a nullable column becomes NaN, so that one later check speaks for all missing values.
     return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
@@ -86,7 +85,7 @@ def _truth_values(name: str, values: FloatArray) -> Column:
 
 
 def _object_column(name: str, cells: Sequence[Any]) -> Column:
-    """Numbers stored as Python objects, text, or neither; None and pandas' NA count as missing."""
+    """Numbers stored as Python objects, text, or neither; None and NA are missing."""
     cells = [np.nan if _is_missing(cell) else cell for cell in cells]
     present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
     if present and all(isinstance(cell, (bool, np.bool_)) for cell in present):
@@ -101,12 +100,8 @@ def _object_column(name: str, cells: Sequence[Any]) -> Column:
     if all(isinstance(cell, str) for cell in present):
         return _text_column(name, cells)
     strange = min(present, key=lambda cell: isinstance(cell, (int, float, np.number, np.bool_)))
-    return _no_values(
-        name,
-        len(cells),
-        f"not numeric (values such as {strange!r:.40})",
-        "Encode as numbers or as text throughout, or drop.",
-    )
+    problem = f"not numeric (values such as {strange!r:.40})"
+    return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
 
 
 def _whole_numbers(name: str, values: FloatArray) -> Column:
@@ -116,10 +111,10 @@ def _whole_numbers(name: str, values: FloatArray) -> Column:
 
 
 def _text_column(name: str, cells: Sequence[Any]) -> Column:
-    """Text; if most of it is numbers, it can be used only as what the caller calls nominal."""
+    """Text; if most of it is numbers, it can only be used if declared nominal."""
     coded = _coded(name, cells, sorted({str(cell) for cell in cells if isinstance(cell, str)}), "text")
     present = [str(cell) for cell in cells if isinstance(cell, str)]
-    numbers = [cell for cell in set(present) if _is_number(cell)]
+    numbers = [cell for cell in set(present) if is_number(cell)]
     others = sorted(set(present) - set(numbers))
     if numbers and len(numbers) > FEW_VALUES and len(numbers) > len(others):
         problem = f"is text, but {len(numbers)} of its {len(numbers) + len(others)} values are numbers"
@@ -139,14 +134,6 @@ def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellT
 
 def _is_missing(cell: Any) -> bool:
     return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _no_values(name: str, n_samples: int, problem: str, remedy: str) -> Column:

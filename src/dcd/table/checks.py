@@ -1,6 +1,6 @@
-"""What must hold of a table before any work is done: a list of checks, each of which returns its problems.
+"""Checks of a table, each of which returns a list of problems.
 
-`raise_first` makes an error of the first problem, for `fit`; `all_problems` lists them all, for `audit`.
+`raise_first` raises the first problem, for `fit`; `all_problems` collects them, for `audit`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dcd.table.columns import Column, column_list, is_coded
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
 
-MIN_ROWS = 10  # below this the t-test has next to no degrees of freedom after weighting
+MIN_ROWS = 10  # with fewer, hardly any degrees of freedom remain after weighting
 FEW_ROWS = 100
 LARGEST = 1e290
 _SHOWN = 5  # amounts listed in one message
@@ -49,7 +49,7 @@ Check = Callable[[Sequence[Column], TableOptions], list[Problem]]
 
 
 def raise_first(checks: Sequence[Check], columns: Sequence[Column], options: TableOptions) -> None:
-    """Raise `InputError` for the first check that fails, with all columns that have the same problem."""
+    """Raise `InputError` for the first failing check, with all columns that have this problem."""
     for check in checks:
         problems = check(columns, options)
         if problems:
@@ -66,12 +66,12 @@ def _joint_error(problems: Sequence[Problem]) -> InputError:
 
 
 def all_problems(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
-    """The problems that all checks find; a column that has to go anyway is not checked further."""
+    """The problems of all checks; columns that have to be dropped anyway are not checked further."""
     problems: list[Problem] = []
     for check in (*VALUE_CHECKS, *RELATION_CHECKS, missing_values):
         new = check(columns, options)
         problems += new
-        if check is not linear_combinations:  # of which one column has to go, but not which
+        if check is not linear_combinations:  # where any one of several columns can be dropped
             columns = without(columns, new)
     return problems
 
@@ -95,7 +95,7 @@ def without(columns: Sequence[Column], problems: Sequence[Problem]) -> list[Colu
 
 
 def shape_problem(n_rows: int, n_columns: int, min_features: int = 2) -> InputError | None:
-    """What is wrong with a table that is too small."""
+    """The error for a table that is too small."""
     shape = (n_rows, n_columns)
     if n_columns < min_features:
         return InputError(
@@ -120,7 +120,7 @@ def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
 
 
 def few_rows_note(n_rows: int) -> str:
-    """What to expect of a small table; empty for others."""
+    """A warning for small tables; empty for others."""
     if n_rows >= FEW_ROWS:
         return ""
     return f"Only {n_rows} rows: after weighting, little more than the strongest relations can show."
@@ -158,20 +158,16 @@ def huge_values(columns: Sequence[Column], options: TableOptions) -> list[Proble
 
 
 def missing_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
-    """Columns with missing cells, unless the options say what to do about them."""
+    """Columns with missing cells, if these are refused."""
     if options.missing != "refuse":
         return []
     choices = "missing='complete-rows'" + (" or 'testwise'" if options.testwise_possible else "")
     remedy = f"Drop these rows or fill them in first, or set {choices}."
     return [
-        Problem(column.name, "missing values (NaN)", remedy, _share(column.n_missing, len(column.values)))
+        Problem(column.name, "missing values (NaN)", remedy, f"{count} ({count / len(column.values):.0%})")
         for column in columns
-        if column.n_missing
+        if (count := column.n_missing)
     ]
-
-
-def _share(count: int, total: int) -> str:
-    return f"{count} ({count / total:.0%})"
 
 
 VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_values)
@@ -191,9 +187,9 @@ def constant(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
 
 
 def copies(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
-    """Columns that are copies of an earlier one, and so carry no noise of their own.
+    """Columns that are copies of an earlier one.
 
-    Numbers up to shift and scale and a part in a million; categories and grades up to their names.
+    Numbers up to shift, scale and a relative error of 1e-6; categories up to their names.
     """
     originals: dict[int, int] = {}
     for first, second in _equal_pairs(columns, options.memory):
@@ -223,14 +219,14 @@ def _equal_pairs(columns: Sequence[Column], memory: Memory) -> list[tuple[int, i
 
 
 def _correlation(columns: Sequence[Column], memory: Memory) -> FloatArray:
-    """Correlation of columns; of each two over the rows that have both, where values are missing."""
+    """Correlations of columns; with missing values, over the rows complete in each pair."""
     values = [column.values for column in columns]
     complete = None if any(column.n_missing for column in columns) else correlations(values, memory)
     return correlations_with_gaps(values, memory, MIN_ROWS) if complete is None else complete
 
 
 def linear_combinations(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
-    """Numeric columns that are linear combinations of each other, to a part in a million."""
+    """Numeric columns that are linear combinations of each other, up to a relative error of 1e-6."""
     numbers = [column for column in columns if not column.levels]
     involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
     return [
@@ -244,7 +240,7 @@ def linear_combinations(columns: Sequence[Column], options: TableOptions) -> lis
 
 
 def _dependent(columns: Sequence[Column], memory: Memory) -> list[int]:
-    """The columns of one linear combination that is constant; none if there is no such combination."""
+    """The columns of a constant linear combination, if there is one."""
     if len(columns) < 2:
         return []
     complete = _complete_rows(columns)
@@ -258,7 +254,7 @@ def _dependent(columns: Sequence[Column], memory: Memory) -> list[int]:
 
 
 def _complete_rows(columns: Sequence[Column]) -> BoolArray | None:
-    """Which rows have a value in all columns; None if all have."""
+    """Which rows are complete; None if all are."""
     gappy = [column for column in columns if column.n_missing]
     if not gappy:
         return None

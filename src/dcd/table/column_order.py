@@ -1,7 +1,7 @@
-"""What columns hold, compared block by block: an order of columns, and which are the same.
+"""Comparison of columns block by block: a canonical order, and equality.
 
-Categories count as the same whatever they are called: what matters is which rows share one. Each gets the
-number of its first appearance for that.
+Categorical columns are equal if the same rows share a category, whatever its name; categories are numbered by
+first appearance.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import BLOCK_ROWS
 from dcd.table.columns import Kind
 
-_FIRST_ROWS = 256  # rows; most columns differ there already
+_FIRST_ROWS = 256  # where most columns already differ
 
 
 class ColumnKey:
-    """A column as a key to sort by: its kind, then its values as bytes, categories as their numbers."""
+    """Sort key of a column: its kind, then its values as bytes."""
 
     def __init__(self, values: FloatArray, kind: Kind) -> None:
         self._kind = kind
@@ -38,7 +38,7 @@ class ColumnKey:
 
 
 class Partition:
-    """Which rows share a category, whatever the categories are called."""
+    """Which rows share a category."""
 
     def __init__(self, values: FloatArray) -> None:
         self._values = values
@@ -55,7 +55,7 @@ class Partition:
         return numbers
 
     def digest(self) -> bytes:
-        """The same for columns that share their categories in the same rows, and for no others."""
+        """Equal for columns with the same partition only."""
         digest = hashlib.sha256()
         for rows in _blocks(len(self._values)):
             digest.update(self[rows].tobytes())
@@ -66,7 +66,7 @@ _NAN = float("nan")
 
 
 def _one_nan(value: float) -> float:
-    """The value; for any NaN the same object, as which a dict finds it again."""
+    """The value, with one object for all NaN so that a dict finds it."""
     return _NAN if value != value else value
 
 

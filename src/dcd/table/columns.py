@@ -1,11 +1,9 @@
-"""One column of a table as numbers, and what kind of variable it is taken for.
+"""One column of a table as numbers, and its kind.
 
-Numbers stay what they are. Text, categories and truth values become codes 0, 1, ... with their names kept
-aside. A missing cell is NaN.
+Text, categories and truth values become codes 0, 1, ... with named levels. Missing cells are NaN. The kind of
+a variable decides how it is tested:
 
-The kind of a variable decides how its relations are tested, by a rule that anybody can check:
-
-* "nominal": text, unordered categories, truth values, or numbers of which there are only two;
+* "nominal": text, unordered categories, truth values, or numbers with two different values;
 * "ordinal": ordered categories, or whole numbers with at most ten different values;
 * "continuous": all other numbers.
 """
@@ -25,9 +23,9 @@ from dcd.runtime.errors import InputError
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FEW_VALUES = 10  # whole numbers with so many different values are grades rather than measurements
-MOST_LEVELS = 50  # more different texts are names of rows rather than categories
-FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are put together, for a few samples decide nothing
+FEW_VALUES = 10  # whole numbers with at most so many different values are ordinal
+MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
+FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
 
 CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
 
@@ -40,8 +38,8 @@ class Column:
     ----------
     values : (n,) float64, NaN where missing; positions in `levels` where there are any.
     levels : the names of the categories, in their order.
-    source : what the table held.
-    trouble : why it cannot be used, as (problem, remedy), if so.
+    source : the type of its cells.
+    trouble : (problem, remedy) if it cannot be used.
     """
 
     name: str
@@ -92,7 +90,7 @@ def infer_kind(column: Column) -> tuple[Kind, str]:
 
 
 def as_kind(column: Column, kind: Kind) -> Column:
-    """The column, read as another kind than its own; an `InputError` where that makes no sense."""
+    """The column as another kind; an `InputError` if that is impossible."""
     if kind != "nominal":
         if column.source in ("text", "categories") and column.n_distinct > 2:
             raise InputError(
@@ -110,7 +108,7 @@ def as_kind(column: Column, kind: Kind) -> Column:
 
 
 def recoded(column: Column, kind: Kind) -> Column:
-    """`as_kind`, with new codes written over the values that the column had."""
+    """`as_kind`, with new codes written in place."""
     read = as_kind(column, kind)
     if read.values is column.values:
         return read
@@ -119,17 +117,15 @@ def recoded(column: Column, kind: Kind) -> Column:
 
 
 def is_coded(column: Column) -> bool:
-    """Whether its values are categories or grades rather than measurements."""
+    """Whether it is nominal or ordinal."""
     return bool(column.levels) or infer_kind(column)[0] != "continuous"
 
 
 def merge_rare(column: FloatArray) -> npt.NDArray[np.intp]:
-    """Codes 0, 1, ... of the categories of a column, those with few samples put together."""
+    """Codes 0, 1, ... of the categories of a column, rare ones merged."""
     _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     rare = counts < FEWEST_IN_A_LEVEL
-    merged = (
-        np.where(rare, rare.argmax(), np.arange(len(counts))) if rare.sum() > 1 else np.arange(len(counts))
-    )
+    merged = np.where(rare, rare.argmax(), np.arange(len(counts)))
     compact: npt.NDArray[np.intp] = np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
     return compact
 
@@ -138,9 +134,8 @@ def check_names(names: Sequence[str]) -> None:
     """Raise `InputError` for a name that occurs twice."""
     repeated = sorted({name for name in names if list(names).count(name) > 1})
     if repeated:
-        raise InputError(
-            column_list(repeated), "the name occurs more than once", "Rename or drop all but one."
-        )
+        problem = "the name occurs more than once"
+        raise InputError(column_list(repeated), problem, "Rename or drop all but one.")
 
 
 def column_list(names: Sequence[str], shown: int = 5) -> str:
@@ -151,12 +146,12 @@ def column_list(names: Sequence[str], shown: int = 5) -> str:
 
 
 def without_doubt(column: Column) -> Column:
-    """A column of text that was told to be nominal, whatever it looks like."""
+    """A column of text that was declared nominal, even if it looks like numbers."""
     return replace(column, trouble=too_many(column.levels)) if column.levels else column
 
 
 def too_many(levels: Sequence[str]) -> tuple[str, str] | None:
-    """The trouble with so many categories, if they are too many."""
+    """The problem and remedy if there are too many categories."""
     if len(levels) <= MOST_LEVELS:
         return None
     problem = f"has {len(levels)} different categories, more than {MOST_LEVELS}"

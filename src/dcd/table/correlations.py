@@ -1,7 +1,7 @@
 """Correlations between columns, summed over blocks of rows.
 
-With every column centred and scaled to at most 1 before its products are summed, correlations are right to
-about 1e-14, so that a part in a million shows: a copy with such an error has a correlation of 1 - 5e-13.
+Columns are centred and scaled to at most 1, so that correlations are accurate to about 1e-14: a copy with a
+relative error of 1e-6 (a correlation of 1 - 5e-13) is recognised.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.memory import Memory
 
-_DOUBT = 1e-6  # share of its square that a sum may lose to the shift of its rows before it is made anew
+_DOUBT = 1e-6  # relative cancellation above which a correlation is recomputed
 
 
 def correlations(
     columns: Sequence[FloatArray], memory: Memory, rows: BoolArray | None = None
 ) -> FloatArray | None:
-    """(d, d) correlations of columns without gaps, over all or some rows; None if a column does not vary."""
+    """(d, d) correlations of complete columns, over all or some rows; None if a column is constant."""
     shift, scale = _shift_and_scale(columns, rows)
     if not (scale > 0).all():
         return None
@@ -33,10 +33,10 @@ def correlations(
 
 
 def correlations_with_gaps(columns: Sequence[FloatArray], memory: Memory, fewest: int) -> FloatArray:
-    """(d, d) correlations, each over the rows that have both; 0 where these are fewer than `fewest`.
+    """(d, d) correlations over the rows complete in both; 0 if these are fewer than `fewest`.
 
-    Sums over the rows of a pair are about the means of whole columns. Where the means of these rows are far
-    from them, or the correlation is near 1, the pair is looked at again by itself.
+    The sums are centred at the means of whole columns. If the means over the rows of a pair are far from
+    them, or the correlation is near 1, the pair is recomputed separately.
     """
     shift, scale = _shift_and_scale(columns, None)
     scale = np.where(scale > 0, scale, 1.0)
@@ -62,7 +62,7 @@ def correlations_with_gaps(columns: Sequence[FloatArray], memory: Memory, fewest
 
 
 def _shift_and_scale(columns: Sequence[FloatArray], rows: BoolArray | None) -> tuple[FloatArray, FloatArray]:
-    """Mean of each column, and how far its values are from it at most; NaN aside, 0 where there are none."""
+    """Mean and largest deviation of each column, ignoring NaN; 0 for constant columns."""
     shift, scale = np.zeros(len(columns)), np.zeros(len(columns))
     for index, column in enumerate(columns):
         values = column if rows is None else column[rows]
@@ -79,7 +79,7 @@ def _scaled(columns: Sequence[FloatArray], block: slice, shift: FloatArray, scal
 
 
 def _correlation_of_two(first: FloatArray, second: FloatArray) -> float:
-    """Over the rows that have both; NaN if one of them does not vary there."""
+    """Over the rows that have both; NaN if one of them is constant there."""
     present = ~(np.isnan(first) | np.isnan(second))
     matrix = correlations([first[present], second[present]], Memory())
     return float("nan") if matrix is None else float(matrix[0, 1])

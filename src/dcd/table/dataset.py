@@ -1,4 +1,4 @@
-"""Any table to a `Dataset`: named columns of numbers with their kinds, checked before any work is done."""
+"""`Dataset`: named columns of numbers with their kinds, checked."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class TableOptions:
 
     Attributes
     ----------
-    kinds : for some columns "continuous", "ordinal" or "nominal", where the rule of `dcd.table.columns` errs.
+    kinds : "continuous", "ordinal" or "nominal" for columns whose inferred kind is wrong.
     missing : "refuse" missing values, use "complete-rows" only, or delete rows "testwise": each test uses
         the rows that are complete in its variables.
-    drop_degenerate : leave out columns that are constant or copies of others, instead of refusing them.
-    memory : what the table and work on it may take.
-    testwise_possible : whether the method can delete rows testwise, so that messages may propose it.
+    drop_degenerate : drop columns that are constant or copies of others, instead of refusing them.
+    memory : limit for the table and work on it.
+    testwise_possible : whether the method supports testwise deletion, so that messages may suggest it.
     """
 
     kinds: Mapping[str, Kind] | None = None
@@ -43,36 +43,30 @@ class TableOptions:
         """Raise `InputError` for a value out of range."""
         check_choice("missing", self.missing, MISSING)
         if not isinstance(self.drop_degenerate, (bool, np.bool_)):
-            raise InputError(
-                "parameter 'drop_degenerate'",
-                f"must be True or False, got {self.drop_degenerate!r}",
-                "Try True.",
-            )
+            problem = f"must be True or False, got {self.drop_degenerate!r}"
+            raise InputError("parameter 'drop_degenerate'", problem, "Try True.")
         if self.kinds is not None and not isinstance(self.kinds, Mapping):
-            raise InputError(
-                "parameter 'kinds'",
-                f"must map columns to kinds, got {type(self.kinds).__name__}",
-                "Try kinds={'column': 'nominal'}.",
-            )
+            problem = f"must map columns to kinds, got {type(self.kinds).__name__}"
+            raise InputError("parameter 'kinds'", problem, "Try kinds={'column': 'nominal'}.")
         for column, kind in (self.kinds or {}).items():
             check_choice(f"kinds[{column!r}]", kind, KINDS)
 
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What was made of a table.
+    """How a table was read.
 
     Attributes
     ----------
-    n_rows, n_rows_used : rows of the table, and rows of which at least a part was used.
+    n_rows, n_rows_used : rows of the table, and rows used at least in part.
     columns : the columns of the table, without a separate target.
     names : the columns used.
     kinds, kind_reasons : "continuous", "ordinal" or "nominal" for each of them, and why.
-    levels : the categories of columns that were no numbers.
+    levels : the categories of columns that are not numbers.
     n_missing : missing cells of each column, in the whole table.
     dropped : columns left out, and why.
-    missing : what was done about missing values.
-    weighted : whether rows count by weights of their own.
+    missing : the treatment of missing values.
+    weighted : whether rows have weights.
     """
 
     n_rows: int
@@ -103,10 +97,9 @@ class Dataset:
 
     Attributes
     ----------
-    values : (n, d) float64; no column constant and no two columns the same. NaN only with
-        testwise deletion.
+    values : (n, d) float64; no constant or duplicate columns. NaN only with testwise deletion.
     names : d different names.
-    named : whether the table named its columns by text; "x0", "x1", ... stand in where it named none.
+    named : whether the table named its columns by text; otherwise they are "x0", "x1", ....
     kinds : kind of each variable; the values of a nominal one are codes.
     weights : (n,) what each row counts for, with mean 1; None if all count the same.
     rows : (n,) positions of the rows in the table as given.
@@ -140,24 +133,24 @@ class Dataset:
         return any(np.isnan(self.values[rows]).any() for rows in blocks)
 
     def in_canonical_order(self) -> Dataset:
-        """The same columns in an order that depends on their keys alone.
+        """The same columns in an order that depends only on what they hold.
 
-        Floating-point sums depend on the order of their terms. Working in this order makes results equal to
-        the last bit whatever the order of the columns in the table.
+        Floating-point sums depend on the order of their terms; this order makes results equal to the last bit
+        for any order of the columns.
         """
         keys = [ColumnKey(self.values[:, position], kind) for position, kind in enumerate(self.kinds)]
         return self.select(sorted(range(len(self.names)), key=keys.__getitem__))
 
     def select(self, columns: Sequence[int]) -> Dataset:
-        """Some columns, in the given order."""
+        """Some columns, in this order."""
         return self._part(columns, None)
 
     def complete_in(self, columns: Sequence[int]) -> Dataset:
-        """Some columns, and the rows in which none of them is missing."""
+        """Some columns, and the rows that are complete in them."""
         return self._part(columns, self.present_in(columns))
 
     def present_in(self, columns: Sequence[int]) -> BoolArray:
-        """(n,) which rows have a value in all of some columns."""
+        """(n,) which rows are complete in some columns."""
         present = np.ones(len(self.values), dtype=bool)
         for column in columns:
             present &= np.isfinite(self.values[:, column])
@@ -168,7 +161,7 @@ class Dataset:
         return self if kept.all() else self._part(range(len(self.names)), kept)
 
     def _part(self, columns: Sequence[int], kept: BoolArray | None) -> Dataset:
-        """Some columns, and some or all rows, one column after the other."""
+        """Some columns, and some or all rows, copied column by column."""
         rows = None if kept is None or kept.all() else np.flatnonzero(kept)
         n_rows = len(self.values) if rows is None else len(rows)
         values = self.memory.array((n_rows, len(columns)))
@@ -194,17 +187,13 @@ class Dataset:
         return np.where(self.rows[positions] == self.shown, positions, -1)
 
     def in_all_rows(self, weights: FloatArray) -> FloatArray:
-        """Weights of the rows used as weights of all rows of the table: 0 for rows left out; same mean."""
+        """Weights of all rows of the table from those of the rows used: 0 for the others, same mean."""
         whole = np.zeros(self.summary.n_rows)
         whole[self.rows] = weights * (len(whole) / len(weights))
         return whole
 
-    def without_last(self) -> Dataset:
-        """The table without its last column."""
-        return self.select(range(len(self.names) - 1))
-
     def position(self, column: object) -> int:
-        """Position of a column given by name, or by number if no column is named by that number."""
+        """Position of a column by name, or by number if no column has that name."""
         name = find_column(column, self.summary.columns)
         if name not in self.names:
             why = self.summary.dropped.get(name, "it was left out")
@@ -213,7 +202,7 @@ class Dataset:
 
 
 def find_column(column: object, names: Sequence[str]) -> str:
-    """The name of a column given by name, or by its number if no column is named by that number."""
+    """The name of a column by name, or by number if no column has that name."""
     if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
         if str(column) in names:
             return str(column)

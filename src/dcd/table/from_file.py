@@ -1,10 +1,9 @@
-"""Files to tables: CSV, TSV, Parquet, Arrow, NumPy and Excel, with nothing lost or bent in silence.
+"""Tables from files: CSV, TSV, Parquet, Arrow, NumPy and Excel.
 
     bytes -> unpacked -> reader of the format -> names checked -> columns chosen -> cells checked
 
-pandas renames repeated headers, fills short lines up, takes surplus cells for an index and leaves numbers
-with decimal commas as text, all without a word. Here each of these is an `InputError` with file, line or
-column. Cells are only ever read as numbers or text; a formula in a cell is text.
+pandas silently renames repeated headers, fills short lines, takes surplus cells for an index and leaves
+numbers with decimal commas as text. Here each of these is an `InputError` with file, line or column.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from dcd.table.formats.suspect_cells import check_cells
 def read_file(
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002  the word everybody knows
+    format: str | None = None,  # noqa: A002
     columns: Sequence[str] = (),
     exclude: Sequence[str] = (),
     delimiter: str | None = None,
@@ -39,22 +38,17 @@ def read_file(
 
     Parameters
     ----------
-    path : the file, "-" for standard input. The extension tells the format: .csv, .tsv, .parquet, .feather,
-        .arrow, .npy or .xlsx; text may be packed, as in .csv.gz (also .bz2, .xz).
-    format : "csv", "tsv", "parquet", "arrow", "npy" or "excel", whatever the extension says. Standard input
-        is "csv" unless said.
+    path : the file, "-" for standard input. The extension gives the format: .csv, .tsv, .parquet, .feather,
+        .arrow, .npy or .xlsx; text may be compressed (.csv.gz, .bz2, .xz).
+    format : "csv", "tsv", "parquet", "arrow", "npy" or "excel", to override the extension. The default for
+        standard input is "csv".
     columns, exclude : names or shell patterns ("gene_*") of the columns to keep and to leave out.
-    delimiter : what stands between two cells of a line; by default a comma in CSV, a tab in TSV.
-    decimal : "." or ",", the decimal mark of a text file. By default it is ".", and columns that look as if
-        it were "," are refused.
-    encoding : of a text file; by default UTF-8 (or UTF-16 if the file says so).
-    na_values : cells that stand for missing values, beside an empty one, NA, NaN, null and the like.
+    delimiter : by default a comma in CSV, a tab in TSV.
+    decimal : decimal mark of a text file, "." or ",". By default it is ".", and columns that seem to have ","
+        are refused.
+    encoding : of a text file; by default UTF-8 (or UTF-16 with a byte order mark).
+    na_values : further cells that mean missing values, beside empty ones, NA, NaN, null and the like.
     sheet : name of the sheet of an Excel file; the first by default.
-
-    Raises
-    ------
-    InputError
-        naming the file with the line or the column, what is wrong and what to do.
 
     Examples
     --------
@@ -77,10 +71,7 @@ def open_file(
     exclude: Sequence[str] = (),
     options: ReadOptions | None = None,
 ) -> pd.DataFrame | StoredTable:
-    """`read_file` that leaves the columns of a Parquet, Arrow or NumPy file where they are until asked for.
-
-    So these files can be larger than memory. Other formats are read whole.
-    """
+    """`read_file`, but Parquet, Arrow and NumPy files are read by column, so they can exceed memory."""
     label = "standard input" if str(path) == "-" else f"file '{path}'"
     name, content = format_and_content(path, label, format)
     table = FORMATS[name].load_reader()(content, label, options or ReadOptions())
@@ -98,20 +89,13 @@ def _checked_frame(
         raise InputError(label, "has a header but no rows", "Check that the file is complete.")
     frame = without_row_numbers(frame, label)
     check_header(list(frame.columns), label)
-    frame = choose_columns(frame, columns, exclude)
+    frame = frame[chosen_names(list(frame.columns), columns, exclude)]
     check_cells(frame, label, line_of=parsed.line_of, decimal_is_known=parsed.decimal_is_known)
     return frame
 
 
-def choose_columns(
-    frame: pd.DataFrame, columns: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> pd.DataFrame:
-    """The columns that match `columns` (all if there are none), without those that match `exclude`."""
-    return frame[chosen_names(list(frame.columns), columns, exclude)]
-
-
-def chosen_names(names: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """The names that match `columns` (all if there are none), without those that match `exclude`."""
+def chosen_names(names: Sequence[str], columns: Sequence[str] = (), exclude: Sequence[str] = ()) -> list[str]:
+    """The names that match `columns` (all by default), without those that match `exclude`."""
     kept = {name for pattern in columns for name in _matching(pattern, names)} if columns else set(names)
     kept -= {name for pattern in exclude for name in _matching(pattern, names)}
     if not kept:
@@ -120,7 +104,7 @@ def chosen_names(names: Sequence[str], columns: Sequence[str], exclude: Sequence
 
 
 def _matching(pattern: str, names: Sequence[str]) -> list[str]:
-    """The name itself if there is one, so that names with brackets or stars can be given as they are."""
+    """The names that match; a name that equals the pattern, wildcards included, takes precedence."""
     matching = [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
     if not matching:
         raise InputError(f"column {pattern!r}", "is not in the table", suggest(pattern, names))

@@ -1,4 +1,4 @@
-"""From any table to a `Dataset`: columns read, kinds settled, rows chosen, all checked before any work."""
+"""From any table to a `Dataset`: read columns, infer kinds, choose rows, check."""
 
 from __future__ import annotations
 
@@ -28,12 +28,7 @@ from dcd.table.checks import (
     without,
 )
 from dcd.table.columns import Column, Kind, infer_kind, recoded, without_doubt
-from dcd.table.dataset import (
-    Dataset,
-    TableOptions,
-    TableSummary,
-    find_column,
-)
+from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
 _SHOWN = 5  # columns listed in one warning
@@ -47,7 +42,7 @@ def read_table(
     options: TableOptions | None = None,
     sample_weight: Any = None,
 ) -> Dataset:
-    """`read_columns`, with warnings to the caller's caller if there are few rows or rows are lost."""
+    """`read_columns`, with warnings if there are few rows or rows are lost."""
     dataset = read_columns(table, target, about=about, options=options, sample_weight=sample_weight)
     warn_of_lost_rows(dataset.summary, stacklevel=4)
     note = few_rows_note(len(dataset.values))
@@ -57,7 +52,7 @@ def read_table(
 
 
 def warn_of_lost_rows(summary: TableSummary, stacklevel: int) -> None:
-    """Warn if rows were left out for what is missing in them; `stacklevel` as in `warnings.warn`."""
+    """Warn if rows with missing values were left out; `stacklevel` as in `warnings.warn`."""
     lost = summary.n_rows - summary.n_rows_used
     if lost and summary.missing == "complete-rows":
         worst = sorted(((count, name) for name, count in summary.n_missing.items() if count), reverse=True)
@@ -79,17 +74,11 @@ def read_columns(
     sample_weight: Any = None,
     combinations: bool = False,
 ) -> Dataset:
-    """Read and check any table; see `dcd.table.sources` for what that can be.
+    """Read and check any table (see `dcd.table.sources`).
 
-    A separate `target` (one value for each row) becomes the last column, named "y" or by the name it brings
-    along; `about` names a column that is the target, which is never left out. `sample_weight` says what each
-    row counts for. Columns that are linear combinations of others are refused unless `combinations` allows
-    them.
-
-    Raises
-    ------
-    InputError
-        naming the columns, what is wrong with them and what to do.
+    A separate `target` (one value per row) becomes the last column, under its own name or "y"; `about` names
+    a column as the target, which is never left out. `sample_weight` has one weight per row. Columns that are
+    linear combinations of others are refused unless `combinations` allows them.
     """
     options = options or TableOptions()
     memory = options.memory
@@ -137,7 +126,7 @@ def read_columns(
 
 
 def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
-    """Columns of a store moved to its left, in their order, so that nothing is between them."""
+    """Move columns of a store to its first positions."""
     n_rows = len(columns[0].values)
     for position, column in enumerate(columns):
         store[:n_rows, position] = column.values
@@ -147,7 +136,7 @@ def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
 def _usable_part(
     columns: Sequence[Column], weights: FloatArray | None, options: TableOptions, asked: str | None
 ) -> tuple[list[Column], BoolArray, dict[str, str]]:
-    """Columns with the rows to use, which rows these are, and the columns left out."""
+    """The columns with the rows to use, a mask of these rows, and the columns left out."""
     dropped: dict[str, str] = {}
     if options.drop_degenerate:
         columns, dropped = _without_degenerate(columns, options, asked)
@@ -157,7 +146,7 @@ def _usable_part(
     kept = _kept_rows(columns, weights, options)
     if not kept.all():
         columns = [stored(column, column.values[: kept.sum()], kept) for column in columns]
-        if options.drop_degenerate:  # a column that varies in the table may not vary in these rows
+        if options.drop_degenerate:  # a column may be constant in these rows only
             columns, also = _without_degenerate(columns, options, asked)
             dropped |= {name: f"{why}, among the rows used" for name, why in also.items()}
             check_shape(n_rows, len(columns))
@@ -167,7 +156,7 @@ def _usable_part(
 def _without_degenerate(
     columns: Sequence[Column], options: TableOptions, asked: str | None
 ) -> tuple[list[Column], dict[str, str]]:
-    """The other columns, and why degenerate ones are left out; an `InputError` if the target is one."""
+    """The other columns, and reasons for those left out; an `InputError` if the target is one."""
     problems = degenerate_columns(columns, options)
     for problem in problems:
         if problem.column == asked:
@@ -178,20 +167,19 @@ def _without_degenerate(
 def with_kinds(
     columns: Sequence[Column], kinds: Mapping[str, Kind] | None
 ) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
-    """Columns with what is nominal coded (in their position), and the kind of each with its reason."""
-    wanted = {str(name): kind for name, kind in (kinds or {}).items()}
+    """The columns, nominal ones coded in place, and the kind of each with its reason."""
+    declared = {str(name): kind for name, kind in (kinds or {}).items()}
     names = [column.name for column in columns]
-    for name in wanted:
+    for name in declared:
         if name not in names:
-            raise InputError(
-                f"parameter 'kinds', column {name!r}", "is not in the table", suggest(name, names)
-            )
+            subject = f"parameter 'kinds', column {name!r}"
+            raise InputError(subject, "is not in the table", suggest(name, names))
     reasons: dict[str, tuple[Kind, str]] = {}
     coded = []
     for column in columns:
         kind, why = infer_kind(column)
-        if column.name in wanted:
-            kind, why = wanted[column.name], "as told"
+        if column.name in declared:
+            kind, why = declared[column.name], "as told"
             column = without_doubt(column) if kind == "nominal" else column
         coded.append(recoded(column, kind))
         reasons[column.name] = (kind, why)
@@ -205,8 +193,8 @@ def _target_column(columns: Sequence[Column], target: Any) -> Column:
         column = target_columns[0]
         shape: tuple[int, ...] = (len(column.values), len(target_columns))
     else:
-        brought = getattr(target, "name", None)
-        name = (str(brought) if isinstance(brought, (str, int)) else "") or "y"
+        name = getattr(target, "name", None)
+        name = (str(name) if isinstance(name, (str, int)) else "") or "y"
         series = nw.from_native(target, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             column, shape = series_column(name, series), (len(series),)
@@ -229,7 +217,7 @@ def _target_column(columns: Sequence[Column], target: Any) -> Column:
 
 
 def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Weights with mean 1 over all rows; None stays None."""
+    """Weights with mean 1, or None."""
     if sample_weight is None:
         return None
     subject = "parameter 'sample_weight'"
@@ -238,15 +226,15 @@ def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if len(weights) != n_rows:
         raise InputError(subject, f"has {len(weights)} values for {n_rows} rows", "Give one for each row.")
     if column.trouble or column.levels or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InputError(subject, "has values that are no weights", "Give numbers that are 0 or more.")
+        raise InputError(subject, "has values that are not weights", "Give numbers that are 0 or more.")
     if not weights.any():
         raise InputError(subject, "every weight is zero", "Give some rows a weight above 0.")
-    weights = weights / weights.max()  # so that sums of huge ones do not overflow
+    weights = weights / weights.max()  # avoids overflow
     return weights / weights.mean()
 
 
 def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, options: TableOptions) -> BoolArray:
-    """The rows to use: those with a weight, and complete where that is asked for."""
+    """The rows to use: those with a weight and a value, or complete if required."""
     complete = options.missing == "complete-rows"
     kept: BoolArray = np.full(len(columns[0].values), complete)
     for column in columns:

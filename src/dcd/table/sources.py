@@ -1,8 +1,8 @@
-"""Any table as columns that are read one at a time, so that a table can be larger than memory.
+"""Tables of any kind, read column by column, so that they can be larger than memory.
 
-A table is a NumPy array (in memory or mapped), a table of pandas, polars or pyarrow, a polars LazyFrame, a
-Parquet file or dataset of pyarrow, or the name of a file. One column of it is read, turned into numbers and
-put beside the others into one array, which is in memory or, if it is too large, in a scratch file.
+A table is a NumPy array (in memory or mapped), a pandas, polars or pyarrow table, a polars LazyFrame, a
+Parquet file or dataset of pyarrow, or a file name. Its columns are converted to numbers in one array, in
+memory or in a scratch file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Rows = npt.NDArray[np.intp]
 
 
 class TableSource(Protocol):
-    """A table with n rows and d columns, of which one can be read at a time."""
+    """A table whose columns can be read one at a time."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns; "x0", "x1", ... where the table named none."""
+        """The columns; "x0", "x1", ... if the table has no names."""
 
     @property
     def named(self) -> bool:
@@ -54,24 +54,21 @@ class TableSource(Protocol):
 
 @dataclass(frozen=True)
 class SomeRows:
-    """Some rows of any table, in the order of their positions; they are taken when a column is read."""
+    """Some rows of any table, selected when a column is read."""
 
     table: Any
     rows: Rows
 
 
 def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[Column], bool]:
-    """The columns of any table; the second value tells whether it named them by text.
-
-    Their values are side by side in an array of their own, made by `memory`.
-    """
+    """The columns of any table, in one new array, and whether the table named them by text."""
     memory = memory or Memory()
     source = source_of(table, memory)
     return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
 
 
 def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[Column]:
-    """Read a table into the first columns of an array (n, d or more), and show what is there."""
+    """Read a table into the first columns of an array (n, d or more)."""
     if isinstance(source, ArraySource) and holds_numbers(source.array.dtype):
         first = 0
         for block in source.blocks(memory):
@@ -94,7 +91,7 @@ def stored(column: Column, values: FloatArray, rows: BoolArray | None = None) ->
 
 
 def source_of(table: Any, memory: Memory | None = None) -> TableSource:
-    """What reads the columns of a table; an `InputError` for what is no table."""
+    """The source of a table; an `InputError` for anything else."""
     memory = memory or Memory()
     if isinstance(table, (str, os.PathLike)):
         table = open_file(Path(table))
@@ -103,7 +100,7 @@ def source_of(table: Any, memory: Memory | None = None) -> TableSource:
     if isinstance(table, ArrayFile):
         return ArraySource(table.array, table.names, table.positions)
     if isinstance(table, StoredTable):
-        return _Reader(table.names, table.n_rows, lambda name: _series(table.read(name)))
+        return _ColumnReader(table.names, table.n_rows, lambda name: _series(table.read(name)))
     if isinstance(table, pd.DataFrame):
         return _pandas_source(table)
     if is_frame(table):
@@ -114,14 +111,14 @@ def source_of(table: Any, memory: Memory | None = None) -> TableSource:
 
 
 def is_on_disk(table: Any) -> bool:
-    """Whether a table is read from a file when its columns are asked for, and can be read so elsewhere."""
+    """Whether the columns of a table are read from a file on demand, in any process."""
     if isinstance(table, (str, os.PathLike, StoredTable, SomeRows)):
         return True
     return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
 
 
 def readable_again(table: Any) -> Any:
-    """The table; what can be read only once or only in this process is read into memory."""
+    """The table, in memory if it could be read only once or only in this process."""
     if _is_a(table, "polars", "LazyFrame"):
         return table.collect()
     if _is_a(table, "pyarrow", "ParquetFile"):
@@ -130,7 +127,7 @@ def readable_again(table: Any) -> Any:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether narwhals knows it as a table."""
+    """Whether it is a table to narwhals."""
     return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
 
 
@@ -141,7 +138,9 @@ def to_array(table: Any, what: str) -> npt.NDArray[Any]:
             return np.ma.filled(table.astype(np.float64), np.nan)
         return np.asarray(table)
     except ValueError as error:
-        raise InputError(what, f"is no array of numbers ({error})", "Give rows of equal length.") from error
+        raise InputError(
+            what, f"is not an array of numbers ({error})", "Give rows of equal length."
+        ) from error
 
 
 # --- arrays ----------------------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ class ArraySource:
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def blocks(self, memory: Memory) -> Iterator[npt.NDArray[Any]]:
-        """All columns at once, by blocks of rows: an array on disk is read once and not once a column."""
+        """All columns by blocks of rows, so that an array on disk is read only once."""
         every = self.positions == tuple(range(self.array.shape[1]))
         for block in memory.blocks(self.n_rows, 2 * self.array.shape[1] * self.array.dtype.itemsize):
             part = self.array[block if self.rows is None else self.rows[block]]
@@ -191,29 +190,23 @@ def _array_source(table: Any) -> ArraySource:
         raise InputError("the table", "is lazy", "Pass table.collect().")
     array = to_array(table, "the table")
     if array.ndim == 0:
-        raise InputError(
-            "the table",
-            f"is no table, got {type(table).__name__}",
-            "Pass an array, a DataFrame or the name of a file.",
-        )
+        problem = f"is not a table, got {type(table).__name__}"
+        raise InputError("the table", problem, "Pass an array, a DataFrame or the name of a file.")
     if array.ndim != 2:
-        raise InputError(
-            "the table",
-            f"has {array.ndim} dimension(s), expected 2",
-            "Reshape your data to (samples, variables).",
-        )
+        problem = f"has {array.ndim} dimension(s), expected 2"
+        raise InputError("the table", problem, "Reshape your data to (samples, variables).")
     if np.iscomplexobj(array):
         raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
     positions = tuple(range(array.shape[1]))
     return ArraySource(array, tuple(f"x{position}" for position in positions), positions)
 
 
-# --- what has columns by name ----------------------------------------------------------------------------
+# --- tables with named columns ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """Columns by name, from a function that reads one."""
+class _ColumnReader:
+    """Named columns, from a function that reads one."""
 
     names: tuple[str, ...]
     n_rows: int
@@ -223,7 +216,7 @@ class _Reader:
     def cells(self, position: int) -> nw.Series[Any]:
         return self.read(self.names[position])
 
-    def take(self, rows: Rows) -> _Reader:
+    def take(self, rows: Rows) -> _ColumnReader:
         read = self.read
         return replace(self, n_rows=len(rows), read=lambda name: read(name)[rows])
 
@@ -233,13 +226,13 @@ def _series(native: Any) -> Any:
     return nw.from_native(native, series_only=True, pass_through=True)
 
 
-def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _Reader:
+def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _ColumnReader:
     check_names(frame.columns)
-    return _Reader(tuple(frame.columns), len(frame), lambda name: frame[name], named)
+    return _ColumnReader(tuple(frame.columns), len(frame), lambda name: frame[name], named)
 
 
-def _pandas_source(table: pd.DataFrame) -> _Reader:
-    # narwhals refuses duplicate and non-string names with messages of its own; ours come first.
+def _pandas_source(table: pd.DataFrame) -> _ColumnReader:
+    # Checked here, because narwhals has other messages for duplicate and non-string names.
     names = [str(name) for name in table.columns]
     check_names(names)
     named = all(isinstance(name, str) for name in table.columns)
@@ -248,10 +241,7 @@ def _pandas_source(table: pd.DataFrame) -> _Reader:
 
 
 def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
-    """A polars LazyFrame, computed once; with a limit, into a scratch file.
-
-    Computing each column by itself would be wrong: a lazy table may come in another order each time.
-    """
+    """A polars LazyFrame, computed once, as its row order may vary; with a limit, to a scratch file."""
     if memory.limit is None:
         return _frame_source(nw.from_native(lazy.collect(), eager_only=True))
     import polars
@@ -265,10 +255,10 @@ def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
         return _series(whole.select(polars.col(name)).collect()[name])
 
     n_rows = int(whole.select(polars.len()).collect().item())
-    return _Reader(tuple(whole.collect_schema().names()), n_rows, read)
+    return _ColumnReader(tuple(whole.collect_schema().names()), n_rows, read)
 
 
-def _arrow_source(table: Any) -> _Reader | None:
+def _arrow_source(table: Any) -> _ColumnReader | None:
     """A Parquet file or dataset of pyarrow; None for anything else."""
     if _is_a(table, "pyarrow", "ParquetFile"):
         names: Sequence[str] = table.schema_arrow.names
@@ -288,11 +278,11 @@ def _arrow_source(table: Any) -> _Reader | None:
     else:
         return None
     check_names(names)
-    return _Reader(tuple(names), n_rows, read)
+    return _ColumnReader(tuple(names), n_rows, read)
 
 
 def _is_a(table: Any, library: str, name: str) -> bool:
-    """Whether it is an object of a class of a library that need not be there."""
+    """Whether it is an instance of a class of a library that may not be installed."""
     return any(
         kind.__name__ == name and kind.__module__.partition(".")[0] == library for kind in type(table).__mro__
     )

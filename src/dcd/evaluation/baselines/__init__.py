@@ -1,26 +1,19 @@
-"""Other people's methods on your data, answers in the one CPDAG type.
+"""Methods of other packages, with results as `CPDAG`.
 
 >>> import dcd
 >>> data = dcd.datasets.load_sachs()
->>> found = dcd.baselines.run("pc-fisherz", data.frame)  # needs causal-learn
->>> dcd.metrics.compare(data.cpdag, found).skeleton_shd < 17
+>>> cpdag = dcd.baselines.run("pc-fisherz", data.frame)  # needs causal-learn
+>>> dcd.metrics.compare(data.cpdag, cpdag).skeleton_shd < 17
 True
 
-The way of one call:
+The steps of one call:
 
-    table -> `dcd.table.reading` -> a process of its own, with a time limit -> adapter -> conversion -> CPDAG
+    table -> `dcd.table.reading` -> separate process with a time limit -> adapter -> conversion -> CPDAG
 
-`METHODS` lists what there is. An adapter file wraps one outside library and is imported only when used.
+`METHODS` lists the methods. An adapter module wraps one package and is imported only when used.
 """
 
 from dcd.evaluation.baselines.isolation import Outcome, Worker, run
 from dcd.evaluation.baselines.registry import METHODS, Method, installed
 
-__all__ = [
-    "METHODS",
-    "Method",
-    "Outcome",
-    "Worker",
-    "installed",
-    "run",
-]
+__all__ = ["METHODS", "Method", "Outcome", "Worker", "installed", "run"]

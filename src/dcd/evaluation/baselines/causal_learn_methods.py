@@ -1,7 +1,7 @@
 """PC and GES of causal-learn.
 
-causal-learn puts the mark of an edge at its row: `graph[i, j] = -1, graph[j, i] = 1` is `i -> j`, both -1
-is `i - j`, both 1 is `i <-> j`, which no CPDAG has and which is read as undirected.
+In causal-learn `graph[i, j] = -1, graph[j, i] = 1` is `i -> j`, both -1 is `i - j`, and both 1 is `i <-> j`,
+which is read as undirected.
 """
 
 from __future__ import annotations
@@ -38,14 +38,8 @@ def pc_ensemble_fisherz(
     return _pc(values, test, alpha)
 
 
-def pc_kcit(
-    values: FloatArray,
-    *,
-    seed: int,
-    alpha: float = 0.05,
-    original: bool = False,
-) -> IntArray:
-    """PC with the kernel test; `original` takes causal-learn's own form of it, with the same p-values."""
+def pc_kcit(values: FloatArray, *, seed: int, alpha: float = 0.05, original: bool = False) -> IntArray:
+    """PC with the kernel test; `original` uses causal-learn's implementation, with the same p-values."""
     return _pc(values, CIT(values, "kci") if original else KernelTest(values), alpha)
 
 
@@ -57,7 +51,7 @@ def pc_ensemble_kcit(
 
 
 def pc_dcd(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
-    """PC with the test made from decoupling, `dcd.IndependenceTest`."""
+    """PC with the decoupling test, `dcd.IndependenceTest`."""
     return _pc(values, IndependenceTest(values, level=alpha), alpha)
 
 
@@ -78,11 +72,11 @@ def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:
 
 
 class _OurTest(CIT_Base):
-    """Any test of ours in the form that causal-learn's PC calls."""
+    """Adapter of our tests to causal-learn's PC."""
 
     def __init__(self, data: FloatArray, test: Test, **_: Any) -> None:
         super().__init__(data)
-        self.method = _OUR_TEST  # the search looks at it
+        self.method = _OUR_TEST  # read by the search
         self.test = test
 
     def __call__(self, X: int, Y: int, condition_set: Sequence[int] | None = None) -> float:
@@ -99,7 +93,7 @@ def _pc(values: FloatArray, test: Test, alpha: float) -> IntArray:
 
 
 def _from_causal_learn(graph: Any) -> IntArray:
-    """`[i, j] = 1` where the mark at j lets the edge leave i: any edge but `j -> i`."""
+    """`[i, j] = 1` for any edge but `j -> i`."""
     marks = np.asarray(graph)
     edge, arrow_into_row = marks != 0, marks == 1
     points_back = arrow_into_row & ~arrow_into_row.T
@@ -107,14 +101,11 @@ def _from_causal_learn(graph: Any) -> IntArray:
 
 
 def _categories(values: FloatArray) -> IntArray:
-    """Each column as numbers from 0 on."""
+    """Each column as codes 0, 1, ...."""
     return np.column_stack([np.unique(column, return_inverse=True)[1] for column in values.T])
 
 
 def _check_rows(n_rows: int, n_variables: int, where: str = "") -> None:
     if n_rows <= n_variables + 3:
-        raise InputError(
-            "the table",
-            f"has {n_rows} rows{where} for {n_variables} variables",
-            f"This method needs at least {n_variables + 4}.",
-        )
+        problem = f"has {n_rows} rows{where} for {n_variables} variables"
+        raise InputError("the table", problem, f"This method needs at least {n_variables + 4}.")

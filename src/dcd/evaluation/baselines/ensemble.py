@@ -1,6 +1,6 @@
-r"""A conditional independence test on parts of the sample, the p-values combined.
+r"""Conditional independence tests on parts of the sample, with combined p-values.
 
-The rows are permuted and split into K parts, the test gives :math:`p_k` on each, and
+The rows are split at random into K parts with p-values :math:`p_k`, and
 
 .. math:: T = \frac1K \sum_k F_a^{-1}(p_k), \qquad p = F_a(T / K^{1/a - 1})
 
@@ -36,7 +36,7 @@ def combine_pvalues(pvalues: FloatArray, *, stable_index: float = 2.0) -> float:
 
 
 def _stable_law(index: float) -> stats.rv_continuous:
-    """The law itself in the two cases with a closed form, SciPy's quadrature (slow) in the others."""
+    """The symmetric stable law; by SciPy's slow quadrature where there is no closed form."""
     check_number("stable_index", index, above=0, at_most=2, suggestion=2.0)
     closed_forms = {1.0: stats.cauchy, 2.0: stats.norm}
     return closed_forms.get(index) or stats.levy_stable(index, 0.0)
@@ -48,14 +48,13 @@ def n_parts(n_samples: int) -> int:
 
 
 class EnsembleTest:
-    """Any conditional independence test, as an ensemble over parts of the rows.
+    """An ensemble of any conditional independence test over parts of the rows.
 
-    A part in which `x` or `y` is constant tells nothing and has no say; a condition that is constant within
-    a part is none there.
+    Parts in which `x` or `y` is constant are skipped; conditions that are constant in a part are dropped.
 
     Parameters
     ----------
-    make_test : a table (rows, d) to a test, `test(x, y, given) -> p`.
+    make_test : from a table (rows, d) to a test, `test(x, y, given) -> p`.
     values : the whole table.
     seed : of the permutation of the rows.
     """
@@ -75,7 +74,7 @@ class EnsembleTest:
         self.stable_index = stable_index
 
     def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> float:
-        """The combined p-value of `x` and `y` being independent given the others."""
+        """The combined p-value."""
         pvalues = [
             test(x, y, [column for column in given if varies[column]])
             for test, varies in zip(self.tests, self.varying, strict=True)

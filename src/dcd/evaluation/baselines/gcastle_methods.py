@@ -1,7 +1,7 @@
 """ICALiNGAM, DirectLiNGAM, Notears, GOLEM and GraNDAG of gCastle.
 
-gCastle's `weight_causal_matrix[i, j]` is `i -> j`. It needs PyTorch without declaring it. The thresholds are
-gCastle's defaults.
+gCastle's `weight_causal_matrix[i, j]` is `i -> j`. It needs PyTorch without declaring it. Thresholds are its
+defaults.
 """
 
 from __future__ import annotations
@@ -31,14 +31,9 @@ def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> In
 
 
 def notears(
-    values: FloatArray,
-    *,
-    seed: int,
-    threshold: float = 0.3,
-    penalty: float = 0.1,
-    standardise: bool = True,
+    values: FloatArray, *, seed: int, threshold: float = 0.3, penalty: float = 0.1, standardise: bool = True
 ) -> IntArray:
-    """Linear NOTEARS, by default on standardised columns: only this agrees with the paper's table."""
+    """Linear NOTEARS, by default on standardised columns, as the paper's table implies."""
     _check_threshold(threshold)
     check_number("penalty", penalty, at_least=0, suggestion=0.1)
     model = castle.Notears(lambda1=penalty, w_threshold=threshold)
@@ -58,7 +53,7 @@ def golem(values: FloatArray, *, seed: int, threshold: float = 0.3, iterations: 
 def grandag(
     values: FloatArray, *, seed: int, iterations: int = 10_000, standardise: bool = False
 ) -> IntArray:
-    """GraN-DAG, without the preliminary selection of neighbours and the pruning that its authors add."""
+    """GraN-DAG, without its authors' preliminary neighbour selection and pruning."""
     check_number("iterations", iterations, at_least=1, whole=True, suggestion=10_000)
     model = castle.GraNDAG(input_dim=values.shape[1], iterations=iterations, random_seed=seed)
     model.learn(_standardised(values) if standardise else values)
@@ -70,7 +65,7 @@ def _check_threshold(threshold: float) -> None:
 
 
 def _above(weights: FloatArray, threshold: float) -> IntArray:
-    """The DAG of the weights above the threshold; diverged weights are a failure, not an empty graph."""
+    """The DAG of the weights above the threshold; an error for diverged weights."""
     matrix = np.asarray(weights, dtype=np.float64)
     if not np.isfinite(matrix).all():
         raise ArithmeticError("the weights are not finite")

@@ -1,4 +1,4 @@
-"""Run a method in a process of its own: with a time limit, and with nothing of it left behind."""
+"""Run methods in a separate process, with a time limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dcd.table.reading import read_columns
 Status = Literal["ok", "failed", "timeout"]
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _LOADING_SECONDS = 600.0
-# This very package, also where it is not installed; not in front of the standard library.
+# Imports this package even if it is not installed, without shadowing the standard library.
 _START_WORKER = """
 import sys
 if sys.argv[1] not in sys.path:
@@ -41,18 +41,17 @@ main()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one run.
+    """The outcome of one run.
 
     Attributes
     ----------
     status : "ok", "failed" (an error within the method) or "timeout".
     reason : why there is no graph.
     cpdag : the graph, if there is one.
-    contradictory : the partial graph that the method returned fits no DAG, and `cpdag` settles that. Weights
-        lose their cycles before and do not count here.
-    seconds : wall time of the method alone, one thread.
-    peak_mb : largest memory of its process, with the libraries it shares with the worker; None where it
-        cannot be told.
+    contradictory : the method returned a partial graph without a DAG extension, which `cpdag` repairs. Cyclic
+        weights are pruned before and do not count.
+    seconds : wall time of the method alone, on one thread.
+    peak_mb : peak memory of its process, including shared libraries; None if unknown.
     """
 
     status: Status
@@ -74,25 +73,24 @@ def run(
     time_limit: float | None = None,
     **options: Any,
 ) -> CPDAG:
-    """The CPDAG that a method of `METHODS` finds in a table.
+    """Run a method of `METHODS` on a table.
 
     Parameters
     ----------
     method : a name in `METHODS`, such as "ges".
-    table : NumPy array, or pandas, polars or pyarrow table; checked before anything else. Categories without
-        an order are for our own methods and those made for categories only.
-    kinds, missing, drop_degenerate : as of `dcd.DCD`, but no other method copes with missing values.
+    table : NumPy array, or pandas, polars or pyarrow table. Only methods of this package and those for
+        categorical data accept unordered categories.
+    kinds, missing, drop_degenerate : as in `dcd.DCD`, without testwise deletion.
     random_state : seed of methods that draw random numbers.
-    time_limit : seconds after which the run is stopped, counted from when its library is loaded, which takes
-        some seconds itself; none by default.
+    time_limit : seconds after which the run is stopped, not counting the loading of libraries.
     options : parameters of the method's adapter, such as `alpha=0.01` for PC.
 
     Raises
     ------
     InputError
-        for a table, a method or an option that makes no sense.
+        for an invalid table, method or option.
     MissingLibraryError
-        naming the extra to install.
+        if an extra has to be installed.
     BaselineError
         if the method failed or took too long.
     """
@@ -108,7 +106,7 @@ def run(
 
 
 class Worker:
-    """A process that runs methods one after the other, each apart from the others; started when needed."""
+    """A process that runs methods one after the other, in isolation; started when needed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -129,9 +127,9 @@ class Worker:
         time_limit: float | None = None,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Run one method; failures and overtime are outcomes, bad input is an `InputError`.
+        """Run one method; failures and timeouts are outcomes, bad input is an `InputError`.
 
-        The parameters are those of `run`; `reading` has those that are about the table.
+        The parameters are those of `run`; `reading` holds those for the table.
         """
         dataset = _read(method, table, reading or TableOptions())
         if time_limit is not None:
@@ -140,18 +138,18 @@ class Worker:
         task = {"method": method, "seed": int(seed), "options": plain_options, "kinds": dataset.kinds}
         try:
             answer = self._ask(task, dataset.values, time_limit)
-        except BaseException:  # an interrupt among them: what runs now must not run on
+        except BaseException:  # also on interrupts, the method must not continue
             self.close()
             raise
         return _read_answer(answer, dataset.names)
 
     def _ask(self, task: dict[str, Any], values: FloatArray, time_limit: float | None) -> dict[str, Any]:
-        """Send a task and wait for the answer; the time counts from when the library is loaded."""
+        """Send a task and wait for the answer; loading the library does not count as time."""
         process = self._started()
         assert process.stdin is not None
         try:
             send(process.stdin, task, values)
-        except OSError:  # a pipe to a process that is gone
+        except OSError:  # the process is gone
             return self._died(process)
         answer = _receive_within(process, _LOADING_SECONDS)
         if answer is not None and answer["status"] == "loaded":
@@ -163,7 +161,7 @@ class Worker:
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """The running process, started now if there is none; on one thread, and in a session of its own."""
+        """The worker process, started if there is none; on one thread, in its own session."""
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
@@ -182,7 +180,7 @@ class Worker:
         return self._process
 
     def _died(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
-        """The answer of a process that gave none, with the last line it wrote."""
+        """The answer for a process that died, with the last line it wrote."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
@@ -191,7 +189,7 @@ class Worker:
         return {"status": "failed", "reason": f"{reason}: {last[-200:]}" if last else reason}
 
     def close(self) -> None:
-        """Stop the process and what it has forked."""
+        """Stop the process and its forks."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -205,7 +203,7 @@ class Worker:
 
 
 def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
-    """The table as a method can take it."""
+    """The table, checked for the method."""
     entry = find_method(method)
     reading.check()
     check_choice("missing", reading.missing, ("refuse", "complete-rows"))
@@ -228,7 +226,7 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
                 f"categories without an order, which {method!r} cannot take",
                 "Leave them out, or use robust-dcd, dcd, pc-gsq or ges-bdeu.",
             )
-        if not entry.combinations:  # to such a method two categories are numbers, too
+        if not entry.combinations:  # such a method treats two categories as numbers
             numbers = zip(dataset.names, dataset.values.T, strict=True)
             columns = [Column(name, values) for name, values in numbers]
             raise_first([linear_combinations], columns, TableOptions(memory=dataset.memory))
@@ -236,7 +234,7 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
 
 
 def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> dict[str, Any] | None:
-    """The next message, None from a process that dies; one that takes too long is killed."""
+    """The next message, None if the process dies; it is killed after the limit."""
     assert process.stdout is not None
     overtime = threading.Event()
 
@@ -251,24 +249,23 @@ def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> di
         received = receive(process.stdout)
     finally:
         timer.cancel()
-        timer.join()  # it may be killing right now
+        timer.join()  # it may be killing the process
     if overtime.is_set():
         return {"status": "timeout", "reason": f"stopped after {limit:g} s"}
     return received[0] if received else None
 
 
 def _plain(name: str, value: object) -> object:
-    """A value that JSON can carry."""
+    """The value as a JSON scalar."""
     value = value.item() if isinstance(value, np.generic) else value
     if not (value is None or isinstance(value, (bool, int, float, str))):
-        raise InputError(
-            f"parameter {name!r}", f"must be a number or a word, got {value!r:.60}", "See the method's help."
-        )
+        problem = f"must be a number or a word, got {value!r:.60}"
+        raise InputError(f"parameter {name!r}", problem, "See the method's help.")
     return value
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and, where there are sessions, everything in its session."""
+    """Kill a process and its session."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -277,7 +274,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_answer(answer: dict[str, Any], names: tuple[str, ...]) -> Outcome:
-    """The outcome that a worker's answer tells; an `InputError` comes out as one."""
+    """The outcome in a worker's answer; bad input is raised as `InputError`."""
     if answer["status"] == "bad input":
         raise InputError(*answer["reason"])
     adjacency = answer.pop("adjacency", None)

@@ -1,16 +1,16 @@
-r"""The kernel conditional independence test (KCIT; Zhang, Peters, Janzing, Schölkopf 2011), fast.
+r"""A fast kernel conditional independence test (KCIT; Zhang, Peters, Janzing, Schölkopf 2011).
 
 With centred kernels :math:`K` of :math:`(x, z/2)`, :math:`L` of y and :math:`M` of z, and the residual maker
 :math:`R = \varepsilon (M + \varepsilon I)^{-1}`, the statistic is the sum of
-:math:`H = (RKR) \circ (RLR)`. Under independence given z it is close to a gamma law of mean
-:math:`\operatorname{tr} H` and variance :math:`2 \|H\|_F^2`: the matrix of all products of eigenvectors that
-implementations of this test build has H as its Gram matrix, so it need not be built. Nor need the kernels:
-a pivoted Cholesky factor :math:`Z Z^\top = M` of small rank gives
+:math:`H = (RKR) \circ (RLR)`. Under independence given z it is approximately gamma distributed with mean
+:math:`\operatorname{tr} H` and variance :math:`2 \|H\|_F^2`. H is the Gram matrix of the products of
+eigenvectors that other implementations build, so these are not needed. Nor are the kernels: a pivoted
+Cholesky factor :math:`Z Z^\top = M` of small rank gives
 :math:`R = I - Z (Z^\top Z + \varepsilon I)^{-1} Z^\top`.
 
-Kernel widths, regularisation and null distribution are those of causal-learn, so that the p-values are, too
-(to half a percent of their size; causal-learn's cut of small eigenvalues makes more of the difference than we
-do), in a fifth (many conditions) to a fortieth (one condition) of the time.
+Kernel widths, regularisation and null distribution are those of causal-learn. The p-values agree to half a
+percent, mostly because causal-learn drops small eigenvalues, in a fifth (many conditions) to a fortieth (one
+condition) of the time.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class KernelTest:
     def __init__(self, values: FloatArray) -> None:
         deviations = values.std(axis=0, ddof=1)
         self.values = (values - values.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
-        self.max_rank = len(values) // 4  # beyond it full matrices are the cheaper form
+        self.max_rank = len(values) // 4  # beyond, full matrices are cheaper
         self._known: dict[tuple[int, int, tuple[int, ...]], float] = {}
-        # A search asks for the same condition with many pairs.
+        # Searches test many pairs with the same condition.
         self._condition = lru_cache(maxsize=_CACHE_BYTES // (12 * len(values) ** 2) + 1)(self._condition_on)
 
     def __call__(self, x: int, y: int, given: Sequence[int] = ()) -> float:
-        """P-value of `x` and `y` being independent given the others; `x` and `y` may change places."""
+        """The p-value; symmetric in `x` and `y`."""
         key = (min(x, y), max(x, y), tuple(sorted(given)))
         if key not in self._known:
             self._known[key] = self._conditional(*key) if given else self._marginal(*key[:2])
@@ -83,10 +83,10 @@ class KernelTest:
 
 
 class _Condition:
-    """Takes out of a kernel what the variables of one condition explain.
+    """Removes from a kernel what the variables of one condition explain.
 
-    Kernels of small rank are handled by their factors. The others are multiplied as full matrices, in single
-    precision: that changes p-values by less than the cut of eigenvalues does, in half the time.
+    Kernels of small rank are represented by factors. The others are full matrices in single precision, which
+    takes half the time and changes p-values by less than dropping eigenvalues does.
     """
 
     def __init__(self, points: FloatArray, width: float, max_rank: int) -> None:
@@ -105,7 +105,7 @@ class _Condition:
 
     def residual_kernel(self, points: FloatArray) -> Floats:
         """`R K R` for the kernel K of `points`, (n, n)."""
-        # One more variable multiplies the rank by some 5 (less for a few categories); a try in vain is dear.
+        # A further variable multiplies the rank by about 5, and failed attempts are expensive.
         may_be_small = 4 * self.rank < self.max_rank or points.shape[1] == 1
         factor = _factor(points, self.width, self.max_rank) if may_be_small else None
         if factor is not None and factor.shape[1] < self.max_rank:
@@ -146,6 +146,6 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 
 def _gamma_tail(statistic: float, mean: float, variance: float) -> float:
     """Probability that a gamma variable of that mean and variance exceeds the statistic."""
-    if not variance > 0:  # nothing is left of x or y: no sign of dependence
+    if not variance > 0:  # the residuals of x or y are zero
         return 1.0
     return float(gamma.sf(statistic, mean**2 / variance, scale=variance / mean))

@@ -1,6 +1,6 @@
-"""What goes between a process and the worker beside it: a line of JSON, and behind it the numbers, if any.
+"""Messages between a process and its worker: a line of JSON, followed by an array if there is one.
 
-Nothing is pickled: what arrives is data, never code.
+Nothing is pickled, so messages cannot carry code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def send(stream: IO[bytes], message: dict[str, Any], values: FloatArray | None =
 
 
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], FloatArray | None] | None:
-    """Read one message; None at the end of the stream, also when it ends within a message."""
+    """Read one message; None at the end of the stream, even within a message."""
     line = stream.readline()
     if not line.endswith(b"\n"):
         return None

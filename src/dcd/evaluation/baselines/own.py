@@ -1,4 +1,4 @@
-"""The methods of this package, in the form in which all methods are compared."""
+"""Adapters of the methods of this package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, SearchCutWarning
 from dcd.table.columns import Kind
 
-Kinds = Sequence[Kind] | None  # of the columns; None lets the rule of `dcd.table.columns` decide
+Kinds = Sequence[Kind] | None  # of the columns; None infers them
 
 
 def dcd(values: FloatArray, *, seed: int, kinds: Kinds = None, **options: Any) -> IntArray:
@@ -35,7 +35,7 @@ def robust_equal_weights(values: FloatArray, *, seed: int, kinds: Kinds = None) 
 
 
 def robust_always_weights(values: FloatArray, *, seed: int, kinds: Kinds = None) -> IntArray:
-    """`RobustDCD` with every set of two and more decoupled, needed or not."""
+    """`RobustDCD` with every set of two or more variables decoupled."""
     return robust(values, seed=seed, kinds=kinds, test=PartialAssociation(decouple="always"))
 
 
@@ -51,7 +51,7 @@ def _fitted(
     if unknown:
         name = estimator.__name__
         raise InputError(
-            f"parameter {sorted(unknown)[0]!r}", f"is no parameter of {name}", f"See help(dcd.{name})."
+            f"parameter {sorted(unknown)[0]!r}", f"is not a parameter of {name}", f"See help(dcd.{name})."
         )
     by_name = None if kinds is None else {f"x{index}": kind for index, kind in enumerate(kinds)}
     model = estimator(**{"progress": False, "kinds": by_name, **options}).fit(values)

@@ -1,4 +1,4 @@
-"""The methods by name. A new one is a file with a function, and an entry here."""
+"""The methods by name. A new one is a function and an entry here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Literal
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, MissingLibraryError, check_choice
 
-# An adapter takes the checked values (n, d) and a seed, and returns an adjacency matrix in our encoding: of a
-# DAG, a CPDAG or whatever partial graph the method stops at.
+# From checked values (n, d) and a seed to an adjacency matrix: of a DAG, a CPDAG or another partial graph.
 Adapter = Callable[..., IntArray]
 Cost = Literal["low", "kernel", "network"]
 
@@ -30,13 +29,13 @@ class Method:
 
     Attributes
     ----------
-    label : how tables and figures call it.
-    module, function : where the adapter is.
-    extra : the extra of this package that installs what it needs, if any.
+    label : name in tables and figures.
+    module, function : of the adapter.
+    extra : the extra of this package that installs its dependencies, if any.
     cost : "low" for seconds a fit, "kernel" for kernel matrices, "network" for a neural network.
-    discrete : made for columns of categories rather than for measurements.
-    combinations : copes with columns that are linear combinations of others.
-    takes_kinds : wants to know the kinds of the columns.
+    discrete : made for categorical data.
+    combinations : accepts columns that are linear combinations of others.
+    takes_kinds : takes the kinds of the columns.
     """
 
     label: str
@@ -50,11 +49,11 @@ class Method:
 
     @property
     def packages(self) -> dict[str, str]:
-        """The outside packages it needs, and the modules that they are imported by."""
+        """The packages that it needs, with their modules."""
         return _EXTRAS[self.extra] if self.extra else {}
 
     def load(self) -> Adapter:
-        """The adapter function; this is what imports the outside library."""
+        """The adapter function; imports the outside library."""
         adapter: Adapter = getattr(importlib.import_module(self.module), self.function)
         return adapter
 
@@ -66,14 +65,8 @@ def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool 
 
 
 def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool = False) -> Method:
-    return Method(
-        label,
-        "dcd.evaluation.baselines.gcastle_methods",
-        function,
-        "gcastle",
-        cost,
-        combinations=combinations,
-    )
+    module = "dcd.evaluation.baselines.gcastle_methods"
+    return Method(label, module, function, "gcastle", cost, combinations=combinations)
 
 
 def _own(label: str, function: str) -> Method:
@@ -105,20 +98,19 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str) -> Method:
-    """The entry of that name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
+    """The entry of a name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
     same_start = [known for known in METHODS if known.startswith(str(name).casefold())]
     if name not in METHODS and same_start:
         raise InputError("parameter 'method'", f"there is no {name!r}", f"Choose {' or '.join(same_start)}.")
     check_choice("method", name, tuple(METHODS))
     if not installed(name):
         extra = METHODS[name].extra
-        raise MissingLibraryError(
-            f"method {name!r}", f"needs the extra {extra!r}", f"pip install 'dcd[{extra}]'"
-        )
+        remedy = f"pip install 'dcd[{extra}]'"
+        raise MissingLibraryError(f"method {name!r}", f"needs the extra {extra!r}", remedy)
     return METHODS[name]
 
 
 def installed(name: str) -> bool:
-    """Whether the libraries of a method are there, without importing them."""
+    """Whether the libraries of a method are installed; does not import them."""
     check_choice("method", name, tuple(METHODS))
     return all(find_spec(module) is not None for module in METHODS[name].packages.values())

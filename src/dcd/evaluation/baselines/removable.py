@@ -1,8 +1,7 @@
-"""Removable-variable methods of the package rcd, on boundaries and tests made by decoupling.
+"""RSL and MARVEL of the package rcd, with boundaries and tests from decoupling.
 
-RSL and MARVEL remove one variable after the other whose removal leaves the rest of the graph intact, and
-need a Markov boundary matrix and a test to begin with. They return a skeleton, which is oriented as in
-`RobustDCD`.
+Both remove variables one by one such that the rest of the graph stays intact, starting from Markov boundaries
+and a test. They return a skeleton, which is oriented as in `RobustDCD`.
 """
 
 from __future__ import annotations

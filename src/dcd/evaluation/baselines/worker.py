@@ -1,11 +1,8 @@
-"""The other side of `isolation`: runs one method after the other, each in a process forked for it.
+"""The worker process of `isolation`: runs methods one after the other, each in a fork.
 
-    python -m dcd.baselines.worker
-
-Tasks come in on standard input, answers go out on standard output (`messages` says how). The libraries are
-imported once, here; the fork shares them, and whatever a method does to global state (seeds, default types,
-memory) ends with its fork. Where there is no safe fork (Windows, macOS) the method runs here, and the answer
-says that this worker is used up.
+Tasks arrive on standard input, answers go to standard output (see `messages`). Libraries are imported once
+and shared by the forks; changes of global state (seeds, default types, memory) end with the fork. Without a
+safe fork (Windows, macOS) the method runs in the worker itself, which is then used up.
 """
 
 from __future__ import annotations
@@ -49,7 +46,7 @@ def main() -> None:
 
 
 def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
-    """Run one method; the answer is a CPDAG or the reason why there is none."""
+    """Run one method; the answer is a CPDAG or the reason for having none."""
     try:
         method = METHODS[task["method"]]
         adapter = method.load()
@@ -60,7 +57,7 @@ def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
         seconds = time.perf_counter() - started
     except InputError as error:
         return {"status": "bad input", "reason": [error.subject, error.problem, error.remedy]}
-    except Exception as error:  # whatever an outside library raises is its answer
+    except Exception as error:  # of an outside library
         return _failure(error)
     try:
         cpdag, contradictory = to_cpdag(graph), consistent_extension(graph) is None
@@ -74,7 +71,7 @@ def _failure(error: Exception) -> dict[str, Any]:
 
 
 def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> None:
-    """An `InputError` that names an option which the adapter does not have."""
+    """Raise `InputError` for an option that the adapter does not have."""
     parameters = inspect.signature(adapter).parameters
     known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     known = [name for name in known if name not in ("seed", "kinds")]
@@ -82,11 +79,11 @@ def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> No
     for option in options:
         if option in ("seed", "kinds") or (option not in known and not takes_any):
             remedy = suggest(option, known) if known else "It has none; random_state is its seed."
-            raise InputError(f"parameter {option!r}", f"is no option of {method!r}", remedy)
+            raise InputError(f"parameter {option!r}", f"is not an option of {method!r}", remedy)
 
 
 def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, answers: BinaryIO) -> None:
-    """Fork, solve there, pass the answer on with the peak memory; give up when the other side is gone."""
+    """Solve in a fork, and add the peak memory to the answer; give up when the parent is gone."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -96,7 +93,7 @@ def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, an
         os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
-        # One task at a time: what can come in meanwhile is only the end of the stream.
+        # Tasks come one at a time, so that readable input means the end of the stream.
         ready, _, _ = select.select([pipe, tasks], [], [])
         if pipe not in ready:
             os.kill(child, signal.SIGKILL)
@@ -110,13 +107,13 @@ def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, an
 
 
 def _leave_with(tasks: BinaryIO) -> None:
-    """End when the other side is gone, also in the middle of a run."""
+    """Exit when the parent is gone, even in the middle of a run."""
     tasks.read()
     os._exit(1)
 
 
 def _claim_stdout() -> BinaryIO:
-    """Standard output for answers alone: what libraries print goes where errors go."""
+    """Reserve standard output for answers: what libraries print goes to standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers

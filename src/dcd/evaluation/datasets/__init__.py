@@ -1,4 +1,4 @@
-"""Small real data sets with their published truth, packaged with the library."""
+"""Real data sets with their published graphs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _SACHS = """Flow cytometry of 11 phosphorylated proteins and phospholipids in 85
 intervention: Sachs et al., "Causal protein-signaling networks derived from multiparameter single-cell data",
 Science 308 (2005). Values as in the package cdt 0.6.0 (MIT licence), the first 853 rows of its
 cyto_full_data.csv. Truth: the network of 17 edges commonly used, as in sachs.bif of pgmpy 1.1.2 (MIT
-licence). Its CPDAG has no directed edge, so it scores the skeleton only, and about half of its edges leave
-no trace in partial correlations."""
+licence). Its CPDAG has no directed edge, so it evaluates the skeleton only; about half of the edges show no
+partial correlation."""
 
 
 @dataclass(frozen=True)
 class ExampleData:
-    """A table with the graph believed to be behind it.
+    """A table with its published graph.
 
     Attributes
     ----------
     frame : the measurements.
     dag : the published graph as a labelled adjacency matrix, `[i, j] = 1` for `i -> j`.
-    cpdag : its CPDAG, what observational data could tell of it at best.
-    description : where it comes from.
+    cpdag : its CPDAG, the most that observational data can identify.
+    description : the source.
     """
 
     frame: pd.DataFrame = field(repr=False)

@@ -1,4 +1,4 @@
-"""Plots of a `CPDAG` with matplotlib, in layers, causes above effects; graphviz is not needed."""
+"""Plots of a `CPDAG` with matplotlib, in layers, causes above effects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Style:
 
 @runtime_checkable
 class EdgeFrequencies(Protocol):
-    """The part of a `Stability` that a plot shows: the (d, d) shares of resamples with an edge, by name."""
+    """The part of a `Stability` that is plotted: the share of resamples with an edge, for each pair."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,15 +64,11 @@ def plot_cpdag(
 
     Parameters
     ----------
-    cpdag : the graph. Arrows that it has by knowledge alone are dash-dotted.
-    truth : draw the edges in comparison with this graph: same, other direction or type, extra, missing.
-    stability : what `dcd.stability` returns; the more resamples have an edge, the wider and darker it is.
-    target : mark this variable and its Markov boundary; the others are grey.
-    ax : axes to draw on; a new figure without it.
-
-    Returns
-    -------
-    The axes.
+    cpdag : the graph. Arrows that follow from knowledge alone are dash-dotted.
+    truth : compare with this graph: edges are the same, of other direction or type, extra or missing.
+    stability : what `dcd.stability` returns; edges that more resamples have are wider and darker.
+    target : highlight this variable and its Markov boundary.
+    ax : axes to draw on; a new figure by default.
     """
     _check_graphs(cpdag, truth)
     marks = _marks(cpdag, target)
@@ -111,7 +107,7 @@ def _check_graphs(cpdag: object, truth: object) -> None:
 
 
 def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
-    """How often resamples have an edge between two variables, in the order of the graph."""
+    """The share of resamples with an edge between two variables, in the order of the graph."""
     if not isinstance(stability, EdgeFrequencies):
         problem = f"must be a Stability, got {type(stability).__name__}"
         raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
@@ -128,19 +124,19 @@ def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
     """Fill and line colour of each node."""
     if target is None:
         return [("white", _PLAIN)] * len(cpdag.names)
-    own = cpdag.index(target)
-    children = directed_part(cpdag.adjacency)[own]
+    position = cpdag.index(target)
+    children = directed_part(cpdag.adjacency)[position]
     spouses = directed_part(cpdag.adjacency)[:, children].any(axis=1)
-    boundary = skeleton_of(cpdag.adjacency)[own] | spouses
+    boundary = skeleton_of(cpdag.adjacency)[position] | spouses
     marks = [(_MEMBER, _PLAIN) if is_in else ("white", _OUTSIDE) for is_in in boundary]
-    marks[own] = (_TARGET, _PLAIN)
+    marks[position] = (_TARGET, _PLAIN)
     return marks
 
 
 def _with_grey(
     styles: dict[tuple[int, int], _Style], marks: list[tuple[str, str]]
 ) -> dict[tuple[int, int], _Style]:
-    """Edges at grey nodes are grey, too."""
+    """Edges of grey nodes in grey."""
     outside = {index for index, (_, colour) in enumerate(marks) if colour == _OUTSIDE}
     return {
         edge: replace(style, colour=_OUTSIDE) if outside & set(edge) else style
@@ -155,15 +151,15 @@ def _edge_styles(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], 
     union = skeleton_of(estimated) if truth is None else skeleton_of(estimated) | skeleton_of(truth)
     styles = {}
     for i, j in np.argwhere(np.triu(union)).tolist():
-        here = (estimated[i, j], estimated[j, i])
-        there = here if truth is None else (truth[i, j], truth[j, i])
+        edge = (estimated[i, j], estimated[j, i])
+        true_edge = edge if truth is None else (truth[i, j], truth[j, i])
         if truth is None:
             styles[i, j] = _KNOWN if frozenset((i, j)) in known else _UNCOMPARED
-        elif here == there:
+        elif edge == true_edge:
             styles[i, j] = _Style("right", _RIGHT, "solid")
-        elif not any(here):
+        elif not any(edge):
             styles[i, j] = _Style("missing", _MISSING, "dotted")
-        elif not any(there):
+        elif not any(true_edge):
             styles[i, j] = _Style("extra", _EXTRA, "dashed")
         else:
             styles[i, j] = _Style("other direction or type", _WRONG_WAY, "solid")
@@ -174,7 +170,7 @@ def _edge_styles(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], 
 
 
 def _new_axes(layout: Layout, longest: int, least_width: float) -> Axes:
-    """Axes as large as the boxes need; a wide graph gets more room between its layers."""
+    """Axes that fit the boxes; wide graphs get more space between layers."""
     across, down = np.ptp(layout.points, axis=0) + np.array([1.3, 1.4])
     width = max(across * (0.55 + 0.09 * longest), least_width)
     height = max(down * np.clip(0.45 * width / down, 0.8, 1.4), 1.8)
@@ -198,7 +194,7 @@ def _draw_edge(
 
     width, alpha = (1.6, 1.0) if share is None else _weight_of_line(share)
     start_box: Any = boxes[0]
-    if len(path) > 2:  # all but the last piece, which is straight, goes under the boxes
+    if len(path) > 2:  # the curve goes under the boxes; its straight last segment is the arrow
         curve, start_box = smooth(path)[:-3], None
         codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
         line = {"ec": style.colour, "lw": width, "ls": style.line, "alpha": alpha, "capstyle": "butt"}
@@ -220,7 +216,7 @@ def _draw_edge(
             "shrinkA": 0,
             "shrinkB": 1 if directed else 0,
         },
-        zorder=4,  # after the boxes, whose size is known only once they are drawn, and which clip it
+        zorder=4,  # drawn after the boxes, which clip it and whose size is known only then
     )
 
 
@@ -248,7 +244,6 @@ def _legend_entries(styles: list[_Style], *, compared: bool, weighted: bool) -> 
 
 
 def _set_limits(ax: Axes, layout: Layout, legend_rows: int) -> None:
-    (left, bottom), (right, top) = layout.points.min(axis=0), layout.points.max(axis=0)
-    below = 0.5 + 0.33 * legend_rows
-    ax.set(xlim=(left - 0.65, right + 0.65), ylim=(bottom - below, top + 0.5))
+    (x_min, y_min), (x_max, y_max) = layout.points.min(axis=0), layout.points.max(axis=0)
+    ax.set(xlim=(x_min - 0.65, x_max + 0.65), ylim=(y_min - 0.5 - 0.33 * legend_rows, y_max + 0.5))
     ax.set_axis_off()

@@ -1,14 +1,14 @@
-"""Where to draw the nodes of a graph: in layers, causes above effects, with few crossings.
+"""Layered graph layout (Sugiyama, Tagawa and Toda 1981): causes above effects, few crossings.
 
-After Sugiyama, Tagawa and Toda (1981). Each connected part of the graph is laid out by itself: its nodes are
-assigned to layers, an edge that passes a layer gets a bend point in it, the order within each layer is
-improved until no exchange of neighbours removes a crossing, and x is the least-squares solution with room
-between neighbours. Then the parts are set side by side in rows.
+Each connected component is laid out separately: nodes are assigned to layers, long edges get a bend point in
+each layer they pass, the order within layers is improved until no exchange of neighbours removes a crossing,
+and x is the least-squares solution with minimum distances. The components are then packed in rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -24,25 +24,24 @@ from dcd.runtime.errors import InputError
 
 Route = tuple[tuple[float, float], ...]
 
-_SWEEPS = 12  # down and up; on graphs of a readable size the last improvement comes well before
+_SWEEPS = 12  # down and up; enough for graphs of a readable size
 _STALE = 6  # sweeps without an improvement after which to stop
 _STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs get one start
-_MOST_FOR_EXCHANGES = 600  # likewise; beyond, barycentres alone: nobody could see the difference
+_MOST_FOR_EXCHANGES = 600  # likewise; larger graphs use barycentres alone
 _PLACEMENTS = 16
 _BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # room beside a bend point; two nodes are 1 apart
-_STRAIGHT = 8.0  # how much more a long edge wants to be straight than a short one
+_STRAIGHT = 8.0  # weight of straight long edges relative to short ones
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Coordinates for a graph, in units of the room that one node takes.
+    """Coordinates of a graph, in units of the width of one node.
 
     Attributes
     ----------
     positions : (d, 2) array of x and y of the nodes; neighbours in a layer are at least 1 apart, layers
-        exactly 1, and y falls from causes to effects.
-    routes : for each pair `(upper, lower)` of nodes with an edge, the points that the edge passes between
-        its ends, from the upper to the lower end; none for an edge to the next layer.
+        exactly 1, and y decreases from causes to effects.
+    routes : for each edge `(upper, lower)` its bend points from top to bottom.
     """
 
     positions: FloatArray
@@ -50,11 +49,11 @@ class Layout:
 
     @property
     def points(self) -> FloatArray:
-        """(k, 2) array of all nodes and all points of routes."""
+        """(k, 2) array of all nodes and bend points."""
         return np.vstack([self.positions, *(np.array(route) for route in self.routes.values() if route)])
 
     def path(self, start: int, end: int) -> FloatArray:
-        """(k, 2) points that an edge passes, from node `start` to node `end`, both included."""
+        """(k, 2) points of an edge from node `start` to node `end`."""
         bends = self.routes.get((start, end))
         if bends is None:
             bends = self.routes[end, start][::-1]
@@ -66,9 +65,9 @@ def layered_layout(adjacency: npt.ArrayLike, also: npt.ArrayLike | None = None) 
 
     Parameters
     ----------
-    adjacency : of a CPDAG. Its arrows point down; an undirected edge has one end or the other above.
-    also : adjacency matrix of a second graph over the same variables in the same order, whose edges are drawn
-        too, such as the truth. Its arrows point down where that does not contradict the first graph.
+    adjacency : of a CPDAG. Its arrows point down.
+    also : adjacency matrix of a second graph on the same variables, such as the truth. Its arrows point down
+        unless that contradicts the first graph.
     """
     extension = consistent_extension(adjacency)
     if extension is None:
@@ -110,11 +109,11 @@ def _reachability(dag: BoolArray) -> BoolArray:
     return reaches
 
 
-# --- one connected part ----------------------------------------------------------------------------------
+# --- one component ---------------------------------------------------------------------------------------
 
 
 def _lay_out(dag: BoolArray) -> Layout:
-    """Coordinates for a connected DAG, with the upper left corner of its frame at (0, 0)."""
+    """Coordinates of a connected DAG, with its upper-left corner at (0, 0)."""
     layer = _layers(dag, widest=max(5, int(np.ceil(1.3 * np.sqrt(len(dag))))))
     proper = _Proper(dag, layer)
     proper.order()
@@ -154,7 +153,7 @@ def _layers(dag: BoolArray, widest: int) -> npt.NDArray[np.intp]:
 
 
 class _Proper:
-    """A layered DAG with a bend point in every layer that an edge passes, so that all edges are short."""
+    """A proper layered DAG: with bend points, every edge connects adjacent layers."""
 
     def __init__(self, dag: BoolArray, layer: Sequence[int] | npt.NDArray[np.intp]) -> None:
         self.n_nodes = len(dag)
@@ -179,7 +178,7 @@ class _Proper:
         return len(self.layer) - 1
 
     def _depth_first(self) -> list[int]:
-        """All nodes, relatives near each other: a start with few crossings."""
+        """All nodes in depth-first order: a start with few crossings."""
         seen: dict[int, None] = {}
         pending = list(range(len(self.layer) - 1, -1, -1))
         while pending:
@@ -190,9 +189,9 @@ class _Proper:
         return list(seen)
 
     def order(self) -> None:
-        """Order every row so that few edges cross: the best of a few local searches."""
-        rng = np.random.default_rng(0)  # any fixed starts: the same graph is drawn the same way each time
-        best, fewest = self._copy_of_rows(), self.crossings()
+        """Order the rows for few crossings: the best of a few local searches."""
+        rng = np.random.default_rng(0)  # fixed, so that the same graph is always drawn the same way
+        best, fewest = deepcopy(self.rows), self.crossings()
         for start in range(_STARTS if len(self.layer) <= _MOST_FOR_STARTS else 1):
             if start > 0:
                 self.rows = [rng.permutation(row).tolist() for row in best]
@@ -205,11 +204,8 @@ class _Proper:
                     self._exchange_neighbours()
                 stale += 1
                 if (crossings := self.crossings()) < fewest:
-                    best, fewest, stale = self._copy_of_rows(), crossings, 0
+                    best, fewest, stale = deepcopy(self.rows), crossings, 0
         self.rows = best
-
-    def _copy_of_rows(self) -> list[list[int]]:
-        return [list(row) for row in self.rows]
 
     def _ranks(self) -> FloatArray:
         rank = np.zeros(len(self.layer))
@@ -240,7 +236,7 @@ class _Proper:
                         improved = True
 
     def _crossings_of(self, first: int, second: int, rank: Sequence[float]) -> int:
-        """How many edges of two neighbours cross if `first` stands on the left."""
+        """How many edges of two neighbours cross if `first` is to the left of `second`."""
         return sum(
             rank[a] > rank[b]
             for related in (self.above, self.below)
@@ -260,26 +256,25 @@ class _Proper:
         return count
 
     def x_coordinates(self) -> FloatArray:
-        """An x for every node and bend point: near those above and below, with room in the row."""
+        """Place every node and bend point close to its neighbours, with minimum distances within rows."""
         x = np.zeros(len(self.layer))
         for row in self.rows:
             x[row] = self._room(row) - self._room(row)[-1] / 2
         for sweep in range(_PLACEMENTS):
-            rows = self.rows if sweep % 2 == 0 else self.rows[::-1]
-            for row in rows:
-                wanted = np.array([self._wanted(node, x) for node in row])
+            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
+                desired = np.array([self._desired_x(node, x) for node in row])
                 room = self._room(row)
                 weight = [_STRAIGHT if node >= self.n_nodes else 1.0 for node in row]
-                x[row] = isotonic_regression(wanted - room, sample_weight=weight) + room
+                x[row] = isotonic_regression(desired - room, sample_weight=weight) + room
         return x
 
     def _room(self, row: Sequence[int]) -> FloatArray:
-        """The least distance of each in a row from the first."""
+        """The minimum distance of each node in a row from the first."""
         gaps = {0: 1.0, 1: _BEND_TO_NODE, 2: _BEND_TO_BEND}
         is_bend = [node >= self.n_nodes for node in row]
         return np.cumsum([0.0, *(gaps[int(a) + int(b)] for a, b in pairwise(is_bend))])
 
-    def _wanted(self, node: int, x: FloatArray) -> float:
+    def _desired_x(self, node: int, x: FloatArray) -> float:
         related = [*self.above[node], *self.below[node]]
         if not related:
             return float(x[node])
@@ -287,11 +282,11 @@ class _Proper:
         return float(np.average(x[related], weights=np.where(both_bends, _STRAIGHT, 1.0)))
 
 
-# --- all parts together ----------------------------------------------------------------------------------
+# --- all components --------------------------------------------------------------------------------------
 
 
 def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
-    """Where the upper left corner of each part goes: in rows, tall parts first."""
+    """The upper-left corner of each component, packed in rows, tall components first."""
     sizes = [np.ptp(layout.points, axis=0) + 1.0 for layout in layouts]
     widest = max(size[0] for size in sizes)
     area = sum(float(size.prod()) for size in sizes)
@@ -313,8 +308,8 @@ def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
 def smooth(points: FloatArray) -> FloatArray:
     """(3k + 1, 2) control points of cubic Bézier curves through the k + 1 points of a path.
 
-    x is a function of y that is monotone between the points (Fritsch and Carlson 1980), so that a curve never
-    swings out beyond them. The last piece is straight, for an arrowhead to sit on.
+    x is a monotone function of y between the points (Fritsch and Carlson 1980), so that curves do not
+    overshoot. The last segment is straight, for the arrowhead.
     """
     steps = np.diff(points, axis=0)
     slopes = steps[:, 0] / steps[:, 1]

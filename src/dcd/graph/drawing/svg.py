@@ -1,8 +1,8 @@
-"""A graph as SVG: the one renderer of notebooks and of the report.
+"""Graphs as SVG, for notebooks and the report.
 
-A node is a box with its label; an edge leaves the lower side of the upper box, passes the bend points of its
-layout upright, and enters the upper side of the lower box. Colours are presentation attributes, which a style
-sheet overrides. `graph.svg.j2` holds the markup.
+Nodes are labelled boxes. An edge leaves the bottom of the upper box, passes the bend points of the layout
+vertically, and enters the top of the lower box. Colours are presentation attributes, so style sheets can
+override them. The markup is in `graph.svg.j2`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOTEBOOK_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node to draw: its label, full name, and attributes of its element, a link if it has `href`."""
+    """A node to draw: its label, full name, and attributes of its element (a link if it has `href`)."""
 
     label: str
     title: str
@@ -59,7 +59,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An edge to draw between the nodes at two positions; a title is shown where the pointer rests."""
+    """An edge to draw between two nodes, with a title as a tooltip."""
 
     first: int
     second: int
@@ -80,15 +80,15 @@ def draw_graph(
     tallest_layer: float = _LAYER,
     **texts: str,
 ) -> Markup:
-    """The picture, with `attributes` on its root.
+    """Draw a CPDAG.
 
     Parameters
     ----------
-    adjacency : of a CPDAG.
-    nodes, edges : what to draw of it, nodes in the order of the matrix.
+    adjacency : of the CPDAG.
+    nodes, edges : what to draw, nodes in the order of the matrix.
     attributes : of the svg element.
-    scale : size of the picture relative to that of the report, where labels have 14 pixels.
-    tallest_layer : most pixels from one layer to the next, which a wide graph gets.
+    scale : size relative to the report, where labels have 14 pixels.
+    tallest_layer : largest distance between layers in pixels, used for wide graphs.
     texts : `summary` and `description` for screen readers.
     """
     layout = layered_layout(adjacency)
@@ -131,7 +131,7 @@ class _Page:
 def _paths(
     edges: Sequence[DrawnEdge], layout: Layout, widths: Sequence[float], to_page: _Page
 ) -> list[FloatArray]:
-    """For each edge the points it passes, from the lower side of one box to the upper side of another."""
+    """The points of each edge, from the bottom of one box to the top of another."""
     ends = [
         pair if (pair := (edge.first, edge.second)) in layout.routes else (edge.second, edge.first)
         for edge in edges
@@ -139,22 +139,22 @@ def _paths(
     paths = [to_page(layout.path(*pair)) for pair in ends]
     for side, sign in ((0, 1), (-1, -1)):
         for node, width in enumerate(widths):
-            here = [index for index, pair in enumerate(ends) if pair[side] == node]
-            here.sort(key=lambda index: (_slant(paths[index], side), index))
-            spacing = min(16.0, 0.7 * width / max(len(here) - 1, 1))
-            for rank, index in enumerate(here):
-                paths[index][side] += spacing * (rank - (len(here) - 1) / 2), sign * _HEIGHT / 2
+            incident = [index for index, pair in enumerate(ends) if pair[side] == node]
+            incident.sort(key=lambda index: (_slant(paths[index], side), index))
+            spacing = min(16.0, 0.7 * width / max(len(incident) - 1, 1))
+            for rank, index in enumerate(incident):
+                paths[index][side] += spacing * (rank - (len(incident) - 1) / 2), sign * _HEIGHT / 2
     return paths
 
 
 def _slant(path: FloatArray, side: int) -> float:
-    """How far to the right an edge leaves this end."""
+    """The horizontal slope of an edge at this end."""
     across, down = path[1 if side == 0 else -2] - path[side]
     return float(across / max(abs(down), 1.0))
 
 
 def _shapes(edge: DrawnEdge, path: FloatArray) -> dict[str, Any]:
-    """The curve of an edge, its head, and where its badges go, one above the other."""
+    """The curve of an edge, its arrowhead, and the positions of its badges."""
     x, y = path[-1]
     middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
     if edge.directed:
@@ -169,7 +169,7 @@ def _shapes(edge: DrawnEdge, path: FloatArray) -> dict[str, Any]:
 
 
 def _curve(path: Sequence[Sequence[float]]) -> str:
-    """Upright at every point, so that edges leave and enter boxes and pass layers straight."""
+    """A Bézier curve that is vertical at every point."""
     pieces = [f"M{path[0][0]:.1f} {path[0][1]:.1f}"]
     for (x0, y0), (x1, y1) in pairwise(path):
         middle = (y0 + y1) / 2
@@ -183,13 +183,13 @@ def _curve(path: Sequence[Sequence[float]]) -> str:
 def graph_html(
     names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]], *, text: str
 ) -> str:
-    """The picture with its edges as text below, behind a summary that opens."""
+    """The picture, with the edges as text in a collapsible block below."""
     picture = graph_svg(names, adjacency, background)
     return _render("graph.html.j2", picture=picture, summary=_summary(adjacency), text=text)
 
 
 def graph_svg(names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]]) -> Markup:
-    """The picture of a CPDAG: causes above effects, arrows by background knowledge dashed."""
+    """Draw a CPDAG: causes above effects, arrows from background knowledge dashed."""
     arrows = np.argwhere(directed_part(adjacency)).tolist()
     lines = np.argwhere(np.triu(undirected_part(adjacency))).tolist()
     edges = [DrawnEdge(i, j, True, dashed=(names[i], names[j]) in background) for i, j in arrows]

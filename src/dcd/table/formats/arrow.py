@@ -1,4 +1,4 @@
-"""Arrow files and streams (Feather is one of them), by pyarrow."""
+"""Arrow files (Feather) and streams, by pyarrow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ArrowTable(ColumnFile):
             if is_compressed(file):
                 reader = _ipc_reader(file, [position])
                 return pa.Table.from_batches(_batches(reader), schema=reader.schema)
-            reader = _ipc_reader(file)  # which maps all columns, and copies none
+            reader = _ipc_reader(file)  # maps all columns without copying
             batches = (batch.select([position]) for batch in _batches(reader))
             return pa.Table.from_batches(batches, schema=pa.schema([reader.schema.field(position)]))
 
@@ -32,7 +32,7 @@ def open_arrow(content: bytes | Path, label: str, options: ReadOptions) -> Colum
     """The table in an Arrow file or stream."""
     with opened(content, label, "Arrow") as file:
         schema = _ipc_reader(file).schema
-        # One column has as many rows as the others, and need be all that is unpacked.
+        # Unpacking one column suffices to count rows.
         positions = [0] if schema.names and is_compressed(file) else None
         n_rows = sum(len(batch) for batch in _batches(_ipc_reader(file, positions)))
     return with_checked_names(ArrowTable, schema, n_rows, content, label)
@@ -62,14 +62,11 @@ def _is_arrow_file(file: Any) -> bool:
 
 
 def is_compressed(file: Any) -> bool:
-    """Whether the batches of an Arrow file or stream are compressed, as the first one shows.
-
-    Columns of a compressed file are unpacked one at a time; for others that would copy what can be mapped.
-    """
+    """Whether the first batch is compressed; only then are columns unpacked one at a time."""
     message = _first_batch(file)
     if message is None:
         return False
-    # Slot 2 of a message is the record batch, and slot 3 of that how it is compressed, if it is.
+    # Slot 2 of a message is the record batch, and slot 3 of that its compression, if any.
     metadata = message.metadata.to_pybytes()
     batch = _flatbuffer_slot(metadata, _number(metadata, 0), 2)
     assert batch is not None
@@ -84,12 +81,12 @@ def _first_batch(file: Any) -> Any:
         file.seek(0)
         messages = ipc.MessageReader.open_stream(file)
         return next((message for message in messages if message.type == "record batch"), None)
-    end = file.size() - len(b"ARROW1") - 4  # where the footer is at its end, followed by its length
+    end = file.size() - len(b"ARROW1") - 4  # of the footer, followed by its length
     file.seek(end)
     length = _number(file.read(4), 0)
     file.seek(end - length)
     footer = file.read(length)
-    blocks = _flatbuffer_slot(footer, _number(footer, 0), 3)  # places of all record batches
+    blocks = _flatbuffer_slot(footer, _number(footer, 0), 3)  # positions of the record batches
     if blocks is None or not _number(footer, blocks + _number(footer, blocks)):
         return None
     file.seek(_number(footer, blocks + _number(footer, blocks) + 4, size=8))

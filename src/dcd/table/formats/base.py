@@ -1,6 +1,6 @@
-"""The contract of a file format: how its files are recognised, and what its reader takes and returns.
+"""The contract of a file format: recognition, and the input and output of its reader.
 
-A new format is one module with a reader here, and one line in `supported`.
+A new format is one module in this folder, and one line in `supported`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Format:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The parameters of `read_file` that concern the cells; a format ignores those that it has no use for."""
+    """The parameters of `read_file` for the cells; formats ignore those that do not apply."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -53,14 +53,14 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class ParsedTable:
-    """A table in memory, as a file has it; names and cells are still to be checked.
+    """A table in memory; names and cells are not yet checked.
 
     Attributes
     ----------
     header : the names in the file.
     frame : one column for each of them.
     line_of : the line of the file that a row ends on, if the file has lines.
-    decimal_is_known : whether a comma inside a number can no longer be a decimal mark.
+    decimal_is_known : whether commas in numbers cannot be decimal marks.
     """
 
     header: Sequence[str]
@@ -71,14 +71,14 @@ class ParsedTable:
 
 @dataclass(frozen=True)
 class StoredTable(ABC):
-    """A table that stays in its file, of which columns are read one at a time.
+    """A table that stays in its file and is read column by column.
 
     Attributes
     ----------
     names : the columns.
     n_rows : number of rows.
     positions : where the columns are in the file.
-    content, label : the file or its bytes, and what messages call it.
+    content, label : the file or its bytes, and its name in messages.
     """
 
     names: tuple[str, ...]

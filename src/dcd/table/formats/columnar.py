@@ -1,4 +1,4 @@
-"""What Parquet and Arrow files share: columns as Arrow tables, to pandas one at a time."""
+"""Shared by Parquet and Arrow files: from Arrow columns to pandas."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def with_checked_names(
     refuse_repeated(schema.names, label)
     if n_rows == 0:
         raise InputError(label, "has a header but no rows", "Check that the file is complete.")
-    # What pandas makes of an empty table shows which columns are an index without a name, and their order.
+    # The empty table in pandas shows unnamed index columns and the order of columns.
     header = [str(column) for column in to_pandas(schema.empty_table()).columns]
     if not header:
         raise InputError(label, "has no columns", "Check that the file is complete.")
@@ -60,7 +60,7 @@ def with_checked_names(
 
 @contextlib.contextmanager
 def opened(content: bytes | Path, label: str, format_name: str) -> Iterator[Any]:
-    """A file for pyarrow, mapped into memory; what goes wrong with it is an `InputError`."""
+    """A memory-mapped file for pyarrow; its errors become `InputError`."""
     require("pyarrow", label, "Parquet and Arrow", "parquet")
     import pyarrow as pa
 
@@ -76,11 +76,11 @@ def opened(content: bytes | Path, label: str, format_name: str) -> Iterator[Any]
 
 
 def to_pandas(table: Any) -> pd.DataFrame:
-    """An Arrow table with decimals as floats, and with the index that pandas wrote if it has a name."""
+    """An Arrow table in pandas, with decimals as floats and named index levels as columns."""
     import pyarrow as pa
 
     for position, field in enumerate(table.schema):
-        # pandas, too, has whole numbers with missing values as floats.
+        # As in pandas, whole numbers with missing values become floats.
         gappy = pa.types.is_integer(field.type) and table.column(position).null_count
         if pa.types.is_decimal(field.type) or gappy:
             table = table.set_column(position, field.name, _as_floats(table.column(position)))
@@ -90,7 +90,7 @@ def to_pandas(table: Any) -> pd.DataFrame:
 
 
 def _as_floats(numbers: Any) -> Any:
-    """Numbers as floats; whole ones too large for that as text, which is refused if the column is kept."""
+    """Numbers as floats; too large whole ones as text, which is refused if the column is kept."""
     import pyarrow as pa
     from pyarrow import compute
 

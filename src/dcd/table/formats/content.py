@@ -1,6 +1,6 @@
-"""Files to bytes: where they come from, whether they are packed, and which format they hold.
+"""The format and content of files, unpacked.
 
-A file whose format can be read in parts stays a path, so that it can be larger than memory.
+Files in formats that can be read in parts stay paths, so that they can be larger than memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dcd.runtime.errors import InputError, check_choice
 from dcd.table.formats.supported import FORMATS
 
 _BY_SUFFIX = {suffix: name for name, file_format in FORMATS.items() for suffix in file_format.suffixes}
-_START = 4096  # bytes that show what a file is
+_START = 4096  # bytes that identify a format
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.decompress,
     ".bz2": bz2.decompress,
@@ -29,7 +29,7 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 
 
 def format_and_content(path: str | Path, label: str, chosen: str | None) -> tuple[str, bytes | Path]:
-    """The format of a file, one of `FORMATS`; its content unpacked, or its path if it is read in parts."""
+    """The format of a file, and its content unpacked, or its path if it is read in parts."""
     if chosen is not None:
         check_choice("format", chosen, tuple(FORMATS))
     if str(path) == "-":
@@ -49,7 +49,7 @@ def format_and_content(path: str | Path, label: str, chosen: str | None) -> tupl
 
 
 def _checked_format(content: bytes, suffixes: list[str], label: str, chosen: str | None) -> str:
-    """The format, checked against how the content begins."""
+    """The format, checked against the start of the content."""
     name = chosen or _BY_SUFFIX.get(suffixes[-1] if suffixes else "")
     if name is None:
         raise InputError(
@@ -104,7 +104,7 @@ def _unpacked(content: bytes, suffix: str, label: str) -> bytes:
 
 
 def decode(content: bytes, label: str, encoding: str | None) -> str:
-    """Bytes as text; an `InputError` with the line of the first byte that is not text."""
+    """Bytes as text; an `InputError` with the line of the first invalid byte."""
     marked = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = content.decode(encoding or marked)
@@ -118,7 +118,7 @@ def decode(content: bytes, label: str, encoding: str | None) -> str:
             f"byte 0x{byte:02x} is not {encoding or 'UTF-8'}",
             "Save it as UTF-8, or set its encoding, such as encoding='latin-1'.",
         ) from error
-    except UnicodeError:  # of codecs that do not tell where
+    except UnicodeError:  # of codecs without positions
         raise InputError(
             label, f"is not {encoding}", "Save it as UTF-8, or set its encoding, such as encoding='latin-1'."
         ) from None

@@ -1,8 +1,7 @@
 """CSV and TSV, parsed by pandas, with every line as long as the header.
 
-pandas fills short lines up and accepts stray quotes in silence. A table is parsed a second time, line by
-line, only where that may have happened: if the text has quotes, or its number of delimiters is not that of
-full lines, or pandas gave up.
+pandas silently fills short lines and accepts stray quotes. If that may have happened (the text has quotes, an
+unexpected number of delimiters, or pandas failed), the lines are checked one by one.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def _read_lines(text: str, label: str, options: ReadOptions, usual: str) -> Pars
     header = [cell.strip() for cell in first]
     if len(header) == 1:
         _refuse_one_column(header[0], label, chosen=options.delimiter is not None)
-    # The first row decides for pandas how long a line may be, so it is checked in any case.
+    # pandas derives the length of lines from the first row, so it is always checked.
     _check_lengths(islice(rows, 1), len(header), label)
     try:
         frame = _parse(text, len(header), delimiter, decimal, options.na_values)
@@ -63,9 +62,8 @@ def _read_lines(text: str, label: str, options: ReadOptions, usual: str) -> Pars
 
 def _check_marks(delimiter: str, decimal: str) -> None:
     if len(delimiter) != 1:
-        raise InputError(
-            "parameter 'delimiter'", f"must be one character, got {delimiter!r}", "Try ',' or ';'."
-        )
+        problem = f"must be one character, got {delimiter!r}"
+        raise InputError("parameter 'delimiter'", problem, "Try ',' or ';'.")
     if decimal not in (".", ",") or decimal == delimiter:
         raise InputError(
             "parameter 'decimal'",
@@ -75,9 +73,9 @@ def _check_marks(delimiter: str, decimal: str) -> None:
 
 
 def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The line that each row ends on, and its cells; without blank lines."""
+    """The last line of each row, and its cells; without blank lines."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    lines = (match[0] for match in _LINE.finditer(text))  # none of which is copied before it is needed
+    lines = (match[0] for match in _LINE.finditer(text))  # copied lazily
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         for row in reader:
@@ -99,7 +97,7 @@ def _check_lengths(rows: Iterator[tuple[int, list[str]]], expected: int, label: 
 
 
 def _has_full_lines(text: str, delimiter: str, frame: pd.DataFrame) -> bool:
-    """Whether no line can be short: pandas refuses longer ones, so the number of delimiters decides."""
+    """Whether no line is short, by the number of delimiters (pandas refuses longer lines)."""
     n_lines, n_columns = frame.shape[0] + 1, frame.shape[1]
     return '"' not in text and text.count(delimiter) == n_lines * (n_columns - 1)
 

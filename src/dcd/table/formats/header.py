@@ -1,4 +1,4 @@
-"""Names of columns: each has one, and no two the same."""
+"""Checks of column names: present and unique."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 
 from dcd.runtime.errors import InputError
+from dcd.runtime.text import is_number
 from dcd.table.formats.suspect_cells import warn
 
 
 def without_row_numbers(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     """The table without a nameless first column that counts the rows, as pandas and R write it."""
-    if str(frame.columns[0]) != "" or len(frame.columns) == 1:
-        return frame
-    if not counts_rows(frame.iloc[:, 0]):
+    if str(frame.columns[0]) != "" or len(frame.columns) == 1 or not counts_rows(frame.iloc[:, 0]):
         return frame
     warn_of_row_numbers(label)
     return frame.iloc[:, 1:]
@@ -30,21 +29,19 @@ def counts_rows(column: pd.Series[Any]) -> bool:
 
 
 def warn_of_row_numbers(label: str) -> None:
-    """Warn that a column that counts the rows is left out."""
+    """Warn that a column of row numbers is left out."""
     warn(f"{label}: the first column has no name and counts the rows; it is left out.")
 
 
 def check_header(header: Sequence[str], label: str) -> None:
-    """Refuse a table with a name twice or none; warn if all names are numbers."""
+    """Refuse missing and repeated names; warn if all names are numbers."""
     for position, column in enumerate(header, start=1):
         if not column:
             raise InputError(f"{label}, column {position}", "has no name", "Name it in the first line.")
     refuse_repeated(header, label)
-    if len(header) > 1 and all(_is_number(column) for column in header):
-        warn(
-            f"{label}: all names in the first line are numbers.",
-            "If it is a row of data, add a line of names.",
-        )
+    if len(header) > 1 and all(is_number(column) for column in header):
+        problem = f"{label}: all names in the first line are numbers."
+        warn(problem, "If it is a row of data, add a line of names.")
 
 
 def refuse_repeated(header: Sequence[str], label: str) -> None:
@@ -57,11 +54,3 @@ def refuse_repeated(header: Sequence[str], label: str) -> None:
             f"occurs {len(positions)} times (columns {', '.join(positions)})",
             "Rename or drop all but one.",
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

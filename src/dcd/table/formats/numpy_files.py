@@ -1,4 +1,4 @@
-"""NumPy files as tables: mapped into memory, so that they can be larger than it."""
+"""NumPy files as memory-mapped tables."""
 
 from __future__ import annotations
 
@@ -38,20 +38,18 @@ def open_array(content: bytes | Path, label: str, options: ReadOptions) -> Array
     """The table in a NumPy file."""
     array = _load(content, label)
     if array.ndim != 2:
-        raise InputError(
-            label, f"has {array.ndim} dimension(s), expected 2", "Save an array of (samples, variables)."
-        )
+        problem = f"has {array.ndim} dimension(s), expected 2"
+        raise InputError(label, problem, "Save an array of (samples, variables).")
     if 0 in array.shape:
-        raise InputError(
-            label, f"has no cells (shape={array.shape})", "Check that it was written completely."
-        )
+        problem = f"has no cells (shape={array.shape})"
+        raise InputError(label, problem, "Check that it was written completely.")
     positions = tuple(range(array.shape[1]))
     names = tuple(f"x{position}" for position in positions)
     return ArrayFile(names, len(array), positions, content, label)
 
 
 def _load(content: bytes | Path, label: str) -> npt.NDArray[Any]:
-    # Pickled objects are refused: to read them would be to run whatever they hold.
+    # No pickled objects: they can execute code.
     try:
         if isinstance(content, Path):
             array = np.load(content, mmap_mode="r", allow_pickle=False)

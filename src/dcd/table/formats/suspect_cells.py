@@ -1,4 +1,4 @@
-"""Cells of a file that may not be what they seem: decimal commas, huge numbers, stray words."""
+"""Suspect cells of a file: decimal commas, huge numbers, stray words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError, TableWarning
 
-LARGEST_WHOLE = 2**53  # beyond it, floats no longer tell neighbours apart
+LARGEST_WHOLE = 2**53  # larger whole numbers are not exact as floats
 _WITH_COMMAS = re.compile(r"[+-]?\d*(,\d+)+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d{16,}")
 _MOSTLY = 0.8
@@ -29,9 +29,9 @@ def check_cells(
     line_of: Callable[[int], int] | None = None,
     decimal_is_known: bool = True,
 ) -> None:
-    """Refuse columns whose numbers would be taken for something else, and warn of stray words in numbers.
+    """Refuse columns whose numbers would be misread, and warn of stray words among numbers.
 
-    `line_of` and `decimal_is_known` as of `ParsedTable`.
+    `line_of` and `decimal_is_known` as in `ParsedTable`.
     """
     for column in frame.columns:
         cells = frame[column]
@@ -69,9 +69,9 @@ def _check_text(
             "them if they separate thousands.",
         )
     if numbers.mean() >= _MOSTLY:
-        shown = ", ".join(repr(word) for word in others.unique()[:3])
+        examples = ", ".join(repr(word) for word in others.unique()[:3])
         warn(
-            f"{label}, column {column!r}: {len(others)} of {len(text)} cells are not numbers ({shown}"
+            f"{label}, column {column!r}: {len(others)} of {len(text)} cells are not numbers ({examples}"
             f"{_location(others, line_of)}), so the whole column is read as text.",
             f"If they stand for missing values, set na_values={[others.iloc[0]]}.",
         )
