@@ -26,7 +26,7 @@ def test_an_own_test_finds_the_graph(frame, n_jobs):
     model = RobustDCD(test=FisherZ(), alpha=1e-3, n_jobs=n_jobs, progress=False).fit(frame)
     assert model.cpdag_ == RobustDCD(alpha=1e-3).fit(frame).cpdag_
     assert sorted(model.cpdag_.directed_edges) == [("a", "c"), ("b", "c"), ("c", "d")]
-    assert not model.diagnostics_.balances
+    assert not model.diagnostics_.sets
 
 
 def test_an_own_test_finds_a_boundary_and_gives_p_values(frame):
@@ -104,7 +104,7 @@ def test_weightings_are_interchangeable(frame, weights):
         assert pvalue("a", "e", ["b", "d"]) > 0.01
     model = RobustDCD(test=dcd.PartialAssociation(weights=weights, decouple="always"), alpha=1e-3).fit(frame)
     assert sorted(model.cpdag_.directed_edges) == [("a", "c"), ("b", "c"), ("c", "d")]
-    statuses = {learned.status for learned in model.diagnostics_.balances.values()}
+    statuses = {learned.status for learned in model.diagnostics_.sets}
     assert (
         statuses <= {"learned"}
         if isinstance(weights, EqualWeights)
