@@ -13,7 +13,13 @@ import dcd
 from dcd.evaluation.baselines.worker import solve
 
 EXPERIMENTS = ROOT / "experiments" / "README.md"
-LONG = ("docs/gallery", "docs/robust/bridges", "docs/tutorial")
+LONG = (
+    "docs/gallery",
+    "docs/guides/command-line",
+    "docs/guides/scale",
+    "docs/robust/bridges",
+    "docs/tutorial",
+)
 ELSEWHERE = {
     "dowhy": "DoWhy holds back SciPy: make test-dowhy runs this page in full",
     "ray": "Ray is large: make test-ray runs this page in full",

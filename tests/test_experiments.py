@@ -159,7 +159,7 @@ def test_a_setting_of_two_experiments_is_run_once(tmp_path):
 
 @pytest.mark.parametrize(
     ("methods", "kills"),
-    [("pc-fisherz", (3,)), pytest.param("pc-fisherz,notears", (3, 9), marks=pytest.mark.slow)],
+    [("robust-dcd-equal", (3,)), pytest.param("pc-fisherz,notears", (3, 9), marks=pytest.mark.slow)],
 )
 def test_a_killed_run_goes_on_without_losing_or_repeating_a_row(tmp_path, methods, kills):
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -183,6 +183,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch):
         dcd.baselines.run("golem", table(linear, 0))
 
 
+@pytest.mark.slow
 def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
     dataset = table(linear, 0)
     started = time.perf_counter()
@@ -195,6 +196,7 @@ def test_a_run_that_takes_too_long_is_stopped_and_the_next_one_works(worker):
         dcd.baselines.run("golem", table(linear, 0), time_limit=0.5)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_a_failure_with_a_reason(worker):
     dataset = table(linear, 0)
     worker.solve("ges", dataset)

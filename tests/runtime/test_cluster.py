@@ -18,7 +18,7 @@ from dcd.runtime import parallel as engine
 from dcd.runtime.parallel import Shared, as_done
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.xdist_group("cluster")  # they share one
+pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]  # they share one cluster
 
 PATIENCE = 120  # seconds; a machine for tests can be slow
 
@@ -111,7 +111,6 @@ def test_data_arrive_at_a_worker_once(cluster):
     assert max(n_arrivals for _, _, n_arrivals, _ in found) <= 2
 
 
-@pytest.mark.slow
 def test_stability_is_the_same(cluster):
     alone = dcd.stability(dcd.RobustDCD(), table(), n_resamples=4)
     with parallel_config(backend="dask"):
@@ -132,7 +131,6 @@ def after_some_results(monkeypatch, happens):
     monkeypatch.setattr(engine, "_spread", watched)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", [dcd.RobustDCD, dcd.DCD])
 def test_a_worker_killed_half_way(cluster, monkeypatch, method):
     alone = method(n_jobs=1).fit(table(seed=1))
@@ -146,7 +144,6 @@ def test_a_worker_killed_half_way(cluster, monkeypatch, method):
     cluster.wait()
 
 
-@pytest.mark.slow
 def test_all_workers_killed_and_others_come(cluster, monkeypatch):
     """The data are lost with them and have to be sent again."""
 

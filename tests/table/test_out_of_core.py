@@ -290,7 +290,13 @@ def test_audits_and_fingerprints_are_the_same(form, tmp_path):
     assert dcd.results.fingerprint(given) == dcd.results.fingerprint(frame)
 
 
-@pytest.mark.parametrize("form", ["Parquet", "dataset", "ParquetFile", "LazyFrame"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Parquet",
+        *(pytest.param(form, marks=pytest.mark.slow) for form in ("dataset", "ParquetFile", "LazyFrame")),
+    ],
+)
 def test_resamples_and_accounts_of_a_table_on_disk(form, tmp_path):
     frame = table().drop(columns="size")
     given = FORMS[form](frame, tmp_path)
@@ -375,6 +381,7 @@ def run_under_a_limit(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts private memory as Linux does")
 def test_a_table_larger_than_memory_is_read_and_checked(large):
     limit = 74  # MiB, the least that is taken for so many rows
