@@ -14,7 +14,7 @@ from dcd.estimators.codecs import published_codecs, robust_codecs
 from dcd.estimators.description import digest_of
 from dcd.independence.base import Interaction, Record
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.search.grow_shrink import Boundary
+from dcd.search.grow_shrink import GrownBoundary
 from dcd.table.reading import read_columns
 from dcd.weights.base import SampleWeights
 from dcd.weights.sketch import WeightSketch
@@ -47,7 +47,7 @@ def test_every_number_comes_back_to_the_last_bit():
         )
         codecs = robust_codecs(5, 4)
         assert through_json(codecs["separations"], (0, 3), (log_pvalue, record)) == (log_pvalue, record)
-        boundary = Boundary((1, 2), ((1, log_pvalue), (2, left)), (1, 2), sketch)
+        boundary = GrownBoundary((1, 2), ((1, log_pvalue), (2, left)), (1, 2), sketch)
         back, read = through_json(codecs["boundaries"], 4, (boundary, record))
         assert_same_bits(back, boundary)
         assert read == record
@@ -111,7 +111,7 @@ def test_sets_that_nobody_can_have_written_are_refused(change):
 )
 def test_boundaries_that_nobody_can_have_written_are_refused(change):
     codec = robust_codecs(4, 0)["boundaries"]
-    boundary = Boundary((0, 1), ((0, -3.0), (1, -4.0)))
+    boundary = GrownBoundary((0, 1), ((0, -3.0), (1, -4.0)))
     written = json.loads(json.dumps(codec.write((boundary, Record()))))
     assert codec.read(2, written) == (boundary, Record())
     with pytest.raises((ValueError, TypeError, KeyError)):

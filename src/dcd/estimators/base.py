@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Collider:
+class WeighedCollider:
     """`first -> middle <- second`.
 
     Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
@@ -75,7 +75,7 @@ class Diagnostics(ABC):
     searches: tuple[TargetSearch, ...]
     level: float
     sets: tuple[DecoupledVariables, ...] = field(repr=False)
-    colliders: tuple[Collider, ...] = ()
+    colliders: tuple[WeighedCollider, ...] = ()
     cut_boundaries: tuple[str, ...] = ()
 
     @property
@@ -165,7 +165,7 @@ class Discovery(BaseEstimator):
             target: {name: boundaries[target][name] for name in table.names if name in boundaries[target]}
             for target in table.names
         }
-        self.colliders_: tuple[Collider, ...] = self.diagnostics_.colliders
+        self.colliders_: tuple[WeighedCollider, ...] = self.diagnostics_.colliders
         self.conflicts_: tuple[Conflict, ...] = construction.conflicts
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         return self

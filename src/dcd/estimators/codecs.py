@@ -18,7 +18,7 @@ from dcd.independence.base import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.search.grow_shrink import Boundary
+from dcd.search.grow_shrink import GrownBoundary
 from dcd.weights.base import SampleWeights
 from dcd.weights.sketch import WeightSketch
 
@@ -39,7 +39,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _BoundaryLine(_Line):
-    boundary: Boundary
+    boundary: GrownBoundary
 
 
 class _SeparationLine(_Line):
@@ -49,10 +49,10 @@ class _SeparationLine(_Line):
 def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
     """Of the stages of `RobustDCD`: a boundary or a separation, each with the record of its tests."""
 
-    def write_boundary(result: tuple[Boundary, Record]) -> Any:
+    def write_boundary(result: tuple[GrownBoundary, Record]) -> Any:
         return _written(_BoundaryLine(*_entries(result[1]), result[0]))
 
-    def read_boundary(key: Key, value: Any) -> tuple[Boundary, Record]:
+    def read_boundary(key: Key, value: Any) -> tuple[GrownBoundary, Record]:
         line = _read(value, _BoundaryLine)
         boundary = line.boundary
         tested = [member for member, _ in boundary.log_pvalues]

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dcd.estimators.base import Collider, Diagnostics, Discovery, check_n_jobs, statuses
+from dcd.estimators.base import Diagnostics, Discovery, WeighedCollider, check_n_jobs, statuses
 from dcd.estimators.codecs import robust_codecs
 from dcd.features.pairwise_gram import PairwiseGram
 from dcd.features.rank_scores import scores_of
@@ -117,7 +117,7 @@ class RobustDCD(Discovery):
     Attributes
     ----------
     cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
-    colliders_ : tuple of Collider
+    colliders_ : tuple of WeighedCollider
         The colliders with their evidence, except those that knowledge puts into every graph.
     diagnostics_ : RobustDiagnostics
         Which sets were decoupled, how far, and which associations that explained away.
@@ -228,10 +228,10 @@ def _balanced_sets(record: Record, names: Sequence[str]) -> tuple[BalancedSet, .
     )
 
 
-def _weighed(colliders: Mapping[tuple[str, str, str], float]) -> tuple[Collider, ...]:
+def _weighed(colliders: Mapping[tuple[str, str, str], float]) -> tuple[WeighedCollider, ...]:
     """Colliders with the most evidence first; without those that every graph has."""
     return tuple(
-        Collider(min(x, y), max(x, y), z, evidence)
+        WeighedCollider(min(x, y), max(x, y), z, evidence)
         for (x, z, y), evidence in sorted(colliders.items(), key=lambda item: -item[1])
         if np.isfinite(evidence)
     )

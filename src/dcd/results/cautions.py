@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dcd.estimators.base import Diagnostics
-from dcd.results.model import Boundary, Caution, Collider, Conflict, Data, Edge, Resampling
+from dcd.results.model import Boundary, Caution, Collider, Data, Edge, ReportedConflict, Resampling
 from dcd.results.origin import required_pairs
 from dcd.table.checks import FEW_ROWS
 
@@ -20,7 +20,7 @@ def cautions_of(
     edges: Sequence[Edge],
     colliders: Sequence[Collider],
     boundaries: Sequence[Boundary],
-    conflicts: Sequence[Conflict],
+    conflicts: Sequence[ReportedConflict],
     resampling: Resampling | None,
 ) -> tuple[Caution, ...]:
     """All caveats, the gravest kinds first."""

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Meta
 
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.results.checks import check_fit, check_json, check_version, refusal
+from dcd.results.consistency import check_fit, check_json, check_version, refusal
 from dcd.runtime.errors import InputError
 from dcd.runtime.files import read_text, write_text
 
@@ -142,8 +142,8 @@ class Boundary(_Part, frozen=True):
     view: View | None
 
 
-class Conflict(_Part, frozen=True):
-    """What the data contradicted, and what was done about it; as `dcd.search.base.Conflict`."""
+class ReportedConflict(_Part, frozen=True):
+    """What the data contradicted, and what was done about it; as `dcd.search.base.ReportedConflict`."""
 
     kind: str
     variables: tuple[str, ...]
@@ -231,7 +231,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     edges: tuple[Edge, ...]
     colliders: tuple[Collider, ...]
     boundaries: tuple[Boundary, ...]
-    conflicts: tuple[Conflict, ...]
+    conflicts: tuple[ReportedConflict, ...]
     cautions: tuple[Caution, ...]
     resampling: Resampling | None
     knowledge: tuple[str, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dcd.graph.adjacency import skeleton_of, unshielded_colliders
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import apply_meek_rules
-from dcd.results.model import Conflict, Edge, Result
+from dcd.results.model import Edge, ReportedConflict, Result
 
 _WITH_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")
 
@@ -46,19 +46,19 @@ def given_in(result: Result) -> Given:
     return Given(drawn, frozenset(_arrows_by_knowledge(result.cpdag, drawn, result.conflicts)))
 
 
-def required_pairs(conflicts: Iterable[Conflict]) -> set[frozenset[str]]:
+def required_pairs(conflicts: Iterable[ReportedConflict]) -> set[frozenset[str]]:
     """Pairs that knowledge joins though the data show no edge."""
     return {frozenset(conflict.variables) for conflict in conflicts if conflict.kind == "required_edge"}
 
 
-def is_with_knowledge(conflict: Conflict) -> bool:
+def is_with_knowledge(conflict: ReportedConflict) -> bool:
     """Whether data and knowledge are at odds, and not the data with themselves."""
     refused = conflict.kind == "refused_collider" and conflict.action.startswith("Knowledge")
     return refused or conflict.kind in _WITH_KNOWLEDGE
 
 
 def _arrows_by_knowledge(
-    cpdag: CPDAG, drawn: frozenset[frozenset[str]], conflicts: Iterable[Conflict]
+    cpdag: CPDAG, drawn: frozenset[frozenset[str]], conflicts: Iterable[ReportedConflict]
 ) -> Iterable[tuple[str, str]]:
     """Arrows that do not follow from the edges and colliders that the data show."""
     names = cpdag.names

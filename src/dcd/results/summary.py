@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcd.estimators.account import Account
-from dcd.estimators.base import Collider as WeighedCollider
-from dcd.estimators.base import Discovery
+from dcd.estimators.base import Discovery, WeighedCollider
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.results.cautions import cautions_of
@@ -18,12 +17,12 @@ from dcd.results.model import (
     Boundary,
     Collider,
     Column,
-    Conflict,
     Data,
     Edge,
     Frequencies,
     Member,
     Pair,
+    ReportedConflict,
     Resampling,
     Result,
     Sample,
@@ -77,7 +76,7 @@ def summarise(
     edges = _edges(cpdag, searches, colliders, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
     conflicts = tuple(
-        Conflict(conflict.kind, tuple(conflict.variables), conflict.problem, conflict.action)
+        ReportedConflict(conflict.kind, tuple(conflict.variables), conflict.problem, conflict.action)
         for conflict in model.conflicts_
     )
     return Result(

@@ -37,7 +37,7 @@ _ToSeparate = tuple[VariablePair, Mapping[int, Sequence[int]]]  # a pair and the
 
 
 @dataclass(frozen=True)
-class Boundary:
+class GrownBoundary:
     """The Markov boundary of one target.
 
     Attributes
@@ -167,14 +167,14 @@ class _SharedSearch:
         return self.test
 
 
-def _grow(search: _SharedSearch, item: tuple[int, Sequence[int]]) -> tuple[Boundary, Record]:
+def _grow(search: _SharedSearch, item: tuple[int, Sequence[int]]) -> tuple[GrownBoundary, Record]:
     """The boundary of a target with those required in it, and the record of its tests."""
     test, (target, required) = search.fresh_test(), item
     members = search.strategy.boundary(test, target, search.n_variables, search.level, required)
     log_pvalues = [(v, test.log_pvalue(v, target, [u for u in members if u != v])) for v in members]
     decoupled = _largest_decoupled(test.record, members)
     weights = test.record.balances[decoupled].sketch if decoupled else None
-    boundary = Boundary(tuple(members), tuple(log_pvalues), decoupled, weights)
+    boundary = GrownBoundary(tuple(members), tuple(log_pvalues), decoupled, weights)
     return boundary, test.record.without_sketches()
 
 
@@ -228,7 +228,7 @@ def _search_by_tests(strategy: GrowShrink, task: SearchTask) -> SearchOutcome:
     )
 
 
-def _with_its_tests(search: TargetSearch, boundary: Boundary, names: Sequence[str]) -> TargetSearch:
+def _with_its_tests(search: TargetSearch, boundary: GrownBoundary, names: Sequence[str]) -> TargetSearch:
     """The findings about a target with the tests of its boundary."""
     return replace(
         search,

@@ -12,7 +12,7 @@ import pandas as pd
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
 from dcd.table.checks import Problem, all_problems, few_rows_note, shape_problem
-from dcd.table.columns import Column, Kind
+from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import with_kinds
 from dcd.table.sources import columns_of
@@ -95,7 +95,7 @@ def audit(
     return Audit(audited, n_rows, n_complete, (*sentences, *_of_the_table(len(columns), n_rows, n_complete)))
 
 
-def _audited(column: Column, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:
+def _audited(column: TableColumn, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:
     of_column = [problem for problem in problems if problem.column == column.name]
     problem = "; ".join(problem.text for problem in of_column) or None
     remedy = " ".join(problem.remedy for problem in of_column) or None

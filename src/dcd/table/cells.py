@@ -1,4 +1,4 @@
-"""From the cells of one column, of any library, to a `Column`."""
+"""From the cells of one column, of any library, to a `TableColumn`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import is_number
-from dcd.table.columns import FEW_VALUES, CellType, Column, too_many
+from dcd.table.columns import FEW_VALUES, CellType, TableColumn, too_many
 
 _EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
 _TOO_LARGE = (
@@ -22,11 +22,11 @@ _TOO_LARGE = (
 )
 
 
-def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> Column:
+def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> TableColumn:
     """A column of numbers whose type was `dtype`."""
     if dtype.kind == "b":
         return _truth_values(name, values)
-    return _whole_numbers(name, values) if dtype.kind in "iu" else Column(name, values)
+    return _whole_numbers(name, values) if dtype.kind in "iu" else TableColumn(name, values)
 
 
 def holds_numbers(dtype: np.dtype[Any]) -> bool:
@@ -34,7 +34,7 @@ def holds_numbers(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biuf"
 
 
-def array_column(name: str, cells: npt.NDArray[Any]) -> Column:
+def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     """A column from a one-dimensional array."""
     if holds_numbers(cells.dtype):
         return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype)
@@ -44,7 +44,7 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> Column:
     return _object_column(name, cells.tolist())
 
 
-def series_column(name: str, column: nw.Series[Any]) -> Column:
+def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     """A column from a narwhals series."""
     if column.dtype == nw.Boolean:
         return _truth_values(name, _floats(column))
@@ -54,9 +54,9 @@ def series_column(name: str, column: nw.Series[Any]) -> Column:
         except ValueError:  # pyarrow refuses inexact conversions
             return _no_values(name, len(column), *_TOO_LARGE)
     if column.dtype.is_numeric():
-        return Column(name, _floats(column))
+        return TableColumn(name, _floats(column))
     if len(column) and column.null_count() == len(column):
-        return Column(name, np.full(len(column), np.nan))
+        return TableColumn(name, np.full(len(column), np.nan))
     if column.dtype in (nw.Categorical, nw.Enum):
         return _category_column(name, column)
     if column.dtype in (nw.String, nw.Object):
@@ -70,7 +70,7 @@ def _floats(column: nw.Series[Any]) -> FloatArray:
     return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
-def _category_column(name: str, column: nw.Series[Any]) -> Column:
+def _category_column(name: str, column: nw.Series[Any]) -> TableColumn:
     native = column.to_native()
     dtype = getattr(native, "cat", getattr(native, "type", None))  # of pandas and of pyarrow
     ordered = column.dtype == nw.Enum or bool(getattr(dtype, "ordered", False))
@@ -80,11 +80,11 @@ def _category_column(name: str, column: nw.Series[Any]) -> Column:
     return _coded(name, column.to_list(), sorted(declared), "categories")
 
 
-def _truth_values(name: str, values: FloatArray) -> Column:
-    return Column(name, values, ("False", "True"), "truth values")
+def _truth_values(name: str, values: FloatArray) -> TableColumn:
+    return TableColumn(name, values, ("False", "True"), "truth values")
 
 
-def _object_column(name: str, cells: Sequence[Any]) -> Column:
+def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     """Numbers stored as Python objects, text, or neither; None and NA are missing."""
     cells = [np.nan if _is_missing(cell) else cell for cell in cells]
     present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
@@ -92,7 +92,7 @@ def _object_column(name: str, cells: Sequence[Any]) -> Column:
         return _truth_values(name, np.array(cells, dtype=np.float64))
     if all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in present):
         try:
-            column = Column(name, np.array(cells, dtype=np.float64))
+            column = TableColumn(name, np.array(cells, dtype=np.float64))
             whole = all(isinstance(cell, (int, np.integer)) for cell in present)
             return _whole_numbers(name, column.values) if whole else column
         except OverflowError:
@@ -104,13 +104,13 @@ def _object_column(name: str, cells: Sequence[Any]) -> Column:
     return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
 
 
-def _whole_numbers(name: str, values: FloatArray) -> Column:
+def _whole_numbers(name: str, values: FloatArray) -> TableColumn:
     if np.nanmax(np.abs(values), initial=0.0) <= _EXACT_INTEGERS:
-        return Column(name, values)
-    return Column(name, values, trouble=_TOO_LARGE)
+        return TableColumn(name, values)
+    return TableColumn(name, values, trouble=_TOO_LARGE)
 
 
-def _text_column(name: str, cells: Sequence[Any]) -> Column:
+def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
     """Text; if most of it is numbers, it can only be used if declared nominal."""
     coded = _coded(name, cells, sorted({str(cell) for cell in cells if isinstance(cell, str)}), "text")
     present = [str(cell) for cell in cells if isinstance(cell, str)]
@@ -124,17 +124,17 @@ def _text_column(name: str, cells: Sequence[Any]) -> Column:
     return coded
 
 
-def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellType) -> Column:
+def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellType) -> TableColumn:
     present = {str(cell) for cell in cells if not _is_missing(cell)}
     used = tuple(level for level in levels if level in present)
     code = {level: float(position) for position, level in enumerate(used)}
     values = np.array([np.nan if _is_missing(cell) else code[str(cell)] for cell in cells])
-    return Column(name, values.astype(np.float64), used, source, too_many(used))
+    return TableColumn(name, values.astype(np.float64), used, source, too_many(used))
 
 
 def _is_missing(cell: Any) -> bool:
     return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell))
 
 
-def _no_values(name: str, n_samples: int, problem: str, remedy: str) -> Column:
-    return Column(name, np.full(n_samples, np.nan), trouble=(problem, remedy))
+def _no_values(name: str, n_samples: int, problem: str, remedy: str) -> TableColumn:
+    return TableColumn(name, np.full(n_samples, np.nan), trouble=(problem, remedy))

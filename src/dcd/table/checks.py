@@ -14,7 +14,7 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
 from dcd.table.column_order import Partition
-from dcd.table.columns import Column, column_list, is_coded
+from dcd.table.columns import TableColumn, column_list, is_coded
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
 
@@ -45,10 +45,10 @@ class Problem:
         return f"{self.problem}, {self.amount}" if self.amount else self.problem
 
 
-Check = Callable[[Sequence[Column], TableOptions], list[Problem]]
+Check = Callable[[Sequence[TableColumn], TableOptions], list[Problem]]
 
 
-def raise_first(checks: Sequence[Check], columns: Sequence[Column], options: TableOptions) -> None:
+def raise_first(checks: Sequence[Check], columns: Sequence[TableColumn], options: TableOptions) -> None:
     """Raise `InputError` for the first failing check, with all columns that have this problem."""
     for check in checks:
         problems = check(columns, options)
@@ -65,7 +65,7 @@ def _joint_error(problems: Sequence[Problem]) -> InputError:
     return InputError(column_list([p.column for p in alike]), text, first.remedy)
 
 
-def all_problems(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+def all_problems(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """The problems of all checks; columns that have to be dropped anyway are not checked further."""
     problems: list[Problem] = []
     for check in (*VALUE_CHECKS, *RELATION_CHECKS, missing_values):
@@ -76,7 +76,7 @@ def all_problems(columns: Sequence[Column], options: TableOptions) -> list[Probl
     return problems
 
 
-def degenerate_columns(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+def degenerate_columns(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """Columns without values, constant columns and copies of earlier columns."""
     columns = [column for column in columns if column.trouble is None]
     problems: list[Problem] = []
@@ -85,7 +85,7 @@ def degenerate_columns(columns: Sequence[Column], options: TableOptions) -> list
     return problems
 
 
-def without(columns: Sequence[Column], problems: Sequence[Problem]) -> list[Column]:
+def without(columns: Sequence[TableColumn], problems: Sequence[Problem]) -> list[TableColumn]:
     """The columns that have none of these problems."""
     names = {problem.column for problem in problems}
     return [column for column in columns if column.name not in names]
@@ -129,18 +129,18 @@ def few_rows_note(n_rows: int) -> str:
 # --- values of one column --------------------------------------------------------------------------------
 
 
-def unusable(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+def unusable(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns that are neither numbers nor categories."""
     return [Problem(column.name, *column.trouble) for column in columns if column.trouble is not None]
 
 
-def no_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+def no_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns in which every cell is missing."""
     empty = [column for column in columns if column.n_missing == len(column.values)]
     return [Problem(column.name, "has no value at all", "Drop it.") for column in empty]
 
 
-def infinite_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+def infinite_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns with infinite cells."""
     remedy = "Drop these rows, or transform the column so that it stays finite."
     return [
@@ -150,14 +150,14 @@ def infinite_values(columns: Sequence[Column], options: TableOptions) -> list[Pr
     ]
 
 
-def huge_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+def huge_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns with values whose squares overflow."""
     huge = [column for column in columns if np.nanmax(np.abs(column.values)) > LARGEST]
     remedy = "Rescale: sums would overflow."
     return [Problem(column.name, f"values beyond {LARGEST:g}", remedy) for column in huge]
 
 
-def missing_values(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+def missing_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """Columns with missing cells, if these are refused."""
     if options.missing != "refuse":
         return []
@@ -176,7 +176,7 @@ VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_va
 # --- relations between columns ---------------------------------------------------------------------------
 
 
-def constant(columns: Sequence[Column], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+def constant(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns with one value only."""
     remedy = "Drop it (drop_degenerate=True does): it carries no information."
     return [
@@ -186,7 +186,7 @@ def constant(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
     ]
 
 
-def copies(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+def copies(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """Columns that are copies of an earlier one.
 
     Numbers up to shift, scale and a relative error of 1e-6; categories up to their names.
@@ -202,7 +202,7 @@ def copies(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
     ]
 
 
-def _equal_pairs(columns: Sequence[Column], memory: Memory) -> list[tuple[int, int]]:
+def _equal_pairs(columns: Sequence[TableColumn], memory: Memory) -> list[tuple[int, int]]:
     pairs = set()
     numbers = [i for i, column in enumerate(columns) if not column.levels and not column.n_infinite]
     if len(numbers) > 1:
@@ -218,14 +218,14 @@ def _equal_pairs(columns: Sequence[Column], memory: Memory) -> list[tuple[int, i
     return sorted(pairs)
 
 
-def _correlation(columns: Sequence[Column], memory: Memory) -> FloatArray:
+def _correlation(columns: Sequence[TableColumn], memory: Memory) -> FloatArray:
     """Correlations of columns; with missing values, over the rows complete in each pair."""
     values = [column.values for column in columns]
     complete = None if any(column.n_missing for column in columns) else correlations(values, memory)
     return correlations_with_gaps(values, memory, MIN_ROWS) if complete is None else complete
 
 
-def linear_combinations(columns: Sequence[Column], options: TableOptions) -> list[Problem]:
+def linear_combinations(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """Numeric columns that are linear combinations of each other, up to a relative error of 1e-6."""
     numbers = [column for column in columns if not column.levels]
     involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
@@ -239,7 +239,7 @@ def linear_combinations(columns: Sequence[Column], options: TableOptions) -> lis
     ]
 
 
-def _dependent(columns: Sequence[Column], memory: Memory) -> list[int]:
+def _dependent(columns: Sequence[TableColumn], memory: Memory) -> list[int]:
     """The columns of a constant linear combination, if there is one."""
     if len(columns) < 2:
         return []
@@ -253,7 +253,7 @@ def _dependent(columns: Sequence[Column], memory: Memory) -> list[int]:
     return [] if smallest >= 1e-12 else np.flatnonzero(np.abs(combination) > 1e-5).tolist()
 
 
-def _complete_rows(columns: Sequence[Column]) -> BoolArray | None:
+def _complete_rows(columns: Sequence[TableColumn]) -> BoolArray | None:
     """Which rows are complete; None if all are."""
     gappy = [column for column in columns if column.n_missing]
     if not gappy:

@@ -31,7 +31,7 @@ CellType = Literal["numbers", "truth values", "text", "categories", "ordered cat
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column of a table.
 
     Attributes
@@ -69,7 +69,7 @@ class Column:
         return not np.any(np.mod(self.values[np.isfinite(self.values)], 1.0))
 
 
-def infer_kind(column: Column) -> tuple[Kind, str]:
+def infer_kind(column: TableColumn) -> tuple[Kind, str]:
     """The kind of a column and why, by the rule above."""
     if column.source == "ordered categories":
         return "ordinal", f"ordered categories ({column.n_distinct})"
@@ -89,7 +89,7 @@ def infer_kind(column: Column) -> tuple[Kind, str]:
     return "continuous", f"numbers, {n_distinct} different"
 
 
-def as_kind(column: Column, kind: Kind) -> Column:
+def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
     """The column as another kind; an `InputError` if that is impossible."""
     if kind != "nominal":
         if column.source in ("text", "categories") and column.n_distinct > 2:
@@ -104,10 +104,10 @@ def as_kind(column: Column, kind: Kind) -> Column:
     distinct, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
     values = np.where(np.isnan(column.values), np.nan, codes.reshape(-1).astype(np.float64))
     levels = tuple(str(int(v)) if v.is_integer() else repr(v) for v in distinct.tolist() if not np.isnan(v))
-    return Column(column.name, values, levels, column.source, too_many(levels))
+    return TableColumn(column.name, values, levels, column.source, too_many(levels))
 
 
-def recoded(column: Column, kind: Kind) -> Column:
+def recoded(column: TableColumn, kind: Kind) -> TableColumn:
     """`as_kind`, with new codes written in place."""
     read = as_kind(column, kind)
     if read.values is column.values:
@@ -116,7 +116,7 @@ def recoded(column: Column, kind: Kind) -> Column:
     return replace(read, values=column.values)
 
 
-def is_coded(column: Column) -> bool:
+def is_coded(column: TableColumn) -> bool:
     """Whether it is nominal or ordinal."""
     return bool(column.levels) or infer_kind(column)[0] != "continuous"
 
@@ -145,7 +145,7 @@ def column_list(names: Sequence[str], shown: int = 5) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
 
 
-def without_doubt(column: Column) -> Column:
+def without_doubt(column: TableColumn) -> TableColumn:
     """A column of text that was declared nominal, even if it looks like numbers."""
     return replace(column, trouble=too_many(column.levels)) if column.levels else column
 

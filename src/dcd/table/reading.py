@@ -27,7 +27,7 @@ from dcd.table.checks import (
     raise_first,
     without,
 )
-from dcd.table.columns import Column, Kind, infer_kind, recoded, without_doubt
+from dcd.table.columns import Kind, TableColumn, infer_kind, recoded, without_doubt
 from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
@@ -125,7 +125,7 @@ def read_columns(
     )
 
 
-def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
+def _side_by_side(columns: Sequence[TableColumn], store: FloatArray) -> FloatArray:
     """Move columns of a store to its first positions."""
     n_rows = len(columns[0].values)
     for position, column in enumerate(columns):
@@ -134,8 +134,8 @@ def _side_by_side(columns: Sequence[Column], store: FloatArray) -> FloatArray:
 
 
 def _usable_part(
-    columns: Sequence[Column], weights: FloatArray | None, options: TableOptions, asked: str | None
-) -> tuple[list[Column], BoolArray, dict[str, str]]:
+    columns: Sequence[TableColumn], weights: FloatArray | None, options: TableOptions, asked: str | None
+) -> tuple[list[TableColumn], BoolArray, dict[str, str]]:
     """The columns with the rows to use, a mask of these rows, and the columns left out."""
     dropped: dict[str, str] = {}
     if options.drop_degenerate:
@@ -154,8 +154,8 @@ def _usable_part(
 
 
 def _without_degenerate(
-    columns: Sequence[Column], options: TableOptions, asked: str | None
-) -> tuple[list[Column], dict[str, str]]:
+    columns: Sequence[TableColumn], options: TableOptions, asked: str | None
+) -> tuple[list[TableColumn], dict[str, str]]:
     """The other columns, and reasons for those left out; an `InputError` if the target is one."""
     problems = degenerate_columns(columns, options)
     for problem in problems:
@@ -165,8 +165,8 @@ def _without_degenerate(
 
 
 def with_kinds(
-    columns: Sequence[Column], kinds: Mapping[str, Kind] | None
-) -> tuple[list[Column], dict[str, tuple[Kind, str]]]:
+    columns: Sequence[TableColumn], kinds: Mapping[str, Kind] | None
+) -> tuple[list[TableColumn], dict[str, tuple[Kind, str]]]:
     """The columns, nominal ones coded in place, and the kind of each with its reason."""
     declared = {str(name): kind for name, kind in (kinds or {}).items()}
     names = [column.name for column in columns]
@@ -186,7 +186,7 @@ def with_kinds(
     return coded, reasons
 
 
-def _target_column(columns: Sequence[Column], target: Any) -> Column:
+def _target_column(columns: Sequence[TableColumn], target: Any) -> TableColumn:
     """A separate target as a column."""
     if isinstance(target, pd.DataFrame) or is_frame(target):
         target_columns, _ = columns_of(target)
@@ -233,7 +233,9 @@ def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weights / weights.mean()
 
 
-def _kept_rows(columns: Sequence[Column], weights: FloatArray | None, options: TableOptions) -> BoolArray:
+def _kept_rows(
+    columns: Sequence[TableColumn], weights: FloatArray | None, options: TableOptions
+) -> BoolArray:
     """The rows to use: those with a weight and a value, or complete if required."""
     complete = options.missing == "complete-rows"
     kept: BoolArray = np.full(len(columns[0].values), complete)

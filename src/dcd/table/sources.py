@@ -22,7 +22,7 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
 from dcd.table.cells import array_column, holds_numbers, number_column, series_column
-from dcd.table.columns import Column, check_names
+from dcd.table.columns import TableColumn, check_names
 from dcd.table.formats.base import StoredTable
 from dcd.table.formats.numpy_files import ArrayFile
 from dcd.table.from_file import open_file
@@ -60,14 +60,14 @@ class SomeRows:
     rows: Rows
 
 
-def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[Column], bool]:
+def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[TableColumn], bool]:
     """The columns of any table, in one new array, and whether the table named them by text."""
     memory = memory or Memory()
     source = source_of(table, memory)
     return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
 
 
-def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[Column]:
+def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[TableColumn]:
     """Read a table into the first columns of an array (n, d or more)."""
     if isinstance(source, ArraySource) and holds_numbers(source.array.dtype):
         first = 0
@@ -84,7 +84,7 @@ def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[Column
     return columns
 
 
-def stored(column: Column, values: FloatArray, rows: BoolArray | None = None) -> Column:
+def stored(column: TableColumn, values: FloatArray, rows: BoolArray | None = None) -> TableColumn:
     """The column, or some rows of it, with its values in another array."""
     values[:] = column.values if rows is None else column.values[rows]
     return replace(column, values=values)

@@ -138,7 +138,9 @@ class DenseObjective:
             self._rows[start : start + features[index].shape[1]] = features[index].T
         sizes, first, counts = np.unique(self._widths, return_index=True, return_counts=True)
         self._groups = [
-            _Group(slice(i, i + count), slice(self._starts[i], self._starts[i] + count * width), int(width))
+            _ColumnGroup(
+                slice(i, i + count), slice(self._starts[i], self._starts[i] + count * width), int(width)
+            )
             for i, count, width in zip(first, counts, sizes, strict=True)
         ]
 
@@ -163,12 +165,12 @@ class DenseObjective:
             ).ravel()
         return float(value), 2.0 * (pairs - cross) + 4.0 * (coefficients @ self._rows)
 
-    def _features(self, group: _Group) -> FloatArray:
+    def _features(self, group: _ColumnGroup) -> FloatArray:
         """Of a group of variables, shape (variables, width, n)."""
         return self._rows[group.rows].reshape(-1, group.width, self._rows.shape[1])
 
 
-class _Group(NamedTuple):
+class _ColumnGroup(NamedTuple):
     """Variables with the same number of features, and where these are."""
 
     variables: slice

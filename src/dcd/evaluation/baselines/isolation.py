@@ -22,7 +22,7 @@ from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
 from dcd.table.checks import linear_combinations, raise_first
-from dcd.table.columns import Column, Kind, column_list
+from dcd.table.columns import Kind, TableColumn, column_list
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_columns
 
@@ -228,7 +228,7 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
             )
         if not entry.combinations:  # such a method treats two categories as numbers
             numbers = zip(dataset.names, dataset.values.T, strict=True)
-            columns = [Column(name, values) for name, values in numbers]
+            columns = [TableColumn(name, values) for name, values in numbers]
             raise_first([linear_combinations], columns, TableOptions(memory=dataset.memory))
     return dataset
 
