@@ -30,7 +30,7 @@ def main() -> None:
     published = dcd.metrics.compare(data.cpdag, dcd.DCD().fit(data.frame).cpdag_)
     print(f"  DCD as published: SHD_c {published.shd_c}, F1 {published.f1:.2f}")
     print("  (No direction of the published network can be told from such data, so every arrow found would")
-    print("  count as wrong: its arrows can all be turned without changing what goes along with what.)")
+    print("  count as wrong: all its arrows can be reversed without changing any dependence.)")
 
     picture = Path(sys.argv[1] if len(sys.argv) > 1 else "demo-output/sachs.png")
     picture.parent.mkdir(parents=True, exist_ok=True)

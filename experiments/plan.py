@@ -71,7 +71,7 @@ class Experiment:
                 )
         unknown = set(self.methods) - set(METHODS)
         if unknown:
-            raise InputError("parameter 'methods'", f"{sorted(unknown)} are no methods", "See METHODS.")
+            raise InputError("parameter 'methods'", f"{sorted(unknown)} are not methods", "See METHODS.")
 
     def n_graphs(self, setting: Setting, method: str, wanted: int | None = None) -> int:
         """How many graphs (or samples) of a setting a method gets: `wanted`, or what the config says."""

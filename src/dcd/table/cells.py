@@ -119,7 +119,7 @@ def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
     if numbers and len(numbers) > FEW_VALUES and len(numbers) > len(others):
         problem = f"is text, but {len(numbers)} of its {len(numbers) + len(others)} values are numbers"
         strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
-        remedy = "Turn it into numbers and mark what is no number as missing, or call it nominal in kinds."
+        remedy = "Turn it into numbers and mark other cells as missing, or call it nominal in kinds."
         return replace(coded, trouble=(problem + strange, remedy))
     return coded
 

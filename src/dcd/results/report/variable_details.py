@@ -167,4 +167,4 @@ def _effect(view: View) -> str:
     )
     if view.dependence > _MUCH_DEPENDENCE:
         return text + "Some is left, so part of what is seen may still come by way of the others."
-    return text + "What then still goes along with it does so by itself."
+    return text + "What still depends on it then does so by itself."
