@@ -1,16 +1,17 @@
 """Runs in pieces: order, estimates and limits on a clock that the test turns; bars where somebody watches."""
 
+import os
+import signal
 from functools import partial
 
 import numpy as np
 import pytest
-from tqdm import tqdm
 
 import dcd
 from dcd import InputError
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import TimeLimitError
-from dcd.runtime.progress import duration
+from dcd.runtime.progress import ProgressBar, duration
 from dcd.runtime.runs import Run
 
 
@@ -168,7 +169,7 @@ def test_fits_and_resamples_have_limits(model, tmp_path):
 def watched(monkeypatch):
     """Somebody watches, and every piece shows at once."""
     monkeypatch.setattr("dcd.runtime.progress._is_watched", lambda: True)
-    monkeypatch.setattr("dcd.runtime.progress.tqdm", partial(tqdm, mininterval=0))
+    monkeypatch.setattr("dcd.runtime.progress.ProgressBar", partial(ProgressBar, mininterval=0))
 
 
 @pytest.mark.usefixtures("watched")
@@ -235,3 +236,14 @@ def test_nothing_is_shown_where_nobody_watches(capsys):
 )
 def test_durations_in_words(seconds, words):
     assert duration(seconds) == words
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_killed_while_it_draws_a_bar_blocks_no_other():
+    child = os.fork()
+    if child == 0:
+        ProgressBar.get_lock().acquire()
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert ProgressBar.get_lock().acquire(timeout=10)
+    ProgressBar.get_lock().release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from threading import RLock
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -10,10 +11,19 @@ from tqdm.auto import tqdm
 _FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 
 
+class ProgressBar(tqdm):
+    """A bar with a lock of this process alone.
+
+    tqdm's own lock is shared with forked processes; one that is killed while it holds it blocks all others.
+    """
+
+    _lock = RLock()
+
+
 def progress_bar(label: str | None, total: int, done: int) -> Any:
     """A bar for `total` pieces of work, some of them `done`; hidden outside terminals and notebooks."""
     hidden = label is None or not _is_watched()
-    return tqdm(total=total, initial=done, desc=label, disable=hidden, bar_format=_FORMAT)
+    return ProgressBar(total=total, initial=done, desc=label, disable=hidden, bar_format=_FORMAT)
 
 
 def _is_watched() -> bool:
