@@ -48,6 +48,7 @@ def test_compare_runs_all_and_tells_which_failed(call, data):
     assert set(document["shd"]) == {"robust-dcd", "dcd"}
 
 
+@pytest.mark.slow
 def test_compare_takes_real_columns_and_refuses_them_once(call, data):
     frame = collider().assign(same=1.0, group=[1, 2, 3, 4] * 100)
     frame.loc[:9, "a"] = np.nan
@@ -80,6 +81,7 @@ def test_compare_side_by_side(call, data):
     assert re.search(r"^  robust-dcd +0 +0$", answer.out, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_method_that_is_not_installed_or_too_slow(call, data, monkeypatch):
     from dcd.evaluation.baselines import registry
 

@@ -86,6 +86,7 @@ def test_colour_in_a_terminal_only():
 
 
 @needs_terminal
+@pytest.mark.slow
 def test_progress_is_for_those_who_watch(data):
     with Terminal("discover", data.path) as shown:
         seen, code = shown.read_to_end()
@@ -159,6 +160,7 @@ def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
 
 
 @needs_terminal
+@pytest.mark.slow
 def test_after_an_interrupt_a_checkpoint_goes_on(call, data, tmp_path):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((600, 12))).add_prefix("x")
     path, checkpoint = data(frame, "long.csv"), tmp_path / "run.dcd"

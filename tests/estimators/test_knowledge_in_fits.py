@@ -55,6 +55,7 @@ def test_a_knowledge_that_is_none_is_refused(model):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_robust_is_always_valid_and_always_for_the_knowledge(seed):
     rng = np.random.default_rng(seed)
     for _ in range(4):
@@ -63,6 +64,7 @@ def test_robust_is_always_valid_and_always_for_the_knowledge(seed):
         assert_valid_and_respectful(dcd.RobustDCD(knowledge=knowledge).fit(frame).cpdag_, knowledge)
 
 
+@pytest.mark.slow
 def test_what_the_data_contradict_is_told():
     """The data: a -> c <- b, c -> d, e alone."""
     frame = collider_with_bystanders(1000, 0)

@@ -87,6 +87,7 @@ def test_signal_is_standardised(mechanism):
         assert np.isfinite(values).all()
 
 
+@pytest.mark.slow
 def test_every_function_occurs_and_is_what_it_says():
     edge = np.array([[0, 1], [0, 0]])
     shapes = {

@@ -113,6 +113,7 @@ def test_what_is_left_out_does_not_matter(seed):
     assert np.linalg.norm(short.weights - exact.weights) < 0.02 * np.linalg.norm(exact.weights)
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_matter():
     table, kinds = mixed_table(40_000, 0)
     options = HSICDescent(max_steps=3)

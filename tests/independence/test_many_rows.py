@@ -122,6 +122,7 @@ def test_weights_started_from_a_sample_are_the_weights(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_sample_first_finds_the_graph_that_all_rows_find(seed, monkeypatch):
     values = table(N_MANY, seed, mechanism="product" if seed == 2 else "func")
     sample_first = dcd.RobustDCD().fit(values)
