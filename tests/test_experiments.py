@@ -30,6 +30,7 @@ from experiments.tables import Table, agreement, tables_of, to_latex, to_markdow
 ROOT = Path(__file__).parent.parent
 SMALL = Simulated(d=5, n=100)
 QUICK = "robust-dcd-equal"  # it loads no other library
+pytestmark = pytest.mark.slow  # of the experiments beside the package: many processes, and libraries to load
 
 
 def rows_in(folder, name):
@@ -157,7 +158,6 @@ def test_a_setting_of_two_experiments_is_run_once(tmp_path):
     assert run_tasks("y", wanted, jobs=1, time_limit=60, folder=tmp_path) == 0
 
 
-@pytest.mark.slow
 def test_a_killed_run_goes_on_without_losing_or_repeating_a_row(tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     options = ["table1", "--methods", "pc-fisherz,notears", "--graphs", "2", "--jobs", "2", "--results"]
@@ -228,7 +228,6 @@ def test_a_header_cut_in_the_middle_is_written_again(tmp_path):
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
-@pytest.mark.slow
 def test_a_graph_counts_before_a_failure_in_any_file(tmp_path, order):
     wanted = [Task(SMALL, QUICK, 0)]
     run_tasks(order[0], wanted, jobs=1, time_limit=60, folder=tmp_path)
@@ -327,7 +326,6 @@ def fast_rows(tmp_path_factory):
 
 
 @pytest.mark.xdist_group("fast_rows")
-@pytest.mark.slow
 def test_show_writes_what_the_rows_say(fast_rows, capsys):
     for name in ("topology", "samples"):
         assert main(["show", name, "--results", str(fast_rows)]) == 0
@@ -349,7 +347,6 @@ def test_show_writes_what_the_rows_say(fast_rows, capsys):
 
 
 @pytest.mark.xdist_group("fast_rows")
-@pytest.mark.slow
 def test_pictures_of_the_same_rows_are_the_same(fast_rows):
     pictures = []
     for _ in range(2):
@@ -405,7 +402,6 @@ def test_a_figure_of_methods_that_the_paper_omits_is_drawn_all_the_same(tmp_path
     assert (tmp_path / "topology.svg").exists()
 
 
-@pytest.mark.slow
 def test_redo_replaces_rows_and_keeps_the_others(tmp_path):
     wanted = [Task(SMALL, method, 0) for method in (QUICK, "robust-dcd")]
     run_tasks("x", wanted, jobs=1, time_limit=60, folder=tmp_path)

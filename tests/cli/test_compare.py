@@ -38,6 +38,7 @@ def test_agreement_adds_up(seed):
         assert [list(found.values()).count(mark) for mark in ("->", "<-", "-")] == arrows
 
 
+@pytest.mark.slow
 def test_compare_runs_all_and_tells_which_failed(call, data):
     frame = chain(n=14, names=tuple("abcdefghijkl"))  # too few rows for PC
     answer = call("compare", data(frame), "--methods", "robust-dcd,pc,dcd", "--json", "-")

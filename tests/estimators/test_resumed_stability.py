@@ -146,7 +146,14 @@ dcd.stability(dcd.RobustDCD(), table, n_resamples=400, n_jobs=int(sys.argv[3]), 
 """
 
 
-@pytest.mark.parametrize(("end", "n_jobs"), [(signal.SIGKILL, 1), (signal.SIGKILL, 2), (signal.SIGINT, 1)])
+@pytest.mark.parametrize(
+    ("end", "n_jobs"),
+    [
+        pytest.param(signal.SIGKILL, 1, marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, 2, marks=pytest.mark.slow),
+        (signal.SIGINT, 1),
+    ],
+)
 def test_a_killed_run_goes_on(tmp_path, end, n_jobs):
     path, csv = tmp_path / "run.jsonl", tmp_path / "table.csv"
     chain_table().to_csv(csv, index=False)

@@ -96,9 +96,10 @@ def test_every_method_is_tried():
 LONG = ("golem", "grandag", "notears", "icalingam", "pc-kcit", "pc-e-kcit", "pc-dcd", "rsl-dcd", "marvel-dcd")
 
 
-@pytest.mark.parametrize(
-    "method", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in METHODS]
-)
+BY_COST = [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in METHODS]
+
+
+@pytest.mark.parametrize("method", BY_COST)
 def test_known_answer(method, worker):
     kind, options, n_seeds = KNOWN[method]
     for seed in range(n_seeds):
@@ -116,7 +117,7 @@ def test_bad_tables_are_refused_by_name_before_any_work(method):
             dcd.baselines.run(method, good.assign(**{column: bad}))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", BY_COST)
 def test_linear_combinations_are_refused_or_coped_with(method, worker):
     """A sum of two columns, as in the network asia: kernels, counts and gradient descent do not mind.
 

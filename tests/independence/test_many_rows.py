@@ -147,6 +147,7 @@ def test_a_clear_association_is_not_tested_on_all_rows():
     assert asked == [(0, 2, ())]
 
 
+@pytest.mark.slow
 def test_independent_variables_stay_apart():
     """Six tables of eight variables, 168 pairs; a boundary has a member too many in about one of twenty."""
     false = 0

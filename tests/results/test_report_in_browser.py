@@ -251,7 +251,10 @@ FONTS = [
 
 
 @pytest.mark.parametrize("font", FONTS)
-@pytest.mark.parametrize("name", ["plain", "hostile", "large"])
+@pytest.mark.parametrize(
+    "name",
+    ["hostile", pytest.param("plain", marks=pytest.mark.slow), pytest.param("large", marks=pytest.mark.slow)],
+)
 def test_labels_stay_in_their_boxes_with_any_font(visit, name, font):
     page = visit(name, bypass_csp=True)
     assert all(label["inside"] for label in page.eval_on_selector_all(".node .label", LABELS))

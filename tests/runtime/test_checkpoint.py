@@ -99,7 +99,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("name", [pytest.param("DCD", marks=pytest.mark.slow), "RobustDCD"])
+@pytest.mark.parametrize("name", ["DCD", "RobustDCD"])
+@pytest.mark.slow
 def test_killed_with_two_processes_it_goes_on(name, tmp_path):
     path, frame = tmp_path / "run.dcd", tmp_path / "table.csv"
     table = interacting_table(n=600)

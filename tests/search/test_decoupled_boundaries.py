@@ -133,6 +133,7 @@ def test_a_random_start_is_seeded(seed):
     assert not np.array_equal(weights[0], weights[2])
 
 
+@pytest.mark.slow
 def test_level_under_learned_weights():
     """A target apart from all others: rejected at most at the level (five standard errors allowed)."""
     rng = np.random.default_rng(8)

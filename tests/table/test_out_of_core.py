@@ -290,13 +290,8 @@ def test_audits_and_fingerprints_are_the_same(form, tmp_path):
     assert dcd.results.fingerprint(given) == dcd.results.fingerprint(frame)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "Parquet",
-        *(pytest.param(form, marks=pytest.mark.slow) for form in ("dataset", "ParquetFile", "LazyFrame")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["Parquet", "dataset", "ParquetFile", "LazyFrame"])
 def test_resamples_and_accounts_of_a_table_on_disk(form, tmp_path):
     frame = table().drop(columns="size")
     given = FORMS[form](frame, tmp_path)
@@ -313,6 +308,7 @@ def test_resamples_and_accounts_of_a_table_on_disk(form, tmp_path):
     assert accounts[0].to_dict() == accounts[1].to_dict()
 
 
+@pytest.mark.slow
 def test_resamples_of_an_array_on_disk(tmp_path):
     values = np.random.default_rng(0).standard_normal((300, 3)).cumsum(axis=1)
     np.save(tmp_path / "t.npy", values)

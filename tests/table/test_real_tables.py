@@ -348,6 +348,7 @@ def test_the_level_holds_if_weights_go_along_with_what_is_tested(method):
     assert rejected(found, 0.01) < within(0.01, 200)
 
 
+@pytest.mark.slow
 def test_no_renaming_of_categories_changes_the_graph():
     for seed in range(6):
         dag = dcd.simulate.random_dag(6, graph="erdos-renyi", degree=2, random_state=seed)
