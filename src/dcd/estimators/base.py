@@ -252,7 +252,6 @@ def weight_options(estimator: Any) -> HSICDescent:
         learning_rate=estimator.learning_rate,
         max_steps=estimator.max_steps,
         min_ess=estimator.min_ess,
-        tolerance=estimator.tolerance,
         init_scale=estimator.init_scale,
     )
     options.check()

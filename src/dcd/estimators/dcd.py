@@ -105,23 +105,20 @@ class DCD(Discovery):
     ----------
     alpha : float, default=0.05
         Level of the test, as in the paper. With many variables a smaller level avoids false edges.
-    learning_rate : float, default=0.05
-        Step size of Adam on the logarithms of the weights.
-    max_steps : int, default=300
-        Maximum number of steps of Adam for one set. Few sets need more than a hundred.
-    min_ess : float, default=0.2
+    learning_rate : float, default=10
+        Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper leaves it open,
+        as it does the next two.
+    max_steps : int, default=50
+        Number of steps of the descent for one set.
+    min_ess : float, default=0.1
         Learning stops before the effective sample size falls below this share of the rows.
-    tolerance : float, default=0.002
-        Learning has converged when ten steps together lower the loss by less than this share of its first
-        value; 0 turns this criterion off.
     init_scale : float, default=0.0
         Standard deviation of a random start of the log weights. 0 starts at equal weights, and the result is
         deterministic.
-    max_subsets : int or None, default=256
+    max_subsets : int or None, default=None
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
-        are searched in increasing order as long as all subsets of a size fit (size 1 in any case), so
-        boundaries of up to 8 variables are searched in full, larger ones by smaller exclusions (recorded in
-        `diagnostics_.cuts`, with a warning). None never cuts.
+        are searched in increasing order as long as all subsets of a size fit (size 1 in any case); the cuts
+        are in `diagnostics_.cuts`, with a warning. None never cuts, as published.
     subsets : "all" or "pruned", default="all"
         Exclude all subsets of every boundary, as published, or only those that can add information if the
         boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
@@ -185,9 +182,8 @@ class DCD(Discovery):
         learning_rate: float = HSICDescent.learning_rate,
         max_steps: int = HSICDescent.max_steps,
         min_ess: float = HSICDescent.min_ess,
-        tolerance: float = HSICDescent.tolerance,
         init_scale: float = HSICDescent.init_scale,
-        max_subsets: int | None = 256,
+        max_subsets: int | None = None,
         subsets: Subsets = "all",
         knowledge: Knowledge | None = None,
         kinds: Mapping[str, Kind] | None = None,
@@ -202,7 +198,6 @@ class DCD(Discovery):
         self.learning_rate = learning_rate
         self.max_steps = max_steps
         self.min_ess = min_ess
-        self.tolerance = tolerance
         self.init_scale = init_scale
         self.max_subsets = max_subsets
         self.subsets = subsets

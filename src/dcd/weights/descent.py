@@ -1,10 +1,18 @@
-r"""Adam on the logarithms of the weights, :math:`p = \mathrm{softmax}(\theta)`.
+r"""Accelerated descent on the logarithms of the weights, :math:`p = \mathrm{softmax}(\theta)`.
+
+A step follows the natural gradient, the gradient in the geometry of the simplex (multiplicative weights):
+
+.. math:: \theta_k \leftarrow \theta_k - \eta (g_k - p^\top g), \qquad g = \partial L / \partial p ,
+
+with Nesterov's momentum, which starts afresh whenever the loss has risen (O'Donoghue and Candes, 2015). The
+plain gradient by :math:`\theta` has the factor :math:`p_k` in addition, so that a row of small weight hardly
+moves any more. Without it rows that are copies of each other keep the same weight, and the weights stay nearer
+to those they start from: the same decoupling leaves a larger effective sample size (docs/published.md).
 
 `DirectDescent` holds the gradient of all rows at once. `BlockDescent` is for tables of many rows. It goes
-over the rows once a step, a block at a time: of the gradient
+over the rows once a step, a block at a time: of
 
-.. math:: \frac{\partial L}{\partial \theta_k} = p_k (g_k - p^\top g), \qquad
-          g_k = 2 \phi_k^\top C \phi_k - 4 \phi_k^\top C m, \qquad p^\top g = 2 (L - m^\top C m)
+.. math:: g_k = 2 \phi_k^\top C \phi_k - 4 \phi_k^\top C m, \qquad p^\top g = 2 (L - m^\top C m)
 
 with C the covariance between the features of different variables and m their weighted mean, all but
 :math:`\phi_k` is known before the pass. So each block does its part of the step, and its new weights enter
@@ -19,31 +27,27 @@ import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase, in_order, total
 from dcd.runtime.array_types import Float32Array, FloatArray
-from dcd.runtime.rows import DENSE_ROWS
 from dcd.weights.objective import Objective
 
-_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
+class Momentum:
+    """Nesterov's accelerated steps, for parameters that are moved all at once or in parts."""
 
-class Adam:
-    """Kingma and Ba (2015) with the usual decay rates."""
+    def __init__(self, step_size: float, size: int) -> None:
+        self._step_size, self._velocity = step_size, np.zeros(size)
+        self._count, self._last, self._share = 0, np.inf, 0.0
 
-    def __init__(self, learning_rate: float, size: int, epsilon: float = _EPSILON) -> None:
-        self._learning_rate, self._epsilon = learning_rate, epsilon
-        self._mean, self._square, self._count = np.zeros(size), np.zeros(size), 0
-
-    def begin_step(self) -> None:
-        """Count a step, which can be taken in parts."""
-        self._count += 1
+    def begin_step(self, loss: float) -> None:
+        """Count a step from a point with this loss."""
+        self._count = 0 if loss > self._last else self._count + 1
+        self._last, self._share = loss, self._count / (self._count + 3.0)
 
     def step(self, gradient: FloatArray, rows: slice = slice(None)) -> FloatArray:
-        """What to subtract from some or all parameters; each is asked for once a step."""
-        first, second = self._mean[rows], self._square[rows]
-        first += (1 - _BETA_1) * (gradient - first)
-        second += (1 - _BETA_2) * (np.square(gradient) - second)
-        mean = first / (1 - _BETA_1**self._count)
-        square = second / (1 - _BETA_2**self._count)
-        return self._learning_rate * mean / (np.sqrt(square) + self._epsilon)
+        """What to add to some or all parameters; each is asked for once a step."""
+        velocity, move = self._velocity[rows], -self._step_size * gradient
+        velocity *= self._share
+        velocity += move
+        return self._share * velocity + move
 
 
 def softmax(theta: FloatArray) -> FloatArray:
@@ -53,8 +57,18 @@ def softmax(theta: FloatArray) -> FloatArray:
     return probabilities
 
 
+def remaining_share(probabilities: FloatArray, shares: FloatArray) -> float:
+    r"""Kish's effective sample size as a share of what it is before, :math:`1 / \sum_k p_k^2 / q_k`.
+
+    With equal shares q it is ESS / n. It is the same whether a row counts twice or is there twice.
+    """
+    return float(1.0 / (np.square(probabilities) / shares).sum())
+
+
 class DirectDescent:
     """A descent on any objective, a step at a time, all rows at once.
+
+    `theta` is where it starts and `shares` (n,) what the rows count for to begin with.
 
     Attributes
     ----------
@@ -62,20 +76,21 @@ class DirectDescent:
     loss : of these.
     """
 
-    def __init__(self, objective: Objective, theta: FloatArray, learning_rate: float) -> None:
-        self._objective, self._theta = objective, theta
-        self._adam = Adam(learning_rate, theta.size)
+    def __init__(
+        self, objective: Objective, theta: FloatArray, step_size: float, shares: FloatArray
+    ) -> None:
+        self._objective, self._theta, self._shares = objective, theta, shares
+        self._momentum = Momentum(step_size, theta.size)
         self.probabilities = self._proposal = softmax(theta)
         self.loss, self._gradient = objective.value_and_gradient(self.probabilities)
 
     def propose(self) -> float:
-        """Compute the next step; one over the effective sample size after it."""
-        # The derivative of the softmax; it projects out the constant that the objectives leave open.
-        by_theta = self.probabilities * (self._gradient - self.probabilities @ self._gradient)
-        self._adam.begin_step()
-        self._theta = self._theta - self._adam.step(by_theta)
+        """Compute the next step; the share of the effective sample size that would remain after it."""
+        self._momentum.begin_step(self.loss)
+        # Subtracting the mean projects out the constant that the objectives leave open.
+        self._theta = self._theta + self._momentum.step(self._gradient - self.probabilities @ self._gradient)
         self._proposal = softmax(self._theta)
-        return float(self._proposal @ self._proposal)
+        return remaining_share(self._proposal, self._shares)
 
     def accept(self) -> None:
         """Take the proposed step."""
@@ -92,7 +107,7 @@ class _Moments:
     covariance : (R, R) between features of different variables, where it counts.
     towards_mean : (R,) C m.
     loss, expected : L, and p'g.
-    scale, inverse_ess : sum of the unscaled weights, and of the squares of the scaled ones.
+    scale, remaining : sum of the unscaled weights, and the share of the effective sample size that remains.
     """
 
     covariance: Float32Array
@@ -100,19 +115,19 @@ class _Moments:
     loss: float
     expected: float
     scale: float
-    inverse_ess: float
+    remaining: float
 
 
 class BlockDescent:
     """See `DirectDescent`; features in blocks, a pass over the rows for each step."""
 
-    def __init__(self, features: FeatureBlocks, theta: FloatArray, learning_rate: float) -> None:
-        self._features, self._staircase = features, Staircase.of(features)
+    def __init__(
+        self, features: FeatureBlocks, theta: FloatArray, step_size: float, shares: FloatArray
+    ) -> None:
+        self._features, self._staircase, self._shares = features, Staircase.of(features), shares
         self._theta = theta - theta.max()
         self._theta -= np.log(np.exp(self._theta).sum())
-        # A gradient by theta is in proportion to 1 / n; epsilon would hold back the steps of long tables.
-        epsilon = _EPSILON * min(1.0, DENSE_ROWS / features.n_samples)
-        self._adam = Adam(learning_rate, theta.size, epsilon)
+        self._momentum = Momentum(step_size, theta.size)
         self._unscaled, self._proposed = np.empty_like(theta), np.empty_like(theta)
         self._there = self._pass(None)
         self._moments = self._there
@@ -130,9 +145,9 @@ class BlockDescent:
 
     def propose(self) -> float:
         """See `DirectDescent`."""
-        self._adam.begin_step()
+        self._momentum.begin_step(self.loss)
         self._there = self._pass(self._moments)
-        return self._there.inverse_ess
+        return self._there.remaining
 
     def accept(self) -> None:
         """See `DirectDescent`."""
@@ -157,7 +172,7 @@ class BlockDescent:
             loss=loss,
             expected=2.0 * (loss - float(means @ towards_mean) / scale),
             scale=float(scale),
-            inverse_ess=float(squares / scale**2),
+            remaining=float(scale**2 / squares),
         )
 
     def _part_of_pass(self, task: range, moments: _Moments | None) -> tuple[FloatArray, ...]:
@@ -165,20 +180,19 @@ class BlockDescent:
         products, means, sums = np.zeros((size, size)), np.zeros(size), np.zeros(2)
         for rows, features in self._features.each(task, self._staircase.columns):
             if moments is not None:
-                self._theta[rows] -= self._adam.step(self._gradient(rows, features, moments), rows)
+                self._theta[rows] += self._momentum.step(self._gradient(features, moments), rows)
             weights = np.exp(self._theta[rows])
             self._proposed[rows] = weights
             root = np.sqrt(weights).astype(np.float32)
             features *= root
             self._staircase.add_products(features, products)
             means += features @ root
-            sums += weights.sum(), weights @ weights
+            sums += weights.sum(), weights @ (weights / self._shares[rows])
         return products, means, sums
 
-    def _gradient(self, rows: slice, features: Float32Array, moments: _Moments) -> FloatArray:
-        """The gradient of the loss by theta of some rows."""
+    def _gradient(self, features: Float32Array, moments: _Moments) -> FloatArray:
+        """The natural gradient of some rows."""
         # The covariance holds one of each two mirror images, hence 4 where the formula has 2.
         by_weight = 4.0 * self._staircase.quadratic_form(features, moments.covariance)
         by_weight -= 4.0 * (moments.towards_mean @ features)
-        gradient: FloatArray = self._unscaled[rows] / moments.scale * (by_weight - moments.expected)
-        return gradient
+        return by_weight.astype(np.float64) - moments.expected

@@ -1,7 +1,8 @@
 r"""Sample weights under which a set of variables is pairwise independent, as published (Section 3.3).
 
-Adam minimises the loss of `dcd.weights.objective`, the weighted HSIC of all pairs, over the logarithms of the
-weights, and stops when Kish's effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor.
+The loss of `dcd.weights.objective`, the weighted HSIC of all pairs, is minimised over the logarithms of the
+weights by accelerated gradient descent (`descent`), which stops early if Kish's effective sample size
+:math:`(\sum w)^2 / \sum w^2` falls below a floor.
 
 Tables of more than `DENSE_ROWS` rows have their features in blocks of rows (`kernel_blocks`), and no array
 larger than that.
@@ -26,10 +27,8 @@ from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
 from dcd.weights.base import SampleWeights, in_table
-from dcd.weights.descent import BlockDescent, DirectDescent, softmax
+from dcd.weights.descent import BlockDescent, DirectDescent, remaining_share, softmax
 from dcd.weights.objective import choose_objective, dependence
-
-_CONVERGENCE_WINDOW = 10
 
 
 @dataclass(frozen=True)
@@ -38,30 +37,26 @@ class HSICDescent:
 
     Attributes
     ----------
-    learning_rate : Adam's step size on the logarithms of the weights.
-    max_steps : most Adam steps. Few sets need more than a hundred.
+    learning_rate : step size on the mean of the weighted HSIC over the ordered pairs.
+    max_steps : number of steps, unless the floor comes first.
     min_ess : floor under the effective sample size, as a share of what it is before; the last weights above
         it are kept. Lower removes more dependence but leaves less to test with.
-    tolerance : stop as converged when ten steps together lower the loss by less than this share of its
-        first value. 0 never stops for it. Beyond that the descent mostly chases the noise of the sample.
     init_scale : standard deviation of a random start of the log weights. 0 starts at equal weights. A start
         below the floor of the effective sample size is drawn towards equal weights until it is above.
     random_state : seed of the random start; the start depends on it and on the set of variables.
     """
 
-    learning_rate: float = 0.05
-    max_steps: int = 300
-    min_ess: float = 0.2
-    tolerance: float = 2e-3
+    learning_rate: float = 10.0
+    max_steps: int = 50
+    min_ess: float = 0.1
     init_scale: float = 0.0
     random_state: int = 0
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
-        check_number("learning_rate", self.learning_rate, above=0, suggestion=0.05)
-        check_number("max_steps", self.max_steps, at_least=1, whole=True, suggestion=300)
-        check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.2)
-        check_number("tolerance", self.tolerance, at_least=0, below=1, suggestion=2e-3)
+        check_number("learning_rate", self.learning_rate, above=0, suggestion=10.0)
+        check_number("max_steps", self.max_steps, at_least=1, whole=True, suggestion=50)
+        check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.1)
         check_number("init_scale", self.init_scale, at_least=0, suggestion=0.0)
         check_number("random_state", self.random_state, at_least=0, whole=True, suggestion=0)
 
@@ -82,7 +77,6 @@ def decoupling_weights(
     learning_rate: float = HSICDescent.learning_rate,
     max_steps: int = HSICDescent.max_steps,
     min_ess: float = HSICDescent.min_ess,
-    tolerance: float = HSICDescent.tolerance,
     init_scale: float = HSICDescent.init_scale,
     kinds: Mapping[str, Kind] | None = None,
     sample_weight: Any = None,
@@ -98,10 +92,10 @@ def decoupling_weights(
     >>> import dcd
     >>> result = dcd.weights.decoupling_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
     >>> round(float(result.weights.sum())), result.status
-    (853, 'converged')
+    (853, 'max_steps')
     """
     seed = int(make_generator(random_state).integers(2**63))
-    strategy = HSICDescent(learning_rate, max_steps, min_ess, tolerance, init_scale, seed)
+    strategy = HSICDescent(learning_rate, max_steps, min_ess, init_scale, seed)
     strategy.check()
     options = TableOptions(kinds=kinds)
     options.check()
@@ -129,22 +123,17 @@ def learn_weights(
     """
     n_samples = features.n_samples if isinstance(features, FeatureBlocks) else features[0].shape[0]
     start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
-    ess = effective_sample_size(start)
     before, dependence_before = dependence(features, start)
     probabilities, loss_path, status = start, [0.0], "nothing_to_decouple"
     if len(before) > 1:
-        theta: FloatArray = np.zeros(n_samples) if shares is None else np.log(start * n_samples)
-        noise: FloatArray = np.zeros_like(start)
-        if strategy.init_scale and rng is not None:
-            noise = strategy.init_scale * rng.standard_normal(start.shape)
-        while effective_sample_size(softmax(theta + noise)) < strategy.min_ess * ess:
-            noise = noise / 2.0
+        theta = _start(start, strategy, rng)
+        step_size = strategy.learning_rate / (len(before) * (len(before) - 1))
         descent: DirectDescent | BlockDescent
         if isinstance(features, FeatureBlocks):
-            descent = BlockDescent(features, theta + noise, strategy.learning_rate)
+            descent = BlockDescent(features, theta, step_size, start)
         else:
-            descent = DirectDescent(choose_objective(features), theta + noise, strategy.learning_rate)
-        probabilities, loss_path, status = descend(descent, strategy, strategy.min_ess * ess)
+            descent = DirectDescent(choose_objective(features), theta, step_size, start)
+        probabilities, loss_path, status = descend(descent, strategy.max_steps, strategy.min_ess)
     after, dependence_after = dependence(features, probabilities)
     return SampleWeights(
         weights=n_samples * probabilities,
@@ -158,21 +147,28 @@ def learn_weights(
     )
 
 
+def _start(shares: FloatArray, strategy: HSICDescent, rng: np.random.Generator | None) -> FloatArray:
+    """Log weights to start at: those of the shares, with noise where a random start is asked for."""
+    theta: FloatArray = np.log(shares * len(shares))
+    if not strategy.init_scale or rng is None:
+        return theta
+    noise = strategy.init_scale * rng.standard_normal(shares.shape)
+    while remaining_share(softmax(theta + noise), shares) < strategy.min_ess:
+        noise = noise / 2.0
+    return theta + noise
+
+
 def descend(
-    descent: DirectDescent | BlockDescent, strategy: HSICDescent, floor: float = 0.0
+    descent: DirectDescent | BlockDescent, max_steps: int, min_ess: float
 ) -> tuple[FloatArray, list[float], str]:
     """The probabilities, the loss before each step and at the end, and why it stopped.
 
-    It stops before the effective sample size falls below `floor`.
+    It stops before less than the share `min_ess` of the effective sample size remains.
     """
     loss_path = [descent.loss]
-    while len(loss_path) <= strategy.max_steps:
-        if descent.propose() * floor > 1.0:
+    for _ in range(max_steps):
+        if descent.propose() < min_ess:
             return descent.probabilities, loss_path, "ess_floor"
         descent.accept()
         loss_path.append(descent.loss)
-        if strategy.tolerance > 0 and len(loss_path) > _CONVERGENCE_WINDOW:
-            gain = loss_path[-1 - _CONVERGENCE_WINDOW] - loss_path[-1]
-            if gain < strategy.tolerance * loss_path[0]:
-                return descent.probabilities, loss_path, "converged"
     return descent.probabilities, loss_path, "max_steps"
