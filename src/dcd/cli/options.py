@@ -185,12 +185,13 @@ kinds = click.option(
 
 @dataclass(frozen=True)
 class Handling:
-    """How columns are treated, and the column of row weights."""
+    """How columns are treated, and the column of row weights or counts."""
 
     kinds: dict[str, str]
     missing: str
     drop_degenerate: bool
     sample_weight: str | None
+    counts: str | None
     memory_limit: str | None
 
     @property
@@ -202,21 +203,24 @@ class Handling:
         return {name: value for name, value in changed.items() if value}
 
     def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
-        """The table without its column of weights, and the weights as a parameter of `fit`."""
-        if self.sample_weight is None:
+        """The table without its columns of weights and counts, and these as parameters of `fit`."""
+        named = {"sample_weight": self.sample_weight, "counts": self.counts}
+        columns = {parameter: column for parameter, column in named.items() if column is not None}
+        if not columns:
             return source.open(also=also), {}
         import numpy as np
         import pandas as pd
 
-        table = source.open(also=[*also, self.sample_weight])
+        table = source.open(also=[*also, *columns.values()])
         names = list(table.columns) if isinstance(table, pd.DataFrame) else list(table.names)
-        if self.sample_weight not in names:
-            subject = f"column {self.sample_weight!r} (--sample-weight)"
-            raise InputError(subject, "is not in the table", suggest(self.sample_weight, names))
-        others = [name for name in names if name != self.sample_weight]
+        for parameter, column in columns.items():
+            if column not in names:
+                subject = f"column {column!r} (--{parameter.replace('_', '-')})"
+                raise InputError(subject, "is not in the table", suggest(column, names))
+        others = [name for name in names if name not in columns.values()]
         if isinstance(table, pd.DataFrame):
-            return table[others], {"sample_weight": table[self.sample_weight].to_numpy()}
-        return table.select(others), {"sample_weight": np.asarray(table.read(self.sample_weight))}
+            return table[others], {name: table[column].to_numpy() for name, column in columns.items()}
+        return table.select(others), {name: np.asarray(table.read(column)) for name, column in columns.items()}
 
 
 _MISSING = {
@@ -264,6 +268,7 @@ _HANDLING_OPTIONS = (
     missing(*_MISSING),
     drop_degenerate,
     click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is not a variable."),
+    click.option("--counts", metavar="COLUMN", help="Column that says how often each row was observed."),
     memory_limit,
 )
 

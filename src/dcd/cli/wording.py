@@ -17,6 +17,7 @@ _OPTIONS = {
     "degree": "--degree",
     "delimiter": "--delimiter",
     "drop_degenerate": "--drop-degenerate",
+    "counts": "--counts",
     "encoding": "--encoding",
     "exclude": "--exclude",
     "format": "--format",

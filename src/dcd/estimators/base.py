@@ -27,6 +27,7 @@ from dcd.runtime.runs import Run
 from dcd.search.base import Conflict, Construction, Cut, TargetSearch
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
+from dcd.table.row_weights import repeated
 from dcd.weights.hsic_descent import HSICDescent
 from dcd.weights.sketch import Decoupling
 
@@ -116,6 +117,7 @@ class Discovery(BaseEstimator):
         y: object = None,  # noqa: ARG002
         sample_weight: Any = None,
         *,
+        counts: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         max_time: float | None = None,
     ) -> Self:
@@ -126,7 +128,12 @@ class Discovery(BaseEstimator):
         X : table.
         y : ignored.
         sample_weight : (n,) array or None
-            Weights of the rows, such as those of a survey.
+            Weights of the rows, such as those of a survey. Only their ratios matter: estimates are those of
+            a table with rows repeated in proportion, and tests count observations by their effective number.
+            Equal weights are the same as none.
+        counts : (n,) array or None
+            How many identical observations each row stands for, whole numbers. The fit is that of the table
+            with its rows repeated.
         checkpoint : path or None
             File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
             call resumes where the last one stopped, with the same result. The file of other data, other
@@ -149,6 +156,7 @@ class Discovery(BaseEstimator):
         self._check_parameters()
         run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
         seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
+        X, _ = repeated(X, counts, sample_weight)
         table = read_table(X, options=table_options(self), sample_weight=sample_weight)
         bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
         dataset = with_shown_rows(table.in_canonical_order())

@@ -28,6 +28,7 @@ from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
+from dcd.table.row_weights import repeated, take_rows
 from dcd.weights.base import SampleWeights, Weighting, check_weighting, in_table
 from dcd.weights.convex import ConvexWeights
 from dcd.weights.hsic_descent import HSICDescent
@@ -124,13 +125,15 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Find the boundary of the target among the columns of `X`.
 
-        `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight` says what
-        each row counts for.
+        `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight` and
+        `counts` are as of `DCD.fit`; with counts, `weights_` are of the repeated rows.
         """
         self._check_parameters()
+        X, rows = repeated(X, counts, sample_weight)
+        y = y if rows is None or y is None else take_rows(y, rows)
         table, target = self._read(X, y, sample_weight)
         columns = table.summary.columns
         self.statistics_ = np.full(len(columns), np.nan)
@@ -168,7 +171,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                 [tested_columns(others, v) for v in variables],
                 [tested_columns(dataset, dataset.names.index(target))],
                 learned.weights,
-                surveyed=dataset.weights is not None,
+                surveyed=dataset.surveyed,
             )
         positions = [table.summary.columns.index(name) for name in names]
         self.statistics_[positions], self.pvalues_[positions] = statistics[:, 0], pvalues[:, 0]

@@ -25,7 +25,8 @@ from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
-from dcd.table.sources import SomeRows, is_on_disk, readable_again, to_array
+from dcd.table.row_weights import repeated, take_rows
+from dcd.table.sources import readable_again
 
 # Set for each refit, so the model's own values have no effect.
 _OURS = ("n_jobs", "progress", "random_state", "memory_limit")
@@ -39,6 +40,7 @@ def stability(
     scheme: Scheme = "subsample",
     fraction: float = 0.5,
     sample_weight: Any = None,
+    counts: Any = None,
     n_jobs: int | None = None,
     progress: bool = True,
     random_state: int | np.random.Generator | None = 0,
@@ -62,6 +64,8 @@ def stability(
         Share of the rows in a subsample; not used by "bootstrap".
     sample_weight : (n,) array or None
         Weights of the rows for `fit`; each resample takes those of its rows.
+    counts : (n,) array or None
+        How many identical observations each row stands for; resamples are drawn from the repeated rows.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -100,7 +104,7 @@ def stability(
     seed = seed_for_checkpoint(random_state, checkpoint)
     entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
     run = Run(progress=progress, max_time=max_time, at_once=n_processes(n_jobs))
-    X = readable_again(X)
+    X, _ = repeated(readable_again(X), counts, sample_weight)
     dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -175,7 +179,7 @@ def _refit(task: _Resampled, index: int) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
-            graph = model.fit(_rows_of(task.table, rows), sample_weight=weights).cpdag_
+            graph = model.fit(take_rows(task.table, rows), sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
         return {
             "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
@@ -219,15 +223,6 @@ def _with_share_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> 
     memory.check(draws.n_drawn, n_processes)
     fresh: Discovery = clone(model).set_params(memory_limit=memory.shared_by(n_processes).limit)
     return fresh
-
-
-def _rows_of(X: Any, rows: Any) -> Any:
-    if is_on_disk(X):
-        return SomeRows(X, rows)
-    if isinstance(X, pd.DataFrame):
-        return X.iloc[rows]
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else to_array(X, "the table")[rows]
 
 
 def _summarised(names: tuple[str, ...], results: list[dict[str, Any]], draws: _Draws) -> Stability:

@@ -134,10 +134,11 @@ def features_of(
     everything = list(range(len(table.kinds)))
     variables = everything if variables is None else list(variables)
     columns = [(table.values[:, v], table.kinds[v]) for v in variables]
+    shares = table.probabilities if table.surveyed else None
     if len(table.values) <= DENSE_ROWS:
-        return [kernel_features(column, kind) for column, kind in columns]
+        return [kernel_features(column, kind, shares) for column, kind in columns]
     least = NEGLIGIBLE / _LARGEST_VARIANCE
-    maps = in_order(lambda column: feature_map(*column, least), columns, threads)
+    maps = in_order(lambda column: feature_map(*column, least, shares), columns, threads)
     values = table.values if variables == everything else table.values[:, variables]
     return FeatureBlocks.of(values, list(maps), threads=threads, memory=table.memory)
 

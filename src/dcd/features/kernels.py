@@ -1,7 +1,7 @@
 r"""One variable to low-rank features of its RBF kernel.
 
 The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the
-median of :math:`|x_k - x_l|` over the pairs :math:`k < l` (Section 3.3). In one dimension its eigenvalues
+median of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its eigenvalues
 fall off so fast that some 20 columns hold it to 1e-10 at any sample size (more for heavy tails: 40 for
 Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal):
 :math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
@@ -25,32 +25,32 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.table.columns import Kind
 
 
-def median_bandwidth(x: FloatArray) -> float:
-    """Median distance between two samples, exact in O(n log n) time and O(n) memory.
+def median_bandwidth(x: FloatArray, shares: FloatArray | None = None) -> float:
+    """Median distance of two samples that differ, in O(n log n) time and O(n) memory.
 
-    Heavily tied data (a zero-inflated count, say) can have a median of zero, which is no bandwidth; the
-    median over the pairs that differ is used then.
+    Pairs of equal values are left out, so that a zero-inflated count has a bandwidth, and a row that is there
+    twice tells the same as one with twice the share; `shares` (n,) are equal by default.
     """
-    ordered = np.sort(x)
-    n_pairs = x.size * (x.size - 1) // 2
-    n_tied = _pairs_within(ordered, 0.0)
-    skipped = n_tied if 2 * n_tied >= n_pairs else 0
-    lower_rank = skipped + (n_pairs - skipped - 1) // 2
-    upper_rank = skipped + (n_pairs - skipped) // 2
-    return 0.5 * (_kth_distance(ordered, lower_rank) + _kth_distance(ordered, upper_rank))
+    order = np.argsort(x, kind="stable")
+    ordered = x[order]
+    masses = np.concatenate([[0.0], np.cumsum(np.ones(x.size) if shares is None else shares[order])])
+    half = 0.5 * _mass_of_pairs(ordered, masses, np.inf)
+    # A distance with exactly half of the pairs below it is one of two in the middle.
+    return 0.5 * sum(_distance_at(ordered, masses, half * (1.0 + side)) for side in (-1e-12, 1e-12))
 
 
-def _pairs_within(ordered: FloatArray, distance: float) -> int:
-    """Number of pairs at most `distance` apart."""
-    n = ordered.size
-    return int(np.searchsorted(ordered, ordered + distance, side="right").sum()) - n * (n + 1) // 2
+def _mass_of_pairs(ordered: FloatArray, masses: FloatArray, distance: float) -> float:
+    """Mass of the pairs that differ, by at most `distance`; `masses` are cumulated."""
+    equal = np.searchsorted(ordered, ordered, side="right")
+    within = np.searchsorted(ordered, ordered + distance, side="right")
+    return float(np.diff(masses) @ (masses[within] - masses[equal]))
 
 
-def _kth_distance(ordered: FloatArray, rank: int) -> float:
-    """The distance of the given rank (from 0) among all pairs, by bisection on the count of closer pairs."""
+def _distance_at(ordered: FloatArray, masses: FloatArray, mass: float) -> float:
+    """The smallest distance that reaches a mass of pairs, by bisection."""
     low, high = 0.0, float(ordered[-1] - ordered[0])
     while high - low > 1e-12 * high and low < (middle := 0.5 * (low + high)) < high:
-        if _pairs_within(ordered, middle) > rank:
+        if _mass_of_pairs(ordered, masses, middle) >= mass:
             high = middle
         else:
             low = middle
@@ -105,11 +105,13 @@ def pivoted_cholesky(
     return np.ascontiguousarray(rows[: len(pivots)].T), pivots
 
 
-def kernel_features(column: FloatArray, kind: Kind = "continuous") -> FloatArray:
+def kernel_features(
+    column: FloatArray, kind: Kind = "continuous", shares: FloatArray | None = None
+) -> FloatArray:
     """Kernel features of one variable, shape (n, r): RBF at the median bandwidth, or same category or not."""
     if kind == "nominal":
         return indicators(column)
-    return rbf_features(column, median_bandwidth(column))
+    return rbf_features(column, median_bandwidth(column, shares))
 
 
 def indicators(codes: FloatArray) -> FloatArray:
@@ -166,17 +168,22 @@ class IndicatorMap:
         return centred
 
 
-def feature_map(column: FloatArray, kind: Kind, least_variance: float) -> FeatureMap | IndicatorMap:
+def feature_map(
+    column: FloatArray, kind: Kind, least_variance: float, shares: FloatArray | None = None
+) -> FeatureMap | IndicatorMap:
     """Kernel features of one variable as a function of its value, those above some variance."""
+    shares = np.full(column.size, 1.0 / column.size) if shares is None else shares
     if kind == "nominal":
-        categories, counts = np.unique(column, return_counts=True)
-        shares = counts / column.size
-        kept = _leading(shares * (1 - shares), least_variance)
-        return IndicatorMap((shares * (1 - shares))[kept], categories[kept], shares[kept])
-    ordered = np.sort(column)
-    some = ordered[_evenly(ordered.size, _FOR_BANDWIDTH)]
-    bandwidth = median_bandwidth(ordered if some[0] == some[-1] else some)
-    kept, masses = _representatives(ordered.size)
+        categories, codes = np.unique(column, return_inverse=True)
+        parts = np.bincount(codes.reshape(-1), shares)
+        kept = _leading(parts * (1 - parts), least_variance)
+        return IndicatorMap((parts * (1 - parts))[kept], categories[kept], parts[kept])
+    order = np.argsort(column, kind="stable")
+    ordered, cumulated = column[order], np.concatenate([[0.0], np.cumsum(shares[order])])
+    some, parts = _masses(_evenly(column.size, _FOR_BANDWIDTH), cumulated)
+    alike = ordered[some[0]] == ordered[some[-1]]
+    bandwidth = median_bandwidth(column, shares) if alike else median_bandwidth(ordered[some], parts)
+    kept, masses = _masses(_representatives(column.size), cumulated)
     grid = _in_bandwidths(ordered[kept], bandwidth)
     features, pivots = pivoted_cholesky(grid[None], _PIVOT_TOLERANCE)
     means = masses @ features
@@ -201,9 +208,16 @@ def _evenly(n_samples: int, wanted: int) -> npt.NDArray[np.intp]:
     return ((np.arange(wanted) + 0.5) * n_samples / wanted).astype(np.intp)
 
 
-def _representatives(n_samples: int) -> tuple[npt.NDArray[np.intp], FloatArray]:
-    """Positions of order statistics that stand for all, the ends in full, and the share of each."""
+def _representatives(n_samples: int) -> npt.NDArray[np.intp]:
+    """Positions of order statistics that stand for all, the ends in full."""
     ends = np.arange(min(_OUTERMOST, n_samples))
-    kept = np.unique(np.r_[ends, _evenly(n_samples, _ORDER_STATISTICS), n_samples - 1 - ends])
+    return np.unique(np.r_[ends, _evenly(n_samples, _ORDER_STATISTICS), n_samples - 1 - ends])
+
+
+def _masses(
+    kept: npt.NDArray[np.intp], cumulated: FloatArray
+) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """The positions of order statistics and the share that each stands for, up to halfway to the next."""
+    n_samples = len(cumulated) - 1
     edges = np.r_[0, (kept[1:] + kept[:-1] + 1) / 2, n_samples]
-    return kept, np.diff(edges) / n_samples
+    return kept, np.diff(np.interp(edges, np.arange(n_samples + 1), cumulated))

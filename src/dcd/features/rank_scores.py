@@ -172,18 +172,21 @@ def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
 
 def make_scores(values: FloatArray) -> Scores:
     """Scores of measurements (n, d), as many of each as n affords."""
-    n_samples, n_variables = values.shape
-    return _scores(values, ("continuous",) * n_variables, np.full(n_samples, 1.0 / n_samples), Memory())
+    return _scores(values, ("continuous",) * values.shape[1], None, Memory())
 
 
 def scores_of(dataset: Dataset) -> Scores:
     """Scores of a table without missing values, by the kinds of its variables and the weights of its rows."""
-    scores = _scores(dataset.values, dataset.kinds, dataset.probabilities, dataset.memory)
+    shares = dataset.probabilities if dataset.surveyed else None
+    scores = _scores(dataset.values, dataset.kinds, shares, dataset.memory)
     return replace(scores, shown=dataset.shown_positions)
 
 
-def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArray, memory: Memory) -> Scores:
+def _scores(
+    values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | None, memory: Memory
+) -> Scores:
     n_samples, n_variables = values.shape
+    probabilities = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
     blocks = row_blocks(n_samples, n_variables, memory)
     size = 8 * n_samples * n_variables * default_n_columns(n_samples)
     keep = size <= _KEPT_BYTES and n_samples <= MANY_ROWS and memory.fits(size)
@@ -194,7 +197,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], probabilities: FloatArr
         codes = _few_values(values[:, v], kind)
         scores = store[:, 2 * v : 2 * v + 2]
         if codes is None or kind != "nominal":
-            scores[:] = normal_scores(values[:, v])
+            scores[:] = normal_scores(values[:, v], shares)
         made = _variable(scores, kind, codes, probabilities, blocks)
         variables.append(_with_columns_kept(made) if keep else made)
     return Scores(values, tuple(variables), probabilities, blocks, dtype, memory)
@@ -207,18 +210,27 @@ def row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice,
     return tuple(memory.blocks(n_samples, 8 * (4 * _MOST + 8 * n_variables), most))
 
 
-def normal_scores(values: FloatArray) -> FloatArray:
-    """The scores z and u (n, 2) of one variable; equal values share the mean of their ranks."""
+def normal_scores(values: FloatArray, shares: FloatArray | None = None) -> FloatArray:
+    """The scores z and u (n, 2) of one variable; equal values share the mean of their ranks.
+
+    u is the share of the samples below plus half the share of those that are equal; `shares` (n,) are equal
+    by default.
+    """
     n_samples = len(values)
     order = np.argsort(values)
     ordered = values[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    middles = 0.5 * (starts + np.append(starts[1:], n_samples)) / n_samples
+    ends = np.append(starts[1:], n_samples)
+    if shares is None:
+        middles = 0.5 * (starts + ends) / n_samples
+    else:
+        below = np.concatenate([[0.0], np.cumsum(shares[order])])
+        middles = 0.5 * (below[starts] + below[ends]) / below[-1]
     scores = np.empty((n_samples, 2), order="F")
     if len(starts) == n_samples:
         scores[order, 0], scores[order, 1] = ndtri(middles), middles
         return scores
-    counts = np.diff(np.append(starts, n_samples))
+    counts = ends - starts
     scores[order, 0], scores[order, 1] = np.repeat(ndtri(middles), counts), np.repeat(middles, counts)
     return scores
 

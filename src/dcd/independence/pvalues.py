@@ -15,6 +15,7 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions
 from dcd.table.reading import read_table
+from dcd.table.row_weights import repeated
 
 Column = str | int
 
@@ -32,7 +33,7 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not computed again under decoupling weights, which can only raise it. With
         the level that p-values will be compared with, decisions are the same and take less time.
-    kinds, missing, sample_weight : as of `RobustDCD` and its `fit`. With missing="testwise" the p-value is
+    kinds, missing, sample_weight, counts : as of `RobustDCD` and its `fit`. With missing="testwise" the p-value is
         NaN where too few rows are complete in the columns concerned.
 
     Examples
@@ -52,12 +53,14 @@ class IndependenceTest:
         kinds: Mapping[str, Kind] | None = None,
         missing: Missing = "refuse",
         sample_weight: Any = None,
+        counts: Any = None,
     ) -> None:
         strategy = PartialAssociation() if test is None else test
         check_test("test", strategy)
         check_number("level", level, above=0, at_most=1, suggestion=0.05)
         options = TableOptions(kinds=kinds, missing=missing)
         options.check()
+        data, _ = repeated(data, counts, sample_weight)
         self._table: Dataset = read_table(data, options=options, sample_weight=sample_weight)
         dataset = self._table.in_canonical_order()
         # The order of the columns must not matter, so the test sees them in an order of its own.

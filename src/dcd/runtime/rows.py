@@ -27,6 +27,14 @@ def effective_sample_size(weights: FloatArray) -> float:
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
+def remaining_share(probabilities: FloatArray, shares: FloatArray) -> float:
+    r"""Kish's effective sample size as a share of what it is before, :math:`1 / \sum_k p_k^2 / q_k`.
+
+    With equal shares q it is ESS / n. It is the same whether a row counts twice or is there twice.
+    """
+    return float(1.0 / (np.square(probabilities) / shares).sum())
+
+
 class BlockMatrix:
     """A matrix (n, p) given by a function that makes some of its rows.
 

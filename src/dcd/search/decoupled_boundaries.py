@@ -197,7 +197,6 @@ def learn_and_test(
     that have it.
     """
     used = dataset.take(dataset.present_in(members))
-    surveyed = dataset.weights is not None
     if len(used.values) < MIN_ROWS:
         raise InputError(
             column_list([dataset.names[member] for member in members]),
@@ -211,7 +210,7 @@ def learn_and_test(
         left = [tested_columns(used, member) for member in members]
         if not used.has_gaps:
             right = [tested_columns(used, target) for target in targets]
-            return learned, *weighted_association(left, right, learned.weights, surveyed=surveyed)
+            return learned, *weighted_association(left, right, learned.weights, surveyed=used.surveyed)
         found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
     return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
 
@@ -223,9 +222,8 @@ def _tested_on_present(
     if present.sum() < MIN_ROWS:
         return np.zeros((len(left), 1)), np.ones((len(left), 1))
     right = tested_columns(dataset.take(present), target)
-    surveyed = dataset.weights is not None
     kept = [block[present] for block in left]
-    return weighted_association(kept, [right], weights[present], surveyed=surveyed)
+    return weighted_association(kept, [right], weights[present], surveyed=dataset.surveyed)
 
 
 def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:

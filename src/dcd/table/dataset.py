@@ -126,6 +126,11 @@ class Dataset:
         n_samples = len(self.values)
         return np.full(n_samples, 1.0 / n_samples) if self.weights is None else self.weights / n_samples
 
+    @property
+    def surveyed(self) -> bool:
+        """Whether rows have weights of their own."""
+        return self.weights is not None
+
     @cached_property
     def has_gaps(self) -> bool:
         """Whether any value is missing."""
@@ -175,9 +180,7 @@ class Dataset:
         )
         if rows is None:
             return part
-        weights = None if self.weights is None else self.weights[rows]
-        if weights is not None:
-            weights = weights / weights.mean()
+        weights = of_used_rows(None if self.weights is None else self.weights[rows])
         return replace(part, weights=weights, rows=self.rows[rows])
 
     @property
@@ -199,6 +202,11 @@ class Dataset:
             why = self.summary.dropped.get(name, "it was left out")
             raise InputError(f"column {column!r}", f"is not used: {why}", "Ask for another one.")
         return self.names.index(name)
+
+
+def of_used_rows(weights: FloatArray | None) -> FloatArray | None:
+    """Weights of the rows that are used, with mean 1; None if they are all the same, which says nothing."""
+    return None if weights is None or np.ptp(weights) == 0 else weights / weights.mean()
 
 
 def find_column(column: object, names: Sequence[str]) -> str:

@@ -28,7 +28,8 @@ from dcd.table.checks import (
     without,
 )
 from dcd.table.columns import Kind, TableColumn, infer_kind, recoded, without_doubt
-from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column
+from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column, of_used_rows
+from dcd.table.row_weights import survey_weights
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
 _SHOWN = 5  # columns listed in one warning
@@ -77,7 +78,8 @@ def read_columns(
     """Read and check any table (see `dcd.table.sources`).
 
     A separate `target` (one value per row) becomes the last column, under its own name or "y"; `about` names
-    a column as the target, which is never left out. `sample_weight` has one weight per row. Columns that are
+    a column as the target, which is never left out. `sample_weight` has one weight per row; equal ones are
+    the same as none. Columns that are
     linear combinations of others are refused unless `combinations` allows them.
     """
     options = options or TableOptions()
@@ -87,7 +89,7 @@ def read_columns(
     check_shape(n_rows, len(names_in), min_features=2 if target is None else 1)
     memory.check(n_rows)
     asked = None if about is None else find_column(about, names_in)
-    weights = _row_weights(sample_weight, n_rows)
+    weights = survey_weights(sample_weight, n_rows)
     store: FloatArray = memory.array((n_rows, len(names_in) + (target is not None)))
     columns = fill(store, source, memory)
     if target is not None:
@@ -96,6 +98,7 @@ def read_columns(
     columns, reasons = with_kinds(columns, options.kinds)
     n_missing = {column.name: column.n_missing for column in columns}
     columns, kept, dropped = _usable_part(columns, weights, options, asked)
+    weights = of_used_rows(None if weights is None else weights[kept])
     relations = [constant, copies] if combinations else [constant, copies, linear_combinations]
     raise_first(relations, columns, options)
     names = tuple(column.name for column in columns)
@@ -117,7 +120,7 @@ def read_columns(
         names=names,
         named=source.named,
         kinds=tuple(summary.kinds.values()),
-        weights=None if weights is None else weights[kept] / weights[kept].mean(),
+        weights=weights,
         rows=np.flatnonzero(kept),
         summary=summary,
         target=asked,
@@ -214,23 +217,6 @@ def _target_column(columns: Sequence[TableColumn], target: Any) -> TableColumn:
             "Give one value for each row.",
         )
     return replace(column, name=name)
-
-
-def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Weights with mean 1, or None."""
-    if sample_weight is None:
-        return None
-    subject = "parameter 'sample_weight'"
-    column = array_column("sample_weight", to_array(sample_weight, subject).reshape(-1))
-    weights = column.values
-    if len(weights) != n_rows:
-        raise InputError(subject, f"has {len(weights)} values for {n_rows} rows", "Give one for each row.")
-    if column.trouble or column.levels or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InputError(subject, "has values that are not weights", "Give numbers that are 0 or more.")
-    if not weights.any():
-        raise InputError(subject, "every weight is zero", "Give some rows a weight above 0.")
-    weights = weights / weights.max()  # avoids overflow
-    return weights / weights.mean()
 
 
 def _kept_rows(

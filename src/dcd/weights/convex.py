@@ -32,10 +32,11 @@ from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, own
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
 from dcd.runtime.memory import Memory
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, effective_sample_size
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, effective_sample_size, remaining_share
 from dcd.table.columns import Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
+from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights, weights_of_table
 
 _STEP = 2.5  # each lambda is that much smaller than the one before
@@ -76,11 +77,13 @@ def convex_weights(
     dependence: float = ConvexWeights.dependence,
     kinds: Mapping[str, Kind] | None = None,
     sample_weight: Any = None,
+    counts: Any = None,
 ) -> SampleWeights:
     """Weights under which the columns of a table are independent, at the least cost in sample size.
 
     Parameters are those of `ConvexWeights`; `X` is any table that the estimators take, `kinds` the kinds of
-    its columns where the rule errs, and `sample_weight` what each row counts for to begin with.
+    its columns where the rule errs. `sample_weight` is what each row counts for to begin with, `counts` how
+    many identical observations it stands for.
 
     Examples
     --------
@@ -93,6 +96,7 @@ def convex_weights(
     strategy.check()
     options = TableOptions(kinds=kinds)
     options.check()
+    X, _ = repeated(X, counts, sample_weight)
     return weights_of_table(strategy, read_table(X, options=options, sample_weight=sample_weight))
 
 
@@ -179,7 +183,7 @@ class _Path:
 
     def __init__(self, columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> None:
         self._columns, self._shares = columns, shares
-        self._floor = strategy.keep * effective_sample_size(shares)
+        self._floor = strategy.keep
         self._target = strategy.dependence * columns.n_columns * float(shares @ shares)
         self._first, self._last = 0, 0
         self._direction = np.zeros(columns.n_columns)
@@ -205,7 +209,7 @@ class _Path:
             self._last = step
             ridge = len(self._shares) / _STEP**step
             probabilities = self._solved(ridge)
-            if effective_sample_size(probabilities) < self._floor:
+            if remaining_share(probabilities, self._shares) < self._floor:
                 too_small = ridge
                 break
             best, best_lambda = probabilities, ridge
@@ -225,7 +229,7 @@ class _Path:
         for _ in range(_BISECTIONS):
             middle = float(np.sqrt(low * high))
             probabilities = self._solved(middle)
-            if effective_sample_size(probabilities) < self._floor:
+            if remaining_share(probabilities, self._shares) < self._floor:
                 low = middle
             else:
                 best, high = probabilities, middle

@@ -27,6 +27,7 @@ import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Staircase, in_order, total
 from dcd.runtime.array_types import Float32Array, FloatArray
+from dcd.runtime.rows import remaining_share
 from dcd.weights.objective import Objective
 
 
@@ -55,14 +56,6 @@ def softmax(theta: FloatArray) -> FloatArray:
     unscaled = np.exp(theta - theta.max())
     probabilities: FloatArray = unscaled / unscaled.sum()
     return probabilities
-
-
-def remaining_share(probabilities: FloatArray, shares: FloatArray) -> float:
-    r"""Kish's effective sample size as a share of what it is before, :math:`1 / \sum_k p_k^2 / q_k`.
-
-    With equal shares q it is ESS / n. It is the same whether a row counts twice or is there twice.
-    """
-    return float(1.0 / (np.square(probabilities) / shares).sum())
 
 
 class DirectDescent:

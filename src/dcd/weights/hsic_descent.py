@@ -21,13 +21,14 @@ from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number, make_generator
 from dcd.runtime.parallel import n_processes
-from dcd.runtime.rows import effective_sample_size
+from dcd.runtime.rows import effective_sample_size, remaining_share
 from dcd.runtime.threads import allowed_threads, one_blas_thread
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
+from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights, in_table
-from dcd.weights.descent import BlockDescent, DirectDescent, remaining_share, softmax
+from dcd.weights.descent import BlockDescent, DirectDescent, softmax
 from dcd.weights.objective import choose_objective, dependence
 
 
@@ -80,12 +81,14 @@ def decoupling_weights(
     init_scale: float = HSICDescent.init_scale,
     kinds: Mapping[str, Kind] | None = None,
     sample_weight: Any = None,
+    counts: Any = None,
     random_state: int | np.random.Generator | None = None,
 ) -> SampleWeights:
     """Sample weights under which the columns of a table are as good as independent of each other.
 
     Parameters are those of `HSICDescent`; `X` is any table that the estimators take, `kinds` the kinds of
-    its columns where the rule errs, and `sample_weight` what each row counts for to begin with.
+    its columns where the rule errs. `sample_weight` is what each row counts for to begin with, `counts` how
+    many identical observations it stands for.
 
     Examples
     --------
@@ -99,6 +102,7 @@ def decoupling_weights(
     strategy.check()
     options = TableOptions(kinds=kinds)
     options.check()
+    X, _ = repeated(X, counts, sample_weight)
     table = read_table(X, options=options, sample_weight=sample_weight)
     dataset = table.in_canonical_order()
     return in_table(strategy.learn(dataset, range(len(dataset.names))), dataset, table.names)
