@@ -64,7 +64,7 @@ def test_failures_are_kept_too(tmp_path):
         ({"random_state": 1}, "random_state was 0, is 1"),
         ({"scheme": "bootstrap"}, "scheme was 'subsample', is 'bootstrap'"),
         ({"fraction": 0.6}, "fraction was 0.5, is 0.6"),
-        ({"sample_weight": np.ones(150)}, "sample_weight was None"),
+        ({"sample_weight": np.arange(1.0, 151)}, "sample_weight was None"),
     ],
 )
 def test_other_runs_are_refused_with_what_differs(tmp_path, change, named):

@@ -82,11 +82,11 @@ def test_blocks_learn_what_all_rows_at_once_learn(monkeypatch, rows, seed):
     monkeypatch.setattr(feature_blocks, "_PANEL", 16)
     table, kinds = mixed_table(1500, seed)
     features = in_blocks(table, kinds)
-    options = HSICDescent(max_steps=60, tolerance=0.0)
+    shares = np.full(1500, 1 / 1500)
     start = 0.2 * np.random.default_rng(seed).standard_normal(1500)
-    found, path, _ = descend(BlockDescent(features, start, 0.05), options)
+    found, path, _ = descend(BlockDescent(features, start, 0.5, shares), 60, 0.0)
     expected, exact_path, _ = descend(
-        DirectDescent(LowRankObjective(as_arrays(features)), start, 0.05), options
+        DirectDescent(LowRankObjective(as_arrays(features)), start, 0.5, shares), 60, 0.0
     )
     np.testing.assert_allclose(path, exact_path, rtol=1e-5)
     np.testing.assert_allclose(1500 * found, 1500 * expected, rtol=0, atol=1e-3)

@@ -143,9 +143,9 @@ def test_rounds_are_prepared_before_they_are_asked():
     for subsets, n_rounds in (("all", 2), ("pruned", 8)):
         ready, labels = set(), []
 
-        def prepare(sets, label, ready=ready, labels=labels):
+        def prepare(sets, stage, ready=ready, labels=labels):
             ready.update(map(frozenset, sets))
-            labels.append(label)
+            labels.append(stage.label)
 
         def prepared(target, others, ready=ready):
             assert frozenset(others) in ready

@@ -79,10 +79,10 @@ def test_gradient_equals_finite_differences(objective, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_forms_learn_the_same_weights(seed):
     features = [kernel_features(column) for column in correlated_table(200, 5, seed).T]
-    options = HSICDescent(tolerance=0.0, max_steps=100)
-    dense, dense_path, _ = descend(DirectDescent(DenseObjective(features), np.zeros(200), 0.05), options)
-    low_rank, low_rank_path, _ = descend(
-        DirectDescent(LowRankObjective(features), np.zeros(200), 0.05), options
+    shares = np.full(200, 1 / 200)
+    (dense, dense_path, _), (low_rank, low_rank_path, _) = (
+        descend(DirectDescent(objective(features), np.zeros(200), 0.5, shares), 50, 0.0)
+        for objective in (DenseObjective, LowRankObjective)
     )
     np.testing.assert_allclose(200 * dense, 200 * low_rank, rtol=0, atol=1e-6)
     np.testing.assert_allclose(dense_path, low_rank_path, rtol=1e-9)
@@ -140,18 +140,69 @@ def test_weights_remove_dependence(seed):
 
 def test_each_way_to_stop_is_told():
     table = correlated_table(200, 3, 0)
-    assert dcd.weights.decoupling_weights(table).status == "converged"
     assert dcd.weights.decoupling_weights(table, max_steps=5).status == "max_steps"
     assert dcd.weights.decoupling_weights(table, max_steps=5).n_steps == 5
     assert dcd.weights.decoupling_weights(table, min_ess=0.95).status == "ess_floor"
 
 
-def test_no_tolerance_never_stops_for_convergence():
-    """Steps so large that the loss goes up and down, which a tolerance would take for the end."""
-    table = correlated_table(200, 3, 0)
-    wild = {"learning_rate": 5.0, "min_ess": 0.0, "max_steps": 60}
-    assert dcd.weights.decoupling_weights(table, tolerance=1e-9, **wild).status == "converged"
-    assert dcd.weights.decoupling_weights(table, tolerance=0.0, **wild).status == "max_steps"
+@pytest.mark.parametrize("seed", SEEDS)
+def test_momentum_starts_afresh_when_the_loss_rises(seed):
+    """Steps far too large: the loss rises at times, and falls all the same."""
+    result = dcd.weights.decoupling_weights(
+        correlated_table(200, 3, seed), learning_rate=100.0, min_ess=0.0, max_steps=200
+    )
+    assert (np.diff(result.loss_path) > 0).any()
+    assert result.loss_path[-1] < 0.05 * result.loss_path[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_small_step_follows_the_natural_gradient(seed):
+    """One step multiplies each weight by exp(-step (g - mean g)), with g by finite differences."""
+    table = correlated_table(30, 3, seed)
+    features = exact_features(table)
+    objective = LowRankObjective(features)
+    p = np.full(30, 1 / 30)
+    descent = DirectDescent(objective, np.zeros(30), 0.1, p)
+    descent.propose()
+    descent.accept()
+    by_theta = approx_fprime(np.zeros(30), lambda t: objective.value_and_gradient(softmax(t))[0], 1e-6)
+    share = 1 + 1 / 4  # momentum of the first step
+    np.testing.assert_allclose(
+        descent.probabilities, softmax(-0.1 * share * 30 * by_theta), rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_weight_of_two_is_a_row_that_is_there_twice(seed):
+    rng = np.random.default_rng(seed)
+    table, counts = correlated_table(150, 4, seed), rng.integers(0, 4, 150)
+    weighted = dcd.weights.decoupling_weights(table, sample_weight=counts)
+    repeated = dcd.weights.decoupling_weights(np.repeat(table, counts, axis=0))
+    of_copies = np.repeat(weighted.weights / np.maximum(counts, 1), counts)
+    np.testing.assert_allclose(of_copies / of_copies.mean(), repeated.weights, rtol=0, atol=1e-8)
+    assert weighted.status == repeated.status
+
+
+def non_members(n, n_causes, seed):
+    """Two effects of the same causes; the second is not in the boundary of the first."""
+    rng = np.random.default_rng(seed)
+    causes = rng.standard_normal((n, n_causes))
+    other = causes.sum(axis=1) / np.sqrt(n_causes) + rng.standard_normal(n)
+    target = 0.6 * causes.sum(axis=1) + rng.standard_normal(n)
+    return np.column_stack([causes, other, target])
+
+
+@pytest.mark.parametrize("n_causes", [2, 4])
+def test_the_defaults_decouple_far_enough(n_causes):
+    """A level of .05 over 40 tables: at most 6 false members, where Adam with a tolerance had 24 or 40."""
+    false = true = 0
+    for seed in range(40):
+        table = non_members(800, n_causes, 2000 + seed)
+        model = dcd.MarkovBoundary(target=n_causes + 1, method="published").fit(table)
+        false += model.support_[n_causes]
+        true += model.support_[:n_causes].mean()
+    assert false <= 6
+    assert true >= 0.95 * 40
 
 
 def test_one_variable_needs_no_weights():
@@ -174,7 +225,7 @@ def test_the_start_is_random_only_on_request_and_matters_little():
 
 def test_a_wild_start_keeps_the_floor():
     result = dcd.weights.decoupling_weights(correlated_table(60, 3, 0), init_scale=3.0, random_state=0)
-    assert result.ess >= 0.2 * 60
+    assert result.ess >= 0.1 * 60
 
 
 def test_column_order_and_threads_do_not_matter():
@@ -191,7 +242,7 @@ def test_column_order_and_threads_do_not_matter():
     ("parameter", "value"),
     [
         ("learning_rate", 0), ("learning_rate", "fast"), ("max_steps", 0), ("max_steps", 1.5),
-        ("max_steps", True), ("min_ess", 1.0), ("min_ess", -0.1), ("tolerance", -1), ("init_scale", -1),
+        ("max_steps", True), ("min_ess", 1.0), ("min_ess", -0.1), ("init_scale", -1),
         ("init_scale", np.nan),
     ],
 )  # fmt: skip

@@ -114,7 +114,7 @@ def discover(
             how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
     if "-" not in (json_path, report):
-        show_model(model, len(table), "DCD" if method == "dcd" else "Robust DCD", stability)
+        show_model(model, model.table_.n_rows, "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
         result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
         _write(result, json_path, report)

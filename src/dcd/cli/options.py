@@ -220,7 +220,9 @@ class Handling:
         others = [name for name in names if name not in columns.values()]
         if isinstance(table, pd.DataFrame):
             return table[others], {name: table[column].to_numpy() for name, column in columns.items()}
-        return table.select(others), {name: np.asarray(table.read(column)) for name, column in columns.items()}
+        return table.select(others), {
+            name: np.asarray(table.read(column)) for name, column in columns.items()
+        }
 
 
 _MISSING = {

@@ -104,7 +104,7 @@ class Diagnostics(ABC):
 
 
 def statuses(frame: pd.DataFrame) -> str:
-    """How often learning stopped for each reason, in words: "3 converged, 1 ess_floor"."""
+    """How often learning stopped for each reason, in words: "3 max_steps, 1 ess_floor"."""
     return ", ".join(f"{count} {status}" for status, count in Counter(frame["status"]).most_common())
 
 

@@ -13,11 +13,12 @@ from dcd.estimators.codecs import published_codecs
 from dcd.graph.knowledge import Knowledge
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
-from dcd.runtime.errors import check_number
+from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.progress import duration
 from dcd.runtime.runs import Run
-from dcd.search.algorithm1 import Subsets, check_subsets, construct, warn_of_cuts
-from dcd.search.base import Construction
-from dcd.search.decoupled_boundaries import BoundaryIdentifier, DecoupledSet
+from dcd.search.algorithm1 import Round, Subsets, check_subsets, construct, exclusion_sizes, warn_of_cuts
+from dcd.search.base import Boundaries, Construction
+from dcd.search.decoupled_boundaries import SETS, BoundaryIdentifier, DecoupledSet, effort
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
 from dcd.weights.hsic_descent import HSICDescent
@@ -29,9 +30,16 @@ class PublishedDiagnostics(Diagnostics):
 
     The first d `sets` are the ones behind the Markov boundaries. Each has the pairwise weighted HSIC before
     and after, and the number of steps.
+
+    Attributes
+    ----------
+    n_identified : Markov boundaries that Algorithm 1 asked for: d + Σ (2^m - 2) over the boundaries of m
+        variables where no search is cut or pruned. Weights belong to a set, not to a target, so fewer `sets`
+        were decoupled.
     """
 
     sets: tuple[DecoupledSet, ...]
+    n_identified: int
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -87,7 +95,13 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-_NEXT = {"Markov boundaries": "subsets of boundaries"}
+# Sets that are worth starting with: each takes some 5 kB, and a million of them hours.
+_MOST_SETS = 1_000_000
+_REMEDIES = (
+    "max_subsets=256 bounds the search within each boundary, subsets='pruned' skips subsets that add "
+    "nothing, a smaller alpha makes boundaries smaller, fit(max_time=...) limits the time, and RobustDCD "
+    "needs no subsets."
+)
 
 
 class DCD(Discovery):
@@ -106,8 +120,8 @@ class DCD(Discovery):
     alpha : float, default=0.05
         Level of the test, as in the paper. With many variables a smaller level avoids false edges.
     learning_rate : float, default=10
-        Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper leaves it open,
-        as it does the next two.
+        Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper leaves it
+        open, as it does the next two.
     max_steps : int, default=50
         Number of steps of the descent for one set.
     min_ess : float, default=0.1
@@ -228,8 +242,10 @@ class DCD(Discovery):
             run=run,
         )
 
-        def prepare(sets: Sequence[Collection[str]], label: str) -> None:
-            identifier.prepare(sets, n_jobs=self.n_jobs, label=label, then=_NEXT.get(label))
+        def prepare(sets: Sequence[Collection[str]], stage: Round) -> None:
+            identifier.prepare(sets, n_jobs=self.n_jobs, label=stage.label, then=stage.then)
+
+        run.remedies = _REMEDIES
 
         construction = construct(
             dataset.names,
@@ -239,6 +255,7 @@ class DCD(Discovery):
             self.knowledge,
             subsets=self.subsets,
             prepare=prepare,
+            announce=lambda boundaries: self._announce(boundaries, run),
         )
         warn_of_cuts(construction.cuts, stacklevel=4)
         sets = identifier.decoupled_sets
@@ -246,8 +263,31 @@ class DCD(Discovery):
             replace(search, decoupled=decoupled.variables, weights=decoupled.sketch)
             for search, decoupled in zip(construction.searches, sets, strict=False)
         )
-        diagnostics = PublishedDiagnostics(searches=searches, level=self.alpha, sets=sets)
+        diagnostics = PublishedDiagnostics(
+            searches=searches, level=self.alpha, sets=sets, n_identified=identifier.n_identified
+        )
         return replace(construction, searches=searches), diagnostics
+
+    def _announce(self, boundaries: Boundaries, run: Run) -> None:
+        """Say before the search of the subsets if it will take long; refuse what would never end.
+
+        Pruned searches ask for far fewer sets than there are; they are announced when they turn out long.
+        """
+        if self.subsets == "pruned":
+            return
+        sizes = [
+            (len(members), exclusion_sizes(len(members), self.max_subsets)) for members in boundaries.values()
+        ]
+        # A set that two boundaries share is decoupled once, so this is what is needed at most.
+        n_sets = sum(sum(counts.values()) for _, counts in sizes)
+        work = sum(count * effort(m - size) for m, counts in sizes for size, count in counts.items())
+        seconds = run.forecast(SETS, work)
+        largest = max(m for m, _ in sizes)
+        what = f"{n_sets:,} subsets of Markov boundaries of up to {largest} variables"
+        if n_sets > _MOST_SETS:
+            time = "" if seconds is None else f", about {duration(seconds)} of work"
+            raise InputError("parameter 'max_subsets'", f"None leaves {what} to search{time}", _REMEDIES)
+        run.announce(what, seconds)
 
     def _check_parameters(self) -> None:
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)

@@ -9,9 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 
 from dcd.estimators.base import Discovery, check_n_jobs, table_options

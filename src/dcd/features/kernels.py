@@ -1,9 +1,9 @@
 r"""One variable to low-rank features of its RBF kernel.
 
 The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the
-median of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its eigenvalues
-fall off so fast that some 20 columns hold it to 1e-10 at any sample size (more for heavy tails: 40 for
-Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal):
+median of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its
+eigenvalues fall off so fast that some 20 columns hold it to 1e-10 at any sample size (more for heavy tails:
+40 for Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal):
 :math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
 
 The kernel of a nominal variable is 1 for two samples of the same category and 0 otherwise.
@@ -175,9 +175,9 @@ def feature_map(
     shares = np.full(column.size, 1.0 / column.size) if shares is None else shares
     if kind == "nominal":
         categories, codes = np.unique(column, return_inverse=True)
-        parts = np.bincount(codes.reshape(-1), shares)
-        kept = _leading(parts * (1 - parts), least_variance)
-        return IndicatorMap((parts * (1 - parts))[kept], categories[kept], parts[kept])
+        levels: FloatArray = np.bincount(codes.reshape(-1), shares).astype(np.float64)
+        kept = _leading(levels * (1 - levels), least_variance)
+        return IndicatorMap((levels * (1 - levels))[kept], categories[kept], levels[kept])
     order = np.argsort(column, kind="stable")
     ordered, cumulated = column[order], np.concatenate([[0.0], np.cumsum(shares[order])])
     some, parts = _masses(_evenly(column.size, _FOR_BANDWIDTH), cumulated)
@@ -214,9 +214,7 @@ def _representatives(n_samples: int) -> npt.NDArray[np.intp]:
     return np.unique(np.r_[ends, _evenly(n_samples, _ORDER_STATISTICS), n_samples - 1 - ends])
 
 
-def _masses(
-    kept: npt.NDArray[np.intp], cumulated: FloatArray
-) -> tuple[npt.NDArray[np.intp], FloatArray]:
+def _masses(kept: npt.NDArray[np.intp], cumulated: FloatArray) -> tuple[npt.NDArray[np.intp], FloatArray]:
     """The positions of order statistics and the share that each stands for, up to halfway to the next."""
     n_samples = len(cumulated) - 1
     edges = np.r_[0, (kept[1:] + kept[:-1] + 1) / 2, n_samples]

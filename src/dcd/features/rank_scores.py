@@ -182,9 +182,7 @@ def scores_of(dataset: Dataset) -> Scores:
     return replace(scores, shown=dataset.shown_positions)
 
 
-def _scores(
-    values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | None, memory: Memory
-) -> Scores:
+def _scores(values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | None, memory: Memory) -> Scores:
     n_samples, n_variables = values.shape
     probabilities = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
     blocks = row_blocks(n_samples, n_variables, memory)

@@ -77,6 +77,10 @@ class SearchCutWarning(UserWarning):
     """Some Markov boundaries were too large to search in full."""
 
 
+class LongRunWarning(UserWarning):
+    """A fit is expected to take long; given before the work begins, or as soon as that can be told."""
+
+
 class FailedResamplesWarning(UserWarning):
     """The method could not be fitted to some of the resamples."""
 

@@ -7,17 +7,19 @@ can be done in any order and by any process; results never depend on it.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import Any
 
 from dcd.runtime.checkpoint import Checkpoint, Key
-from dcd.runtime.errors import TimeLimitError
+from dcd.runtime.errors import LongRunWarning, TimeLimitError
 from dcd.runtime.progress import duration, progress_bar
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
 _ENOUGH = 4  # pieces, after the first of each process, for an estimate
+LONG = 60.0  # seconds from which on a run that was not expected to take so long is announced
 _FAR_BEYOND = 2  # times the limit: an estimate above this stops a run without a checkpoint
 
 
@@ -31,6 +33,7 @@ class Run:
     max_time : seconds that the run may take; checked whenever a piece is done. With a checkpoint all of them
         are used. Without one, a run stops early if the estimate far exceeds the limit.
     at_once : pieces that are worked on at the same time.
+    remedies : how to make it shorter; with it, a `LongRunWarning` is given if the estimate exceeds a minute.
     clock : a clock in seconds.
     """
 
@@ -41,9 +44,11 @@ class Run:
         progress: bool = False,
         max_time: float | None = None,
         at_once: int = 1,
+        remedies: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.checkpoint = checkpoint
+        self.checkpoint, self.remedies = checkpoint, remedies
+        self._paces: dict[str, float] = {}
         self._progress, self._max_time, self._at_once = progress, max_time, at_once
         self._clock, self._start = clock, clock()
 
@@ -76,6 +81,7 @@ class Run:
             self._clock,
         )
         self._check_time(meter)
+        started = self._clock()
         shown = label if self._progress else None
         with progress_bar(shown, len(keys), len(results)) as bar, closing(compute(pending)) as done:
             for index, result in done:
@@ -87,7 +93,23 @@ class Run:
                 bar.set_postfix_str(meter.remark(), refresh=False)
                 bar.update()
                 self._check_time(meter)
+                self.announce(f"{meter.n_left} more {label}", meter.rough_time_left(), then)
+        self._paces[stage] = (self._clock() - started) / meter.total_effort
         return [results[at] for at in range(len(keys))]
+
+    def forecast(self, stage: str, effort: float) -> float | None:
+        """Seconds that more pieces of a stage will take, by those done before; None if there were none."""
+        pace = self._paces.get(stage)
+        return None if pace is None else pace * effort
+
+    def announce(self, work: str, seconds: float | None, then: str | None = None) -> None:
+        """Warn, once in a run, if some work will take long."""
+        if self.remedies is None or seconds is None or seconds <= LONG:
+            return
+        before = "" if then is None else f", before {then}"
+        message = f"{work} will take about {duration(seconds)}{before}. {self.remedies}"
+        self.remedies = None
+        warnings.warn(message, LongRunWarning, stacklevel=2)
 
     def _check_time(self, meter: _Meter) -> None:
         if self._max_time is None or not meter.n_left:
@@ -135,8 +157,10 @@ class _Meter:
     ) -> None:
         self.label, self.then, self.done = label, then, 0
         self._efforts, self._at_once = efforts, at_once
-        self._effort_left, self._effort_timed = sum(efforts), 0.0
+        self.total_effort = self._effort_left = sum(efforts)
+        self._effort_timed = 0.0
         self._clock, self._start = clock, clock()
+        self._begun = self._start
 
     def count(self, index: int) -> None:
         """One more is done."""
@@ -157,6 +181,13 @@ class _Meter:
         if self.done - self._at_once < _ENOUGH or not self._effort_timed:
             return None
         return (self._clock() - self._start) * self._effort_left / self._effort_timed
+
+    def rough_time_left(self) -> float | None:
+        """The same by the first pieces, and with the time that processes took to start, if need be."""
+        if (exact := self.time_left()) is not None or self.done < self._at_once:
+            return exact
+        done = self.total_effort - self._effort_left
+        return (self._clock() - self._begun) * self._effort_left / done if done else None
 
     def remark(self) -> str:
         """The time left, in words."""

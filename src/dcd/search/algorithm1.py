@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.array_types import BoolArray
@@ -34,7 +34,20 @@ from dcd.search.base import (
 from dcd.search.pruned_subsets import search_pruned
 
 Subsets = Literal["all", "pruned"]
-Prepare = Callable[[Sequence[Collection[str]], str], None]
+
+
+class Round(NamedTuple):
+    """Queries that are asked together: what they are about, and what comes after them."""
+
+    label: str
+    then: str | None = None
+
+
+BOUNDARIES = Round("Markov boundaries", then="subsets of boundaries")
+SUBSETS = Round("subsets of boundaries")
+
+Prepare = Callable[[Sequence[Collection[str]], Round], None]
+Announce = Callable[[Boundaries], None]
 
 
 def construct_cpdag(
@@ -84,11 +97,12 @@ def construct(
     *,
     subsets: Subsets = "all",
     prepare: Prepare | None = None,
+    announce: Announce | None = None,
 ) -> Construction:
     """`construct_cpdag` without its warning.
 
-    `prepare(sets, label)` is called before each round of queries with the sets to be decoupled and a label
-    for the progress bar.
+    `prepare(sets, round)` is called before each round of queries with the sets to be decoupled, and
+    `announce(boundaries)` when the boundaries are known and their subsets are to be searched.
     """
     check_subsets(subsets, max_subsets)
     names = tuple(names)
@@ -97,13 +111,15 @@ def construct(
     prepare = prepare or (lambda *_: None)  # for identifiers without preparation
     known = bind_knowledge(knowledge, names)
     others = {target: [name for name in names if name != target] for target in names}
-    prepare(list(others.values()), "Markov boundaries")
+    prepare(list(others.values()), BOUNDARIES)
     identified = {target: set(markov_boundary(target, others[target])) for target in names}
     required, apart = _by_name(names, known.joined), _by_name(names, known.apart)
     boundaries = {
         target: [name for name in others[target] if name in identified[target] or name in required[target]]
         for target in names
     }
+    if announce is not None:
+        announce(boundaries)
     search = search_pruned if subsets == "pruned" else search_all
     findings = search(boundaries, _asking(markov_boundary, prepare), max_subsets)
     searches = [
@@ -131,7 +147,7 @@ def check_subsets(subsets: object, max_subsets: object) -> None:
 
 def _asking(markov_boundary: BoundaryOf, prepare: Prepare) -> Ask:
     def ask(exclusions: Sequence[Exclusion]) -> list[Drop]:
-        prepare([exclusion.kept for exclusion in exclusions], "subsets of boundaries")
+        prepare([exclusion.kept for exclusion in exclusions], SUBSETS)
         drops = []
         for exclusion in exclusions:
             stayed = set(markov_boundary(exclusion.target, exclusion.kept))
@@ -184,13 +200,20 @@ def exclusions(
 
     With `max_subsets`, as many whole sizes as together stay within it, and at least size 1.
     """
-    n_visited = 0
-    for size in range(1, len(boundary)):
-        n_visited += comb(len(boundary), size)
-        if max_subsets is not None and size > 1 and n_visited > max_subsets:
-            return
+    for size in exclusion_sizes(len(boundary), max_subsets):
         for excluded in combinations(boundary, size):
             yield excluded, tuple(name for name in boundary if name not in excluded)
+
+
+def exclusion_sizes(n_members: int, max_subsets: int | None = None) -> dict[int, int]:
+    """The sizes of the subsets that `exclusions` of a boundary excludes, and how many there are of each."""
+    sizes: dict[int, int] = {}
+    for size in range(1, n_members):
+        count = comb(n_members, size)
+        if max_subsets is not None and size > 1 and sum(sizes.values()) + count > max_subsets:
+            break
+        sizes[size] = count
+    return sizes
 
 
 def conclude(

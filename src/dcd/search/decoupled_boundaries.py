@@ -28,6 +28,8 @@ from dcd.weights.base import SampleWeights
 from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
 from dcd.weights.sketch import WeightSketch, sketch_weights
 
+SETS = "sets"  # the stage of a run
+
 
 @dataclass(frozen=True)
 class DecoupledSet:
@@ -73,11 +75,16 @@ class Prepared:
     seed: int
 
 
+def effort(n_members: int) -> float:
+    """Time to decouple a set, in proportion: 10, 11 and 31 ms for 2, 8 and 29 variables of 200 rows."""
+    return n_members + 4.0
+
+
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
     Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
-    `run`.
+    `run`. `n_identified` counts the Markov boundaries that it was asked for.
     """
 
     def __init__(
@@ -102,6 +109,7 @@ class BoundaryIdentifier:
         # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
         self._one_by_one = isinstance(features, FeatureBlocks)
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
+        self.n_identified = 0
 
     @property
     def decoupled_sets(self) -> tuple[DecoupledSet, ...]:
@@ -110,6 +118,7 @@ class BoundaryIdentifier:
 
     def __call__(self, target: str, others: Collection[str]) -> set[str]:
         """The boundary of `target` within `others`."""
+        self.n_identified += 1
         if not others:
             return set()
         members, decoupled = self._lookup(others)
@@ -142,8 +151,8 @@ class BoundaryIdentifier:
                 decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
             )
 
-        efforts = [float(len(members)) for members in missing]
-        found = self._run.gather("sets", missing, compute, label=label, then=then, efforts=efforts)
+        efforts = [effort(len(members)) for members in missing]
+        found = self._run.gather(SETS, missing, compute, label=label, then=then, efforts=efforts)
         self._decoupled |= dict(zip(missing, found, strict=True))
 
     def _members(self, names: Collection[str]) -> tuple[int, ...]:

@@ -21,9 +21,13 @@ def survey_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Weights with mean 1, or None."""
     if sample_weight is None:
         return None
-    weights = _one_for_each_row("sample_weight", sample_weight, n_rows, "weights", "numbers that are 0 or more")
+    weights = _one_for_each_row(
+        "sample_weight", sample_weight, n_rows, "weights", "numbers that are 0 or more"
+    )
     if not weights.any():
-        raise InputError("parameter 'sample_weight'", "every weight is zero", "Give some rows a weight above 0.")
+        raise InputError(
+            "parameter 'sample_weight'", "every weight is zero", "Give some rows a weight above 0."
+        )
     weights = weights / weights.max()  # avoids overflow
     return weights / weights.mean()
 
@@ -43,14 +47,18 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, n
         )
     table = readable_again(table)
     n_rows = source_of(table).n_rows
-    times = _one_for_each_row("counts", counts, n_rows, "counts", "whole numbers that are 0 or more")
+    times = _one_for_each_row("counts", counts, n_rows, "counts", "whole numbers")
     if np.mod(times, 1.0).any():
         problem = f"has values that are not whole numbers, such as {times[np.mod(times, 1.0) > 0][0]:g}"
         raise InputError("parameter 'counts'", problem, "Use sample_weight for weights of a survey.")
     total = times.sum()
     if not 0 < total <= MOST_ROWS:
-        problem = "every count is zero" if total == 0 else f"adds up to {total:.3g} rows, more than {MOST_ROWS:,}"
-        raise InputError("parameter 'counts'", problem, "Give the number of observations that a row stands for.")
+        problem = (
+            "every count is zero" if total == 0 else f"adds up to {total:.3g} rows, more than {MOST_ROWS:,}"
+        )
+        raise InputError(
+            "parameter 'counts'", problem, "Give the number of observations that a row stands for."
+        )
     rows = np.repeat(np.arange(n_rows), times.astype(np.intp))
     return take_rows(table, rows), rows
 
@@ -74,5 +82,5 @@ def _one_for_each_row(name: str, values: Any, n_rows: int, what: str, allowed: s
     if len(numbers) != n_rows:
         raise InputError(subject, f"has {len(numbers)} values for {n_rows} rows", "Give one for each row.")
     if column.trouble or column.levels or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InputError(subject, f"has values that are not {what}", f"Give {allowed}.")
+        raise InputError(subject, f"has values that are not {what}", f"Give {allowed} that are 0 or more.")
     return numbers

@@ -6,8 +6,8 @@ A step follows the natural gradient, the gradient in the geometry of the simplex
 
 with Nesterov's momentum, which starts afresh whenever the loss has risen (O'Donoghue and Candes, 2015). The
 plain gradient by :math:`\theta` has the factor :math:`p_k` in addition, so that a row of small weight hardly
-moves any more. Without it rows that are copies of each other keep the same weight, and the weights stay nearer
-to those they start from: the same decoupling leaves a larger effective sample size (docs/published.md).
+moves any more. Without it a row of weight two moves like a row that is there twice, and the weights stay
+nearer to their start: the same decoupling leaves a larger effective sample size (docs/published.md).
 
 `DirectDescent` holds the gradient of all rows at once. `BlockDescent` is for tables of many rows. It goes
 over the rows once a step, a block at a time: of
@@ -69,9 +69,7 @@ class DirectDescent:
     loss : of these.
     """
 
-    def __init__(
-        self, objective: Objective, theta: FloatArray, step_size: float, shares: FloatArray
-    ) -> None:
+    def __init__(self, objective: Objective, theta: FloatArray, step_size: float, shares: FloatArray) -> None:
         self._objective, self._theta, self._shares = objective, theta, shares
         self._momentum = Momentum(step_size, theta.size)
         self.probabilities = self._proposal = softmax(theta)

@@ -22,7 +22,6 @@ _ROLES = {
 }
 _STATUS = {
     "balanced": "down to the level of chance",
-    "converged": "as far as it goes",
     "ess_floor": "as far as the floor under the sample size allows",
     "path_end": "as far as it goes",
     "max_steps": "up to the largest number of steps",
