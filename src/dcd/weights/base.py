@@ -34,8 +34,9 @@ class SampleWeights:
     gap : convex weights only: how far they can be from the optimum, as a share of the objective (a proven
         bound).
     status : why learning stopped: "balanced" (the dependence is down to the level of chance), "ess_floor"
-        (more would have cost too much of the sample), "max_steps" (all steps were taken), "path_end" (the smallest lambda was reached first), "nothing_to_decouple" (fewer than two variables),
-        or the word of a strategy of your own.
+        (more would have cost too much of the sample), "max_steps" (all steps were taken), "path_end" (the
+        smallest lambda was reached first), "nothing_to_decouple" (fewer than two variables), or the word of a
+        strategy of your own.
     loss_path : HSIC descent only: the loss before each step, and the loss of the returned weights last.
     hsic_before, hsic_after : HSIC descent only: (m, m) pairwise weighted HSIC before and under the weights.
     sketch : what the account of a fit shows of the weights.
