@@ -11,6 +11,7 @@ from support.tables import NOT_APPLICABLE, collider_with_bystanders, simulated
 
 import dcd
 from dcd import DCD, InputError
+from dcd.runtime.runs import Run
 
 
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
@@ -143,3 +144,73 @@ def test_a_clone_is_unfitted_and_the_same():
 def test_bad_parameters_stop_before_any_work(parameters, message):
     with pytest.raises(InputError, match=message):
         DCD(**parameters).fit(collider_with_bystanders(100, 0))
+
+
+# --- complexity ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_identifications_are_those_of_the_complexity_appendix(seed):
+    """d + Σ (2^m - 2) are asked for; weights belong to sets, so fewer are learned."""
+    rng = np.random.default_rng(seed)
+    dag = dcd.simulate.random_dag(7, graph="erdos-renyi", degree=4, random_state=rng)
+    table = dcd.simulate.sample(dag, 150, random_state=rng)
+    diagnostics = DCD(progress=False).fit(table).diagnostics_
+    sizes = [len(search.boundary) for search in diagnostics.searches]
+    assert max(sizes) > 2
+    assert diagnostics.n_identified == 7 + sum(2**size - 2 for size in sizes if size)
+    assert len(diagnostics.sets) <= diagnostics.n_identified
+    pruned = DCD(progress=False, subsets="pruned").fit(table)
+    assert pruned.diagnostics_.n_identified < diagnostics.n_identified
+
+
+def test_identifications_of_an_oracle_are_those_of_the_complexity_appendix():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        dag = dcd.simulate.random_dag(8, graph="erdos-renyi", degree=4, random_state=rng)
+        names = [f"x{index}" for index in range(8)]
+        identify, asked = dcd.graph.oracle(dag, names=names), []
+
+        def count(target, others, identify=identify, asked=asked):
+            asked.append(target)
+            return identify(target, others)
+
+        dcd.search.construct_cpdag(names, count)
+        boundaries = [identify(name, [other for other in names if other != name]) for name in names]
+        assert len(asked) == 8 + sum(2 ** len(members) - 2 for members in boundaries if members)
+
+
+# --- it ends, or says that it will not -------------------------------------------------------------------
+
+
+def one_factor(n, d, seed, noise=0.5):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 1)) + noise * rng.standard_normal((n, d))
+
+
+@pytest.mark.filterwarnings("error::dcd.runtime.errors.LongRunWarning")
+def test_a_long_search_is_announced_before_it_begins(monkeypatch):
+    monkeypatch.setattr(Run, "forecast", lambda *_: 600.0)
+    begun = []
+    monkeypatch.setattr("dcd.search.algorithm1.search_all", lambda *_: begun.append(True))
+    message = (
+        r"[\d,]+ subsets of Markov boundaries of up to \d variables will take about 10 min\. max_subsets=256"
+    )
+    with warnings.catch_warnings(), pytest.raises(dcd.errors.LongRunWarning, match=message):
+        warnings.simplefilter("error", dcd.errors.LongRunWarning)
+        DCD(max_steps=2, progress=False).fit(one_factor(100, 6, 0))
+    assert not begun
+
+
+@pytest.mark.filterwarnings("error::dcd.runtime.errors.LongRunWarning")
+def test_a_short_search_is_not_announced():
+    DCD(max_steps=2, progress=False).fit(one_factor(100, 6, 0))
+
+
+def test_what_would_never_end_is_refused(monkeypatch):
+    monkeypatch.setattr("dcd.estimators.dcd._MOST_SETS", 50)
+    table = one_factor(100, 6, 0)
+    with pytest.raises(dcd.InputError, match=r"'max_subsets': None leaves [\d,]+ subsets .* max_subsets=256"):
+        DCD(max_steps=2, progress=False).fit(table)
+    with pytest.warns(dcd.errors.SearchCutWarning):
+        DCD(max_steps=2, max_subsets=1, progress=False).fit(table)

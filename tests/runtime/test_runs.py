@@ -10,7 +10,7 @@ import pytest
 import dcd
 from dcd import InputError
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
-from dcd.runtime.errors import TimeLimitError
+from dcd.runtime.errors import LongRunWarning, TimeLimitError
 from dcd.runtime.progress import ProgressBar, duration
 from dcd.runtime.runs import Run
 
@@ -247,3 +247,33 @@ def test_a_process_killed_while_it_draws_a_bar_blocks_no_other():
     os.waitpid(child, 0)
     assert ProgressBar.get_lock().acquire(timeout=10)
     ProgressBar.get_lock().release()
+
+
+# --- a long run says so ----------------------------------------------------------------------------------
+
+
+def test_a_long_stage_is_announced_after_its_first_piece():
+    clock, done = Clock(), []
+    run = Run(clock=clock, remedies="Take fewer.")
+    with pytest.warns(
+        LongRunWarning, match=r"^9 more pieces will take about 90 s, before more\. Take fewer\.$"
+    ):
+        run.gather("a", range(10), pieces_of(clock, 10, done), label="pieces", then="more")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_short_run_and_one_without_remedies_say_nothing():
+    clock, done = Clock(), []
+    Run(clock=clock, remedies="Take fewer.").gather("a", range(5), pieces_of(clock, 9, done), label="p")
+    Run(clock=clock).gather("a", range(50), pieces_of(clock, 9, done), label="p")
+
+
+def test_the_pace_of_a_stage_tells_the_time_of_more_of_it():
+    clock, done = Clock(), []
+    run = Run(clock=clock, remedies="Take fewer.")
+    assert run.forecast("a", 10.0) is None
+    run.gather("a", range(4), pieces_of(clock, 2, done), label="p", efforts=[1.0, 3.0, 2.0, 2.0])
+    assert run.forecast("a", 90.0) == pytest.approx(90.0)
+    with pytest.warns(LongRunWarning, match=r"^90 sets will take about 90 s\. Take fewer\.$"):
+        run.announce("90 sets", run.forecast("a", 90.0))
+    run.announce("100 sets", 1e9)  # once is enough

@@ -286,7 +286,9 @@ class DCD(Discovery):
         what = f"{n_sets:,} subsets of Markov boundaries of up to {largest} variables"
         if n_sets > _MOST_SETS:
             time = "" if seconds is None else f", about {duration(seconds)} of work"
-            raise InputError("parameter 'max_subsets'", f"None leaves {what} to search{time}", _REMEDIES)
+            raise InputError(
+                "parameter 'max_subsets'", f"{self.max_subsets} leaves {what} to search{time}", _REMEDIES
+            )
         run.announce(what, seconds)
 
     def _check_parameters(self) -> None:
