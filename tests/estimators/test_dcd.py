@@ -157,13 +157,13 @@ def one_factor(n, d, seed, noise=0.5):
 @pytest.mark.parametrize("seed", range(4))
 def test_identifications_are_those_of_the_complexity_appendix(seed):
     """d + Σ (2^m - 2) are asked for; weights belong to sets, so fewer are learned."""
-    table = one_factor(150, 6, seed, noise=1.5)
-    diagnostics = DCD(progress=False).fit(table).diagnostics_
+    table = one_factor(150, 6, seed)
+    diagnostics = DCD(max_steps=3, progress=False).fit(table).diagnostics_
     sizes = [len(search.boundary) for search in diagnostics.searches]
     assert max(sizes) > 2
     assert diagnostics.n_identified == 6 + sum(2**size - 2 for size in sizes if size)
     assert len(diagnostics.sets) <= diagnostics.n_identified
-    pruned = DCD(progress=False, subsets="pruned").fit(table)
+    pruned = DCD(max_steps=3, progress=False, subsets="pruned").fit(table)
     assert pruned.diagnostics_.n_identified < diagnostics.n_identified
 
 
