@@ -202,7 +202,7 @@ def test_a_floor_above_the_minimum_is_told():
 def test_independent_variables_keep_the_sample(seed):
     table = np.random.default_rng(seed).standard_normal((500, 3))
     result = dcd.weights.decoupling_weights(table, objective="from-set", apart=0)
-    assert result.ess > 0.5 * 500  # the price of removing what chance leaves as well
+    assert result.ess > 0.4 * 500  # the price of removing what chance leaves as well
     assert result.dependence_before < 2
 
 
@@ -221,6 +221,16 @@ def test_no_other_weights_of_that_size_leave_less_dependence():
         other = p * np.exp(0.05 * rng.standard_normal(200))
         assert total(other / other.sum()) > total(p)
     assert total(0.99 * p + 0.01 * shares) > total(p) - 1e-4
+
+
+def test_a_floor_out_of_reach_ends():
+    """A variable that the set determines: no weights decouple it, and the floor holds nevertheless."""
+    a, b = np.random.default_rng(0).standard_normal((2, 200))
+    result = dcd.weights.decoupling_weights(
+        np.column_stack([a + b, a, b + 1e-3 * a**2]), objective="from-set", apart=0, min_ess=0.6
+    )
+    assert result.ess >= 0.6 * 200
+    assert result.status == "ess_floor"
 
 
 def test_pairs_do_not_see_what_three_share_and_joint_weights_do():

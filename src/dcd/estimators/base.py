@@ -254,6 +254,7 @@ def weight_options(estimator: Any) -> HSICDescent:
         min_ess=estimator.min_ess,
         tolerance=estimator.tolerance,
         init_scale=estimator.init_scale,
+        objective=estimator.objective,
     )
     options.check()
     return options

@@ -20,7 +20,7 @@ from dcd.search.base import Construction
 from dcd.search.decoupled_boundaries import BoundaryIdentifier, DecoupledSet
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
-from dcd.weights.hsic_descent import HSICDescent
+from dcd.weights.hsic_descent import HSICDescent, ObjectiveName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +105,10 @@ class DCD(Discovery):
     ----------
     alpha : float, default=0.05
         Level of the test, as in the paper. With many variables a smaller level avoids false edges.
+    objective : "pairwise", "joint" or "from-set", default="pairwise"
+        What the weights minimise: the HSIC of all pairs, as published; the joint dependence of all variables
+        of a set; or, with weights of its own for each candidate, its dependence on all other candidates
+        jointly. The last two do not use `learning_rate`, `max_steps`, `tolerance` and `init_scale`.
     learning_rate : float, default=0.05
         Step size of Adam on the logarithms of the weights.
     max_steps : int, default=300
@@ -182,6 +186,7 @@ class DCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
+        objective: ObjectiveName = HSICDescent.objective,
         learning_rate: float = HSICDescent.learning_rate,
         max_steps: int = HSICDescent.max_steps,
         min_ess: float = HSICDescent.min_ess,
@@ -199,6 +204,7 @@ class DCD(Discovery):
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.alpha = alpha
+        self.objective = objective
         self.learning_rate = learning_rate
         self.max_steps = max_steps
         self.min_ess = min_ess

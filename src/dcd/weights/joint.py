@@ -29,10 +29,11 @@ from dcd.weights.base import SampleWeights
 from dcd.weights.joint_objective import Group, JointObjective, choose_joint_objective
 from dcd.weights.objective import pairwise_hsic
 
-# At n = 500, where it is .03 a row, .1 leaves the false rejections of sign(A·B) at .30 and .01 halves the
-# power on A·B·C; at n = 2000 they are .25 at .03 a row and .00 at .01 (30 and 12 samples).
-PRICE = 15.0
-_RAISE = 1.5  # of the price, until the floor of the effective sample size holds
+# At n = 500 the false rejections of sign(A·B) are .30 at a price of 50, .08 at 15, .03 at 10 and .01 at 7, and
+# the power on A·B·C with y += .3 x is 1.0, .87, .73 and less (30 to 150 samples). A price of 60, the same a
+# row, leaves .25 at n = 2000 where 15 leaves .00: it does not grow with n.
+PRICE = 12.0
+_RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
 _CORRECTIONS, _MOST_STEPS = 20, 500
 _CONVERGED = 1e-5  # fall of the loss in a step, in units of chance
 
@@ -90,14 +91,17 @@ def _groups(table: Scores | Dataset, variables: Sequence[int], apart: int | None
 
 def minimise(objective: JointObjective, shares: FloatArray, *, price: float, floor: float) -> Minimum:
     """The weights of the least loss at a price of the sample; a higher price if they are below the floor."""
-    unit, theta = objective.chance(shares), np.zeros_like(shares)
-    path, status = [objective.value_and_gradient(shares)[0] / unit], ""
-    while True:
-        theta, ended = _descend(objective, shares, theta, unit, price / len(shares), path)
+    unit = objective.chance(shares)
+    first = objective.value_and_gradient(shares)[0] / unit
+    for raised in range(_MOST_RAISES):
+        path = [first]
+        rate = price * _RAISE**raised / len(shares)
+        # From equal weights each time: from weights far out L-BFGS does not find the way back.
+        theta, ended = _descend(objective, shares, unit, rate, path)
         probabilities = _tilted(shares, theta)
         if effective_sample_size(probabilities) >= floor:
-            return Minimum(probabilities, path, status or ended)
-        price, status = _RAISE * price, "ess_floor"
+            return Minimum(probabilities, path, "ess_floor" if raised else ended)
+    return Minimum(shares, [first], "ess_floor")
 
 
 def _tilted(shares: FloatArray, theta: FloatArray) -> FloatArray:
@@ -109,12 +113,11 @@ def _tilted(shares: FloatArray, theta: FloatArray) -> FloatArray:
 def _descend(
     objective: JointObjective,
     shares: FloatArray,
-    theta: FloatArray,
     unit: float,
     rate: float,
     path: list[float],
 ) -> tuple[FloatArray, str]:
-    """L-BFGS from `theta`, and why it ended; the loss after each step is added to the path."""
+    """L-BFGS from the shares, and why it ended; the loss after each step is added to the path."""
     latest = 0.0
 
     def penalised(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -127,7 +130,7 @@ def _descend(
 
     result = minimize(
         penalised,
-        theta,
+        np.zeros_like(shares),
         jac=True,
         method="L-BFGS-B",
         callback=lambda _: path.append(latest),
