@@ -209,7 +209,9 @@ def one_row(test: Callable[[FloatArray], float], case: str, n: int, seed: int, n
 
 def main() -> None:
     """Run or show."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=["run", "show"])
     parser.add_argument("--tests", nargs="+", default=["dcd"], choices=TESTS)
     parser.add_argument("--rows", nargs="+", type=int, default=[200, 800, 3000])

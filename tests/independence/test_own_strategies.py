@@ -89,7 +89,13 @@ def test_a_test_may_screen_in_its_own_way(frame):
     ]
 
 
-WEIGHTINGS = {"own": EqualWeights(), "convex": ConvexWeights(), "published": HSICDescent()}
+WEIGHTINGS = {
+    "own": EqualWeights(),
+    "convex": ConvexWeights(),
+    "published": HSICDescent(),
+    "joint": HSICDescent(objective="joint"),
+    "from-set": HSICDescent(objective="from-set"),
+}
 
 
 @pytest.mark.parametrize("weights", WEIGHTINGS.values(), ids=WEIGHTINGS)

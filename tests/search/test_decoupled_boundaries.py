@@ -10,9 +10,10 @@ from support.tables import NOT_APPLICABLE, collider_with_bystanders
 from threadpoolctl import threadpool_limits
 
 import dcd
-from dcd import InputError, MarkovBoundary
+from dcd import DCD, InputError, MarkovBoundary
 from dcd.features import kernel_blocks
 from dcd.features.kernels import kernel_features
+from dcd.independence.weighted_correlation import weighted_association
 from dcd.search.decoupled_boundaries import BoundaryIdentifier, Prepared, decouple_set
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import HSICDescent
@@ -230,3 +231,58 @@ def test_bad_input():
         MarkovBoundary(target="PKA", method="published", weights=HSICDescent(min_ess=2)).fit(frame)
     with pytest.raises(InputError, match="parameter 'n_jobs'"):
         MarkovBoundary(target="PKA", method="published", n_jobs=0).fit(frame)
+
+
+# --- joint objectives ------------------------------------------------------------------------------------
+
+
+def product_of_causes(n, seed):
+    """x and t are both A·B with noise: given A and B, t does not depend on x."""
+    a, b, e, f = np.random.default_rng(seed).standard_normal((4, n))
+    return pd.DataFrame({"x": a * b + e, "t": a * b + f, "a": a, "b": b})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_from_set_weights_leave_out_what_shares_a_product(seed):
+    """Pairwise weights cannot remove A·B: x stays in the boundary of t."""
+    frame = product_of_causes(500, seed)
+    pvalues = {
+        objective: MarkovBoundary("t", method="published", weights=HSICDescent(objective=objective))
+        .fit(frame)
+        .pvalues_[0]
+        for objective in ("pairwise", "from-set")
+    }
+    assert pvalues["pairwise"] < 0.05 < pvalues["from-set"]
+
+
+def test_each_member_of_a_set_has_weights_of_its_own():
+    """The row of a member in a decoupled set is the test under its own weights."""
+    dataset = read_table(product_of_causes(200, 0))
+    options = HSICDescent(objective="from-set")
+    decoupled = decouple_set(Prepared(dataset, None, options, 0), [0, 2, 3])
+    assert decoupled.pvalues.shape == (3, 4)
+    each = [options.learn_apart(dataset, member, [0, 2, 3]) for member in (0, 2, 3)]
+    for row, (member, learned) in enumerate(zip((0, 2, 3), each, strict=True)):
+        left, right = ([dataset.values[:, [v]]] for v in (member, 1))
+        expected = weighted_association(left, right, learned.weights)[1][0, 0]
+        assert decoupled.pvalues[row, 1] == pytest.approx(expected)
+        np.testing.assert_array_equal(decoupled.hsic_after[row], learned.hsic_after[row])
+    assert decoupled.ess == min(learned.ess for learned in each)
+
+
+@pytest.mark.parametrize("objective", ["joint", "from-set"])
+def test_whole_graphs_with_joint_objectives(objective):
+    rng = np.random.default_rng(0)
+    a, b, e, f = rng.standard_normal((4, 300))
+    frame = pd.DataFrame({"a": a, "b": b, "c": a + b + 0.7 * e})
+    frame["d"] = frame["c"] + f
+    model = DCD(objective=objective, alpha=0.01, progress=False).fit(frame)
+    assert sorted(model.cpdag_.directed_edges) == [("a", "c"), ("b", "c"), ("c", "d")]
+    again = DCD(objective=objective, alpha=0.01, progress=False).fit(frame[["d", "b", "a", "c"]])
+    assert sorted(again.cpdag_.directed_edges) == sorted(model.cpdag_.directed_edges)
+    assert model.diagnostics_.to_frame()["hsic_after"].max() < 0.01
+
+
+def test_an_unknown_objective_is_refused():
+    with pytest.raises(dcd.InputError, match="parameter 'objective': must be"):
+        DCD(objective="triples").fit(product_of_causes(50, 0))

@@ -261,6 +261,7 @@ def weight_options(estimator: Any) -> HSICDescent:
         max_steps=estimator.max_steps,
         min_ess=estimator.min_ess,
         init_scale=estimator.init_scale,
+        objective=estimator.objective,
     )
     options.check()
     return options

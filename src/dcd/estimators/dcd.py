@@ -21,7 +21,7 @@ from dcd.search.base import Boundaries, Construction
 from dcd.search.decoupled_boundaries import SETS, BoundaryIdentifier, DecoupledSet, effort
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing
-from dcd.weights.hsic_descent import HSICDescent
+from dcd.weights.hsic_descent import HSICDescent, ObjectiveName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +119,10 @@ class DCD(Discovery):
     ----------
     alpha : float, default=0.05
         Level of the test, as in the paper. With many variables a smaller level avoids false edges.
+    objective : "pairwise", "joint" or "from-set", default="pairwise"
+        What the weights minimise: the HSIC of all pairs, as published; the joint dependence of all variables
+        of a set; or, with weights of its own for each candidate, its dependence on all other candidates
+        jointly. The last two do not use `learning_rate`, `max_steps` and `init_scale`.
     learning_rate : float, default=10
         Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper leaves it
         open, as it does the next two.
@@ -193,6 +197,7 @@ class DCD(Discovery):
         self,
         *,
         alpha: float = 0.05,
+        objective: ObjectiveName = HSICDescent.objective,
         learning_rate: float = HSICDescent.learning_rate,
         max_steps: int = HSICDescent.max_steps,
         min_ess: float = HSICDescent.min_ess,
@@ -209,6 +214,7 @@ class DCD(Discovery):
         random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.alpha = alpha
+        self.objective = objective
         self.learning_rate = learning_rate
         self.max_steps = max_steps
         self.min_ess = min_ess

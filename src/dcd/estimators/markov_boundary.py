@@ -22,14 +22,14 @@ from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_choice, check_number
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.base import BoundarySearch, check_search
-from dcd.search.decoupled_boundaries import tested_columns
+from dcd.search.decoupled_boundaries import least_sample, tested_columns
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableSummary
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated, take_rows
-from dcd.weights.base import SampleWeights, Weighting, check_weighting, in_table
+from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set, in_table
 from dcd.weights.convex import ConvexWeights
 from dcd.weights.hsic_descent import HSICDescent
 
@@ -59,7 +59,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     weights : ConvexWeights, HSICDescent, a strategy of your own, or None
         How `weights_` are learned, which decouple the boundary (robust), or all other columns (published; the
         test rests on them). None is `ConvexWeights()` for the robust method and `HSICDescent()` for the
-        published one.
+        published one. With `HSICDescent(objective="from-set")` the published method tests each column under
+        weights that make it independent of the others jointly, and `weights_` are those that keep the least
+        of the sample.
     kinds, missing, drop_degenerate : as of `DCD`
         How to read the table: columns of categories, missing values, degenerate columns. With the published
         method all other columns are one set, so that "testwise" uses the complete rows.
@@ -162,19 +164,25 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         names = [name for name in dataset.names if name != target]
         others = dataset.select([dataset.names.index(name) for name in names])
         strategy, variables = self._strategies()[2], range(len(names))
-        if isinstance(strategy, HSICDescent):  # needs no scores
+        apart = from_set(strategy)
+        if apart is not None:
+            scores = scores_of(others)
+            each = [apart.learn_apart(scores, v, variables) for v in variables]
+            learned = least_sample(each)
+        elif isinstance(strategy, HSICDescent):  # needs no scores
             learned = strategy.learn(others, variables, n_jobs=self.n_jobs)
+            each = [learned] * len(variables)
         else:
             learned = strategy.learn(scores_of(others), variables)
-        with one_blas_thread():
-            statistics, pvalues = weighted_association(
-                [tested_columns(others, v) for v in variables],
-                [tested_columns(dataset, dataset.names.index(target))],
-                learned.weights,
-                surveyed=dataset.surveyed,
-            )
-        positions = [table.summary.columns.index(name) for name in names]
-        self.statistics_[positions], self.pvalues_[positions] = statistics[:, 0], pvalues[:, 0]
+            each = [learned] * len(variables)
+        wanted = tested_columns(dataset, dataset.names.index(target))
+        for v, one in zip(variables, each, strict=True):
+            with one_blas_thread():
+                statistic, pvalue = weighted_association(
+                    [tested_columns(others, v)], [wanted], one.weights, surveyed=dataset.surveyed
+                )
+            position = table.summary.columns.index(names[v])
+            self.statistics_[position], self.pvalues_[position] = statistic[0, 0], pvalue[0, 0]
         self.support_ = self.pvalues_ < self.alpha
         return in_table(learned, others, sorted(names, key=table.summary.columns.index))
 

@@ -27,7 +27,7 @@ from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_choice, check_number
 from dcd.runtime.rows import BINNED_ROWS
-from dcd.weights.base import SampleWeights, Weighting, check_weighting
+from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set
 from dcd.weights.convex import ConvexWeights
 from dcd.weights.sketch import sketch_weights
 
@@ -46,8 +46,9 @@ class _Weights:
         self._kept: OrderedDict[tuple[int, ...], SampleWeights] = OrderedDict()
 
     def __call__(self, members: tuple[int, ...]) -> SampleWeights:
+        """Weights that decouple a set; of a strategy `from_set`, its first member from the others."""
         # Other threads may ask at the same time, so nothing is looked up twice.
-        learned = self._kept.pop(members, None) or self._strategy.learn(self._scores, members)
+        learned = self._kept.pop(members, None) or self._learn(members)
         self._kept[members] = learned
         if members not in self.accounts:
             sketch = sketch_weights(learned, self._scores.shown)
@@ -56,6 +57,12 @@ class _Weights:
             self._kept.popitem(last=False)
         return learned
 
+    def _learn(self, members: tuple[int, ...]) -> SampleWeights:
+        apart = from_set(self._strategy)
+        if apart is not None:
+            return apart.learn_apart(self._scores, members[0], members[1:])
+        return self._strategy.learn(self._scores, members)
+
 
 @dataclass(frozen=True)
 class PartialAssociation:
@@ -63,7 +70,8 @@ class PartialAssociation:
 
     Attributes
     ----------
-    weights : how sets are decoupled.
+    weights : how sets are decoupled; `HSICDescent(objective="from-set")` leaves the set as it is and makes
+        one of the two variables independent of it.
     decouple : "where-needed" tests an association again under weights where both sides interact on the set;
         "always" does so for every set of two and more; "never" adjusts only.
     interaction_level : level of the test for interactions.
@@ -145,13 +153,15 @@ class BoundAssociation(SearchTest):
             both_interact = interaction_log_pvalues(residuals, products).max()
             if both_interact >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
-        learned = self._weights(given)
+        # One variable apart from the set is enough, if the strategy can do that.
+        members = (x, *given) if from_set(self.strategy.weights) else given
+        learned = self._weights(members)
         design = interaction_design(adjustment, products)
         weighted = Adjustment(self.scores, design, learned.probabilities, given=given)
         under_weights = weighted_log_pvalue(weighted, x, y)
         decoupled = adjusted if under_weights is None else under_weights
         interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
-        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[given])
+        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[members])
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
         """The adjustment for one set; the latest one is kept, for questions come set by set."""
@@ -206,7 +216,7 @@ class BoundWeightedAssociation(SearchTest):
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
-        members = tuple(sorted({*given, x}))
+        members = (x, *sorted(given)) if from_set(self.strategy.weights) else tuple(sorted({*given, x}))
         learned = self._weights(members)
         self.record.note(members, self._weights.accounts[members])
         unadjusted = Adjustment(self.scores, design_for(self.scores, ()), learned.probabilities)

@@ -8,7 +8,7 @@ target at the same time.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,7 +65,8 @@ class Prepared:
 
     Attributes
     ----------
-    features : of every column; None has them made for each set, from the rows that are complete in it.
+    features : of every column, for pairwise objectives; None has them made for each set, from the rows that
+        are complete in it.
     seed : of random starts.
     """
 
@@ -103,8 +104,9 @@ class BoundaryIdentifier:
         self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
         threads = threads_to_use(n_jobs)
+        shared = not dataset.has_gaps and options.objective == "pairwise"
         with one_blas_thread():
-            features = None if dataset.has_gaps else features_of(dataset, threads=threads)
+            features = features_of(dataset, threads=threads) if shared else None
         self._shared = Shared(Prepared(dataset, features, options, seed))
         # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
         self._one_by_one = isinstance(features, FeatureBlocks)
@@ -166,7 +168,11 @@ class BoundaryIdentifier:
 
 
 def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
-    """Learn weights for one set and test every variable against its members."""
+    """Learn weights for one set and test every variable against its members.
+
+    With an objective "from-set" each member has weights of its own; the account is that of the member which
+    keeps the least of the sample, and row i of the HSIC matrices is under the weights of member i.
+    """
     dataset = table.dataset
     features = None if table.features is None else features_among(table.features, members)
     learned, correlations, pvalues = learn_and_test(
@@ -213,15 +219,48 @@ def learn_and_test(
             "Drop the column with most missing values, or use RobustDCD.",
         )
     with one_blas_thread():
+        if options.objective != "pairwise":
+            return _jointly(members, targets, used, options)
         features = features_of(used, members) if features is None else features
         rng = np.random.default_rng([seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
-        left = [tested_columns(used, member) for member in members]
-        if not used.has_gaps:
-            right = [tested_columns(used, target) for target in targets]
-            return learned, *weighted_association(left, right, learned.weights, surveyed=used.surveyed)
-        found = [_tested_on_present(used, left, target, learned.weights) for target in targets]
-    return learned, np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
+        return learned, *_tested(members, targets, used, learned.weights)
+
+
+def _jointly(
+    members: Sequence[int], targets: Sequence[int], used: Dataset, options: HSICDescent
+) -> tuple[SampleWeights, FloatArray, FloatArray]:
+    """The same with a joint objective: weights of the set, or of each of its members."""
+    if not options.from_set:
+        learned = options.learn(used, members)
+        return learned, *_tested(members, targets, used, learned.weights)
+    each = [options.learn_apart(used, member, members) for member in members]
+    found = [_tested([m], targets, used, one.weights) for m, one in zip(members, each, strict=True)]
+    return least_sample(each), np.vstack([part[0] for part in found]), np.vstack([part[1] for part in found])
+
+
+def least_sample(each: Sequence[SampleWeights]) -> SampleWeights:
+    """Of the weights of each member of a set, those that keep the least; HSIC of member i in row i."""
+    least = min(each, key=lambda one: one.ess)
+    if not least.hsic_before.size:
+        return least
+    before, after = (
+        np.array([getattr(one, name)[row] for row, one in enumerate(each)])
+        for name in ("hsic_before", "hsic_after")
+    )
+    return replace(least, hsic_before=before, hsic_after=after)
+
+
+def _tested(
+    members: Sequence[int], targets: Sequence[int], used: Dataset, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Correlations of members and targets under weights, and their p-values, each (m, t)."""
+    left = [tested_columns(used, member) for member in members]
+    if not used.has_gaps:
+        right = [tested_columns(used, target) for target in targets]
+        return weighted_association(left, right, weights, surveyed=used.surveyed)
+    found = [_tested_on_present(used, left, target, weights) for target in targets]
+    return np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
 
 
 def _tested_on_present(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -33,11 +33,12 @@ class SampleWeights:
         independent.
     gap : convex weights only: how far they can be from the optimum, as a share of the objective (a proven
         bound).
-    status : why learning stopped: "balanced" (the dependence is down to the level of chance), "ess_floor"
-        (more would have cost too much of the sample), "max_steps" (all steps were taken), "path_end" (the
-        smallest lambda was reached first), "nothing_to_decouple" (fewer than two variables), or the word of a
-        strategy of your own.
-    loss_path : HSIC descent only: the loss before each step, and the loss of the returned weights last.
+    status : why learning stopped: "balanced" (the dependence is down to the level of chance), "converged"
+        (the loss no longer falls), "ess_floor" (more would have cost too much of the sample), "max_steps"
+        (all steps were taken), "path_end" (the smallest lambda was reached first), "nothing_to_decouple"
+        (fewer than two variables), or the word of a strategy of your own.
+    loss_path : HSIC descent only: the loss before each step, and the loss of the returned weights last; of a
+        joint objective in units of chance.
     hsic_before, hsic_after : HSIC descent only: (m, m) pairwise weighted HSIC before and under the weights.
     sketch : what the account of a fit shows of the weights.
     """
@@ -90,6 +91,29 @@ class Weighting(Protocol):
         rows to begin with. `dcd.weights.measured` turns an array of weights into the result.
         """
         ...
+
+
+class FromSetWeighting(Weighting, Protocol):
+    """A weighting that can make one variable independent of a set jointly, the set itself left as it is.
+
+    That is enough to test this variable against any other given the set, and costs less of the sample than
+    decoupling the set. A strategy need not have it: where it is missing, or `from_set` is false, `learn`
+    decouples a whole set and serves all tests of its variables.
+    """
+
+    @property
+    def from_set(self) -> bool:
+        """Whether tests of one variable given a set should ask for `learn_apart`."""
+        ...
+
+    def learn_apart(self, scores: Scores, variable: int, others: Sequence[int]) -> SampleWeights:
+        """Weights under which `variable` is independent of `others` jointly."""
+        ...
+
+
+def from_set(strategy: Weighting) -> FromSetWeighting | None:
+    """The strategy, if it makes one variable independent of a set rather than all of a set."""
+    return cast(FromSetWeighting, strategy) if getattr(strategy, "from_set", False) else None
 
 
 def check_weighting(name: str, value: object) -> None:

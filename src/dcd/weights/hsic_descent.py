@@ -1,8 +1,9 @@
-r"""Sample weights under which a set of variables is pairwise independent, as published (Section 3.3).
+r"""Sample weights under which a set of variables is independent, by descent on HSIC.
 
-The loss of `dcd.weights.objective`, the weighted HSIC of all pairs, is minimised over the logarithms of the
-weights by accelerated gradient descent (`descent`), which stops early if Kish's effective sample size
-:math:`(\sum w)^2 / \sum w^2` falls below a floor.
+As published (Section 3.3), the loss of `dcd.weights.objective`, the weighted HSIC of all pairs, is minimised
+over the logarithms of the weights by accelerated gradient descent (`descent`), which stops early if Kish's
+effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor. The joint objectives are in
+`dcd.weights.joint`.
 
 Tables of more than `DENSE_ROWS` rows have their features in blocks of rows (`kernel_blocks`), and no array
 larger than that.
@@ -12,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Features, features_of
 from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import check_number, make_generator
+from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.rows import effective_sample_size, remaining_share
 from dcd.runtime.threads import allowed_threads, one_blas_thread
@@ -29,16 +30,27 @@ from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights, in_table
 from dcd.weights.descent import BlockDescent, DirectDescent, softmax
+from dcd.weights.joint import PRICE, learn_joint_weights
 from dcd.weights.objective import choose_objective, dependence
+
+ObjectiveName = Literal["pairwise", "joint", "from-set"]
+OBJECTIVES = get_args(ObjectiveName)
 
 
 @dataclass(frozen=True)
 class HSICDescent:
-    """Weights by descent on the pairwise HSIC, as published.
+    """Weights by descent on HSIC: of all pairs as published, of all variables jointly, or of one from a set.
 
     Attributes
     ----------
-    learning_rate : step size on the mean of the weighted HSIC over the ordered pairs.
+    objective : "pairwise", as published, removes what two variables share; "joint" also what three and more
+        share (dHSIC). "from-set" makes one variable independent of the others jointly, which is all that a
+        test of this variable needs; each variable has weights of its own then, and a set without such a
+        variable is decoupled as by "joint".
+    price : joint objectives only, which minimise the dependence in units of chance plus `price` / ESS: higher
+        keeps more of the sample, lower removes more dependence.
+    learning_rate : step size on the mean of the weighted HSIC over the ordered pairs. Pairwise only, as all
+        that follow but `min_ess`.
     max_steps : number of steps, unless the floor comes first.
     min_ess : floor under the effective sample size, as a share of what it is before; the last weights above
         it are kept. Lower removes more dependence but leaves less to test with.
@@ -52,9 +64,13 @@ class HSICDescent:
     min_ess: float = 0.1
     init_scale: float = 0.0
     random_state: int = 0
+    objective: ObjectiveName = "pairwise"
+    price: float = PRICE
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_number("price", self.price, above=0, suggestion=PRICE)
         check_number("learning_rate", self.learning_rate, above=0, suggestion=10.0)
         check_number("max_steps", self.max_steps, at_least=1, whole=True, suggestion=50)
         check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.1)
@@ -65,16 +81,35 @@ class HSICDescent:
         self, scores: Scores | Dataset, variables: Sequence[int], *, n_jobs: int | None = None
     ) -> SampleWeights:
         """See `Weighting`; only the values of the table are used. `n_jobs` threads work on many rows."""
+        if self.objective != "pairwise":
+            with one_blas_thread():
+                return learn_joint_weights(scores, variables, price=self.price, min_ess=self.min_ess)
         rng = np.random.default_rng([self.random_state, *variables])
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
             features = features_of(scores, variables, threads=threads)
             return learn_weights(features, self, rng, scores.probabilities)
 
+    @property
+    def from_set(self) -> bool:
+        """See `FromSetWeighting`."""
+        return self.objective == "from-set"
+
+    def learn_apart(self, scores: Scores | Dataset, variable: int, others: Sequence[int]) -> SampleWeights:
+        """See `FromSetWeighting`."""
+        members = sorted({variable, *others})
+        with one_blas_thread():
+            return learn_joint_weights(
+                scores, members, apart=variable, price=self.price, min_ess=self.min_ess
+            )
+
 
 def decoupling_weights(
     X: Any,
     *,
+    objective: ObjectiveName = HSICDescent.objective,
+    apart: str | int | None = None,
+    price: float = HSICDescent.price,
     learning_rate: float = HSICDescent.learning_rate,
     max_steps: int = HSICDescent.max_steps,
     min_ess: float = HSICDescent.min_ess,
@@ -86,26 +121,41 @@ def decoupling_weights(
 ) -> SampleWeights:
     """Sample weights under which the columns of a table are as good as independent of each other.
 
-    Parameters are those of `HSICDescent`; `X` is any table that the estimators take, `kinds` the kinds of
-    its columns where the rule errs. `sample_weight` is what each row counts for to begin with, `counts` how
-    many identical observations it stands for.
+    Parameters are those of `HSICDescent`; `X` is any table that the estimators take, `apart` the column, by
+    name or position, that `objective="from-set"` makes independent of the others, `kinds` the kinds of the
+    columns where the rule errs. `sample_weight` is what each row counts for to begin with, `counts` how many
+    identical observations it stands for.
 
     Examples
     --------
     >>> import dcd
-    >>> result = dcd.weights.decoupling_weights(dcd.datasets.load_sachs().frame[["Raf", "Mek"]])
+    >>> frame = dcd.datasets.load_sachs().frame[["Raf", "Mek", "PKA"]]
+    >>> result = dcd.weights.decoupling_weights(frame[["Raf", "Mek"]])
     >>> round(float(result.weights.sum())), result.status
     (853, 'max_steps')
+    >>> apart = dcd.weights.decoupling_weights(frame, objective="from-set", apart="PKA")
+    >>> apart.dependence_before > 1 > apart.dependence
+    True
     """
     seed = int(make_generator(random_state).integers(2**63))
-    strategy = HSICDescent(learning_rate, max_steps, min_ess, init_scale, seed)
+    strategy = HSICDescent(learning_rate, max_steps, min_ess, init_scale, seed, objective, price)
     strategy.check()
     options = TableOptions(kinds=kinds)
     options.check()
+    if strategy.from_set != (apart is not None):
+        raise InputError(
+            "parameter 'apart'",
+            f"must name a column if objective is 'from-set', and only then, got {apart!r} with {objective!r}",
+            "Try objective='from-set', apart=0.",
+        )
     X, _ = repeated(X, counts, sample_weight)
-    table = read_table(X, options=options, sample_weight=sample_weight)
+    table = read_table(X, about=apart, options=options, sample_weight=sample_weight)
     dataset = table.in_canonical_order()
-    return in_table(strategy.learn(dataset, range(len(dataset.names))), dataset, table.names)
+    variables = range(len(dataset.names))
+    if table.target is None:
+        return in_table(strategy.learn(dataset, variables), dataset, table.names)
+    learned = strategy.learn_apart(dataset, dataset.names.index(table.target), variables)
+    return in_table(learned, dataset, table.names)
 
 
 def threads_to_use(n_jobs: int | None) -> int:

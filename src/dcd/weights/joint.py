@@ -1,0 +1,139 @@
+r"""Joint decoupling: the weights that make groups of variables independent at the least cost in sample.
+
+They minimise, over :math:`p = \mathrm{softmax}(\theta)` by L-BFGS, the loss of `joint_objective` in units of
+the chance level, plus a price for the sample,
+
+.. math:: \mathrm{dHSIC}_w / \text{chance} + \frac{\lambda}{n} \sum_k p_k^2 / b_k ,
+
+b the shares of the rows to begin with; for equal shares the second term is :math:`\lambda / \mathrm{ESS}`.
+Of all weights that leave as little dependence, these keep the largest effective sample size, and the
+marginals of the variables are free to move. A descent on the dependence alone that stops at a floor moves all
+weights at the same speed and spends most of the sample: on x = A·B + noise at n = 500 it ends at an effective
+sample size of .1 n, where the minimum of the sum leaves less dependence at .6 n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from dcd.features.kernel_blocks import features_of
+from dcd.features.rank_scores import Scores
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.rows import effective_sample_size
+from dcd.table.dataset import Dataset
+from dcd.weights.base import SampleWeights
+from dcd.weights.joint_objective import Group, JointObjective, choose_joint_objective
+from dcd.weights.objective import pairwise_hsic
+
+# At n = 500 the false rejections of sign(A·B) are .30 at a price of 50, .08 at 15, .03 at 10 and .01 at 7, and
+# the power on A·B·C with y += .3 x is 1.0, .87, .73 and less (30 to 150 samples). A price of 60, the same a
+# row, leaves .25 at n = 2000 where 15 leaves .00: it does not grow with n.
+PRICE = 12.0
+_RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
+_CORRECTIONS, _MOST_STEPS = 20, 500
+_CONVERGED = 1e-5  # fall of the loss in a step, in units of chance
+
+
+class Minimum(NamedTuple):
+    """Probabilities (n,), the loss in units of chance after each step, and why it stopped."""
+
+    probabilities: FloatArray
+    loss_path: list[float]
+    status: str
+
+
+def learn_joint_weights(
+    table: Scores | Dataset,
+    variables: Sequence[int],
+    *,
+    apart: int | None = None,
+    price: float = PRICE,
+    min_ess: float = 0.0,
+) -> SampleWeights:
+    """Weights under which variables, by position, are mutually independent, or one is apart from the others.
+
+    `apart` is the variable that has to be independent of all others jointly; `min_ess` a floor under the
+    effective sample size, as a share of what it is before.
+    """
+    shares = table.probabilities
+    ess = effective_sample_size(shares)
+    if len(variables) < 2:
+        return SampleWeights(len(shares) * shares, ess, 0.0, 0.0, status="nothing_to_decouple")
+    objective = choose_joint_objective(_groups(table, variables, apart), table.memory)
+    p, loss_path, status = minimise(objective, shares, price=price, floor=min_ess * ess)
+    before, after = (objective.value_and_gradient(q)[0] / objective.chance(q) for q in (shares, p))
+    features = features_of(table, variables)
+    return SampleWeights(
+        weights=len(p) * p,
+        ess=effective_sample_size(p),
+        dependence_before=before,
+        dependence=after,
+        status=status,
+        loss_path=np.array(loss_path),
+        hsic_before=pairwise_hsic(features, shares),
+        hsic_after=pairwise_hsic(features, p),
+    )
+
+
+def _groups(table: Scores | Dataset, variables: Sequence[int], apart: int | None) -> list[Group]:
+    def group(members: Sequence[int], *, is_set: bool = False) -> Group:
+        kinds = tuple(table.kinds[v] for v in members)
+        return Group(table.values[:, list(members)], kinds, is_set=is_set)
+
+    if apart is None:
+        return [group([v]) for v in variables]
+    return [group([apart]), group([v for v in variables if v != apart], is_set=True)]
+
+
+def minimise(objective: JointObjective, shares: FloatArray, *, price: float, floor: float) -> Minimum:
+    """The weights of the least loss at a price of the sample; a higher price if they are below the floor."""
+    unit = objective.chance(shares)
+    first = objective.value_and_gradient(shares)[0] / unit
+    for raised in range(_MOST_RAISES):
+        path = [first]
+        rate = price * _RAISE**raised / len(shares)
+        # From equal weights each time: from weights far out L-BFGS does not find the way back.
+        theta, ended = _descend(objective, shares, unit, rate, path)
+        probabilities = _tilted(shares, theta)
+        if effective_sample_size(probabilities) >= floor:
+            return Minimum(probabilities, path, "ess_floor" if raised else ended)
+    return Minimum(shares, [first], "ess_floor")
+
+
+def _tilted(shares: FloatArray, theta: FloatArray) -> FloatArray:
+    unscaled = shares * np.exp(theta - theta.max())
+    probabilities: FloatArray = unscaled / unscaled.sum()
+    return probabilities
+
+
+def _descend(
+    objective: JointObjective,
+    shares: FloatArray,
+    unit: float,
+    rate: float,
+    path: list[float],
+) -> tuple[FloatArray, str]:
+    """L-BFGS from the shares, and why it ended; the loss after each step is added to the path."""
+    latest = 0.0
+
+    def penalised(theta: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal latest
+        p = _tilted(shares, theta)
+        value, gradient = objective.value_and_gradient(p)
+        latest, ratio = value / unit, p / shares
+        gradient = gradient / unit + 2.0 * rate * ratio
+        return latest + rate * float(p @ ratio), p * (gradient - p @ gradient)
+
+    result = minimize(
+        penalised,
+        np.zeros_like(shares),
+        jac=True,
+        method="L-BFGS-B",
+        callback=lambda _: path.append(latest),
+        options={"maxiter": _MOST_STEPS, "maxcor": _CORRECTIONS, "ftol": _CONVERGED, "gtol": 1e-9},
+    )
+    return result.x, "max_steps" if result.nit >= _MOST_STEPS else "converged"
