@@ -104,7 +104,7 @@ def test_proposition_1_conditional_given_the_boundary_does_not_change(seed):
 @pytest.mark.parametrize("depends", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_variable_apart_from_a_set_is_enough(seed, depends):
-    """Under weights with x independent of S, P_w(y | x) is the mean of P(y | x, s) over one distribution of s."""
+    """If x is independent of S, P_w(y | x) is the mean of P(y | x, s) over one distribution of s."""
     rng = np.random.default_rng(seed)
     levels = (3, 2, 3, 3)  # x, two members of S, y
     x_and_s = rng.dirichlet(np.ones(18)).reshape(3, 2, 3, 1) + 0.01
