@@ -30,8 +30,8 @@ from dcd.weights.joint_objective import Group, JointObjective, choose_joint_obje
 from dcd.weights.objective import pairwise_hsic
 
 # At n = 500 the false rejections of sign(A·B) are .30 at a price of 50, .08 at 15, .03 at 10 and .01 at 7,
-# and the power on A·B·C with y += .3 x is 1.0 at 50, .87 at 15 and .73 at 10 (30 to 150 samples). At n = 2000 a
-# price of 60, the same a row, leaves sign(A·B) at .25 and 15 at .00 (12 and 24 samples): the price does not
+# and the power on A·B·C with y += .3 x is 1.0 at 50, .87 at 15 and .73 at 10 (30 to 150 samples). At n = 2000
+# a price of 60, the same a row, leaves sign(A·B) at .25 and 15 at .00 (12 and 24 samples): the price does not
 # grow with n.
 PRICE = 12.0
 _RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
