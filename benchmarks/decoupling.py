@@ -2,8 +2,8 @@
 
 Writes `benchmarks/results/decoupling.csv`, a row for each case, sample size and method, and `decoupling.md`.
 Nulls are two effects of the same causes given the causes, as in `conditional_tests.py`. A run adds the rows
-that are missing. Samples depend on the case, n and the seed only; settings were chosen on seeds from 1,000,000
-on. Processor time on one core.
+that are missing. Samples depend on the case, n and the seed only; settings were chosen on seeds from
+1,000,000 on. Processor time on one core.
 
     python benchmarks/decoupling.py run --methods none from-set --rows 500 --samples 200
     python benchmarks/decoupling.py graphs --samples 6
@@ -45,6 +45,7 @@ class Case:
     effect: float = 0.0
 
     def sample(self, n: int, rng: np.random.Generator) -> Sample:
+        """One sample of n rows."""
         causes = rng.standard_normal((n, self.k))
         common = self.mean(*causes.T)
         x = common + self.noise * rng.standard_normal(n)
@@ -79,6 +80,7 @@ class EqualWeights:
     """Changes nothing: what the columns that are adjusted for along with weights do by themselves."""
 
     def learn(self, scores: Scores, variables: Sequence[int]) -> SampleWeights:
+        """See `dcd.weights.Weighting`."""
         return measured(scores.n_samples * scores.probabilities, scores, variables)
 
 
@@ -148,14 +150,111 @@ def run(cases: list[str], sizes: list[int], methods: list[str], n_samples: int) 
                 seconds = (time.process_time() - start) / n_samples
                 pvalues, ess = np.array(answers).T
                 row = (name, n, method, n_samples, int((pvalues < 0.05).sum()), ess.mean() / n, seconds)
-                rows = pd.concat([rows[~same], pd.DataFrame([row], columns=COLUMNS)], ignore_index=True)
-                rows.to_csv(path, index=False, float_format="%.4g")
+                kept = [*rows[~same].itertuples(index=False, name=None), row]
+                pd.DataFrame(kept, columns=COLUMNS).to_csv(path, index=False, float_format="%.4g")
 
 
 # --- whole graphs ----------------------------------------------------------------------------------------
 
-GRAPHS: dict[str, dict[str, Any]] = {
-    "scale-free, Func, noise 2": {"graph": "SF", "mechanism": "func", "noise": 2.0},
-    "degree 2, Func, noise 2": {"graph": "ER", "mechanism": "func", "noise": 2.0},
-    "degree 2, products, noise 1": {"graph": "ER", "mechanism": "products", "noise": 1.0},
+GRAPHS: dict[str, tuple[str, str, float]] = {  # kind of graph, mechanism, noise
+    "scale-free, Func, noise 2": ("scale-free", "func", 2.0),
+    "random, degree 2, products, noise 1": ("erdos-renyi", "product", 1.0),
 }
+N_VARIABLES, N_ROWS, FIRST_SEED = 6, 500, 20_000
+
+
+def robust(decouple: Any, weights: Any = None) -> Callable[[], Any]:
+    test = dcd.PartialAssociation(decouple=decouple, weights=weights or dcd.ConvexWeights())
+    return lambda: dcd.RobustDCD(test=test, progress=False)
+
+
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    "RobustDCD, no weights": robust("never"),
+    "RobustDCD, equal weights": robust("where-needed", EqualWeights()),
+    "RobustDCD, convex (default)": robust("where-needed"),
+    "RobustDCD, pairwise": robust("where-needed", PAIRWISE),
+    "RobustDCD, from-set": robust("where-needed", FROM_SET),
+    "DCD, pairwise": lambda: dcd.DCD(tolerance=0.0, min_ess=0.1, max_steps=1000, progress=False),
+    "DCD, joint": lambda: dcd.DCD(objective="joint", min_ess=0.1, progress=False),
+    "DCD, from-set": lambda: dcd.DCD(objective="from-set", min_ess=0.1, progress=False),
+}
+
+
+def graphs(estimators: list[str], n_graphs: int) -> None:
+    """Writes `decoupling_graphs.csv`: a row for each kind of graph and estimator, on the same graphs."""
+    path = RESULTS / "decoupling_graphs.csv"
+    for kind, (graph, mechanism, noise) in GRAPHS.items():
+        for estimator in estimators:
+            shd, f1, start = [], [], time.process_time()
+            for seed in range(FIRST_SEED, FIRST_SEED + n_graphs):
+                rng = np.random.default_rng(seed)
+                dag = dcd.simulate.random_dag(N_VARIABLES, graph=graph, random_state=rng)
+                values = dcd.simulate.sample(
+                    dag, N_ROWS, mechanism=mechanism, noise_std=noise, random_state=rng
+                )
+                found = ESTIMATORS[estimator]().fit(values).cpdag_
+                score = dcd.metrics.compare(dcd.graph.dag_to_cpdag(dag), found.adjacency)
+                shd.append(score.shd_c)
+                f1.append(score.f1)
+            row = {
+                "graph": kind, "estimator": estimator, "graphs": n_graphs, "shd_c": np.mean(shd),
+                "shd_c_error": np.std(shd, ddof=1) / np.sqrt(n_graphs), "f1": np.mean(f1),
+                "seconds": (time.process_time() - start) / n_graphs,
+            }  # fmt: skip
+            rows = pd.read_csv(path).to_dict("records") if path.exists() else []
+            rows = [old for old in rows if (old["graph"], old["estimator"]) != (kind, estimator)]
+            pd.DataFrame([*rows, row]).to_csv(path, index=False, float_format="%.3g")
+
+
+# --- tables ----------------------------------------------------------------------------------------------
+
+
+def show() -> str:
+    """Both tables in Markdown."""
+    rows = pd.read_csv(RESULTS / "decoupling.csv")
+    lines = ["Rejected at .05, ± standard error (samples); effective sample size as a share of n.", ""]
+    for n, part in rows.groupby("n"):
+        methods = [method for method in METHODS if method in set(part["method"])]
+        lines += [f"| n = {n} | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+        cells = {(row.case, row.method): _cell(row) for row in part.itertuples()}
+        for case in [name for name in CASES if name in set(part["case"])]:
+            shown = [cells.get((case, method), "") for method in methods]
+            lines.append(f"| {case} | " + " | ".join(shown) + " |")
+        lines.append("")
+    path = RESULTS / "decoupling_graphs.csv"
+    if path.exists():
+        lines += ["| graphs | estimator | number | SHD_c | F1 | seconds |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"| {row.graph} | {row.estimator} | {row.graphs} | {row.shd_c:.1f} ± {row.shd_c_error:.1f} "
+            f"| {row.f1:.2f} | {row.seconds:.1f} |"
+            for row in pd.read_csv(path).itertuples()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(row: Any) -> str:
+    share = row.rejected / row.samples
+    error = np.sqrt(share * (1 - share) / row.samples)
+    kept = "" if np.isnan(row.ess) or row.ess == 1 else f"; {row.ess:.2f} n"
+    return f"{share:.2f} ± {error:.2f} ({row.samples}){kept}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=["run", "graphs", "show"])
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--rows", nargs="+", type=int, default=[500, 2000])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=list(ESTIMATORS))
+    parser.add_argument("--samples", type=int, default=100)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.command == "run":
+        run(options.cases, options.rows, options.methods, options.samples)
+    elif options.command == "graphs":
+        graphs(options.estimators, options.samples)
+    (RESULTS / "decoupling.md").write_text(show(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

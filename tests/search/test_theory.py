@@ -99,3 +99,21 @@ def test_proposition_1_conditional_given_the_boundary_does_not_change(seed):
                 np.testing.assert_allclose(
                     np.broadcast_to(conditional, joint.shape), full_conditional, rtol=0, atol=1e-12
                 )
+
+
+@pytest.mark.parametrize("depends", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_variable_apart_from_a_set_is_enough(seed, depends):
+    """If x is independent of S, P_w(y | x) is the mean of P(y | x, s) over one distribution of s."""
+    rng = np.random.default_rng(seed)
+    levels = (3, 2, 3, 3)  # x, two members of S, y
+    x_and_s = rng.dirichlet(np.ones(18)).reshape(3, 2, 3, 1) + 0.01
+    y_given = rng.dirichlet(np.ones(3), size=(3 if depends else 1, 2, 3))
+    joint = x_and_s / x_and_s.sum() * np.broadcast_to(y_given, levels)
+    free_x = rng.dirichlet(np.ones(3)).reshape(3, 1, 1, 1)
+    free_s = rng.dirichlet(np.ones(6)).reshape(1, 2, 3, 1)  # the members of S stay dependent
+    weighted = joint * free_x * free_s / marginal(joint, (0, 1, 2))
+    y_given_x = weighted.sum(axis=(1, 2)) / weighted.sum(axis=(1, 2, 3))[:, None]
+    expected = (np.broadcast_to(y_given, levels) * free_s).sum(axis=(1, 2))
+    np.testing.assert_allclose(y_given_x, expected, atol=1e-12)
+    assert (np.ptp(y_given_x, axis=0).max() > 1e-3) == depends

@@ -29,9 +29,10 @@ from dcd.weights.base import SampleWeights
 from dcd.weights.joint_objective import Group, JointObjective, choose_joint_objective
 from dcd.weights.objective import pairwise_hsic
 
-# At n = 500 the false rejections of sign(A·B) are .30 at a price of 50, .08 at 15, .03 at 10 and .01 at 7, and
-# the power on A·B·C with y += .3 x is 1.0, .87, .73 and less (30 to 150 samples). A price of 60, the same a
-# row, leaves .25 at n = 2000 where 15 leaves .00: it does not grow with n.
+# At n = 500 the false rejections of sign(A·B) are .30 at a price of 50, .08 at 15, .03 at 10 and .01 at 7,
+# and the power on A·B·C with y += .3 x is 1.0 at 50, .87 at 15 and .73 at 10 (30 to 150 samples). At n = 2000
+# a price of 60, the same a row, leaves sign(A·B) at .25 and 15 at .00 (12 and 24 samples): the price does not
+# grow with n.
 PRICE = 12.0
 _RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
 _CORRECTIONS, _MOST_STEPS = 20, 500
