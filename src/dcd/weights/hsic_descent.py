@@ -133,7 +133,7 @@ def decoupling_weights(
     >>> result = dcd.weights.decoupling_weights(frame[["Raf", "Mek"]])
     >>> round(float(result.weights.sum())), result.status
     (853, 'max_steps')
-    >>> apart = dcd.weights.decoupling_weights(frame, objective="from-set", apart="PKA")
+    >>> apart = dcd.weights.decoupling_weights(frame, objective="from-set", apart="Mek")
     >>> apart.dependence_before > 1 > apart.dependence
     True
     """
