@@ -1,21 +1,19 @@
 r"""The distribution of a quadratic statistic under independence.
 
 A statistic is :math:`Q = m |\sum_k p_k w_k|^2` with :math:`w_k` the vector of weighted products of columns of x and of y in
-sample k, :math:`p_k` the probability of the sample and m = 1 / \sum p_k^2. Under independence its mean is
-:math:`\mu = m \sum_k p_k^2 |w_k|^2`, whatever the spread of x and y depends on (the heteroscedasticity-consistent variance
-of White). With C the covariance of :math:`w`, in proportion to which :math:`\mu` is shared among the directions, the first
-three cumulants are
+sample k, :math:`p_k` the probability of the sample and :math:`m = 1 / \sum_k p_k^2`. Under independence the products have mean
+0, and :math:`\sqrt m \sum_k p_k w_k` has the covariance :math:`C = m \sum_k p_k^2 w_k w_k^\top`, whatever the spread of x and y
+depends on (the heteroscedasticity-consistent covariance of White). The first three cumulants of Q are
 
-.. math:: \kappa_1 = \mu, \quad \kappa_2 = 2 \mu^2 \frac{\mathrm{tr}\, C^2}{(\mathrm{tr}\, C)^2} + \varepsilon, \quad
-          \kappa_3 = 8 \mu^3 \frac{\mathrm{tr}\, C^3}{(\mathrm{tr}\, C)^3} ,
+.. math:: \kappa_1 = \mathrm{tr}\, C, \quad \kappa_2 = 2\, \mathrm{tr}\, C^2, \quad
+          \kappa_3 = 8\, \mathrm{tr}\, C^3 ,
 
-where :math:`\varepsilon` is what tails heavier than Gaussian ones add. A shifted gamma distribution with these three gives
-the p-value.
+and a shifted gamma distribution with these three gives the p-value.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import gammaincc, gammaln
@@ -23,24 +21,11 @@ from scipy.special import gammaincc, gammaln
 from dcd.runtime.array_types import FloatArray
 
 
-@dataclass(frozen=True)
-class NullMoments:
-    """Of statistics Q, arrays of one shape: the mean, traces of C, C² and C³, and the excess of the variance."""
-
-    mean: FloatArray
-    traces: tuple[FloatArray, FloatArray, FloatArray]
-    excess: FloatArray | float = 0.0
-
-    def log_sf(self, statistic: FloatArray) -> FloatArray:
-        """Log of the upper tail; 0 where there is nothing to test."""
-        first = np.maximum(self.traces[0], 1e-300)
-        testable = (self.traces[0] > 0) & (self.mean > 0)
-        mean = np.where(testable, self.mean, 1.0)
-        plain = 2.0 * np.where(testable, self.traces[1] / first**2, 1.0) * mean**2
-        variance = np.maximum(plain + self.excess, 0.5 * plain)
-        third = 8.0 * np.where(testable, self.traces[2] / first**3, 1.0) * mean**3
-        log_pvalues = shifted_gamma_log_sf(statistic, mean, variance, third)
-        return np.where(testable, log_pvalues, 0.0)
+def null_log_sf(statistic: float, cumulants: Sequence[float]) -> float:
+    """Log of the upper tail of a statistic with three cumulants under independence; 0 if it has no variance."""
+    if not cumulants[1] > 0:
+        return 0.0
+    return float(shifted_gamma_log_sf(np.array([statistic]), *(np.array([value]) for value in cumulants))[0])
 
 
 def shifted_gamma_log_sf(

@@ -24,12 +24,12 @@ import numpy as np
 from dcd.features.rank_scores import LINEAR
 from dcd.features.whitening import whiteners
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment
-from dcd.independence.null_distribution import NullMoments
+from dcd.independence.null_distribution import null_log_sf
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.runtime.array_types import FloatArray
 
 SHARES = {"line": 0.28, "residuals": 0.22, "curves": 0.25, "modification": 0.25}
-_COMPONENTS = 8
+_COMPONENTS, _FARTHEST = 6, 2.0  # components of the set, and where they are cut off: tails of theirs decide nothing
 # The weight of a column of order j is j to minus this power.
 _FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.25, 0.35
 
@@ -48,22 +48,23 @@ def statistic_log_pvalues(
     columns: ResidualColumns, target: int, others: Sequence[int]
 ) -> dict[str, FloatArray]:
     """Log p-values (r,) of each statistic on its own."""
-    adjustment, sides = columns.adjustment, list(others)
+    adjustment, pairs = columns.adjustment, list(others)
     penalties = columns.penalties
-    inflation = adjustment.inflation(penalties[sides], np.full(len(sides), penalties[target]))
-    result = {}
-    for name, terms in _statistics(columns).items():
-        sums = [_TermSums(term, columns, target, sides) for term in terms]
-        for rows in adjustment.scores.blocks:
-            for part in sums:
-                part.add(rows)
-        moments = NullMoments(
-            mean=sum(part.mean for part in sums) * inflation,
-            traces=tuple(sum(part.trace(power) for part in sums) for power in (1, 2, 3)),
-            excess=sum(part.excess for part in sums) * inflation**2,
-        )
-        result[name] = moments.log_sf(sum(part.statistic for part in sums))
-    return result
+    inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
+    statistics = _statistics(columns)
+    sums = {name: [_Sums(terms) for _ in pairs] for name, terms in statistics.items()}
+    n_components = max(len(term.components) for terms in statistics.values() for term in terms)
+    for rows in adjustment.scores.blocks:
+        part = columns.part(rows)
+        shares = adjustment.probabilities[rows].astype(part.dtype)
+        components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
+        for of_pairs in sums.values():
+            for index, pair in zip(pairs, of_pairs, strict=True):
+                pair.add(part[:, index], part[:, target], components, shares)
+    return {
+        name: np.array([pair.log_pvalue(adjustment.ess, by) for pair, by in zip(of_pairs, inflation, strict=True)])
+        for name, of_pairs in sums.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,26 @@ class _Term:
     left: FloatArray
     right: FloatArray
     components: FloatArray
+
+    @property
+    def n_products(self) -> int:
+        """Number of products."""
+        n_left, n_right = np.count_nonzero(self.left), np.count_nonzero(self.right)
+        return int(n_left * n_right * max(len(self.components), 1))
+
+    def products(
+        self, left: FloatArray, right: FloatArray, components: FloatArray, shares: FloatArray
+    ) -> FloatArray:
+        """Some rows (b, m), times the shares of the samples."""
+        first, second = (
+            (side * weights.astype(side.dtype))[:, weights > 0]
+            for side, weights in ((left, self.left), (right, self.right))
+        )
+        products = (first * shares[:, None])[:, :, None] * second[:, None, :]
+        if len(self.components):
+            scaled = components * self.components.astype(components.dtype)
+            products = products[:, :, :, None] * scaled[:, None, None, :]
+        return products.reshape(len(left), -1)
 
 
 def _statistics(columns: ResidualColumns) -> dict[str, tuple[_Term, ...]]:
@@ -104,70 +125,34 @@ def _weights(columns: ResidualColumns, groups: Sequence[slice], fall: float) -> 
     return weights
 
 
-class _TermSums:
-    """Sums over the rows for one term, for a target against others."""
+class _Sums:
+    """Sums over the rows of the products w (m,) of a statistic for one pair, and of w w'."""
 
-    def __init__(self, term: _Term, columns: ResidualColumns, target: int, others: list[int]) -> None:
-        self._term, self._columns, self._target, self._others = term, columns, target, others
-        self._left, self._right = np.flatnonzero(term.left), np.flatnonzero(term.right)
-        n_products = len(self._right) * max(len(term.components), 1)
-        self._means = np.zeros((len(others) * len(self._left), n_products))
-        self._mean_square = np.zeros(len(others))
-        self._fourth = np.zeros(len(others)), np.zeros(1)
+    def __init__(self, terms: Sequence[_Term]) -> None:
+        self._terms = terms
+        n_products = sum(term.n_products for term in terms)
+        self._mean, self._covariance = np.zeros(n_products), np.zeros((n_products, n_products))
+        self._fourth = 0.0
 
-    def add(self, rows: slice) -> None:
-        """Take in some rows."""
-        term, adjustment = self._term, self._columns.adjustment
-        part = self._columns.part(rows)
-        shares = adjustment.probabilities[rows].astype(part.dtype)
-        left = part[:, self._others][:, :, self._left] * term.left[self._left].astype(part.dtype)
-        right = part[:, self._target, self._right] * term.right[self._right].astype(part.dtype)
-        lengths, length = np.square(left).sum(axis=2), np.square(right).sum(axis=1)
-        for sums, squares in zip(self._fourth, (lengths, length[:, None]), strict=True):
-            sums += shares.astype(np.float64) @ np.square(squares)
-        if len(term.components):
-            components = adjustment.components(rows, len(term.components))
-            components = components * term.components.astype(part.dtype)
-            right = (right[:, :, None] * components[:, None, :]).reshape(len(part), -1)
-            length = length * np.square(components).sum(axis=1)
-        self._means += left.reshape(len(part), -1).T @ (shares[:, None] * right)
-        self._mean_square += (np.square(shares * len(shares)) * length).astype(np.float64) @ lengths / len(shares) ** 2
+    def add(self, left: FloatArray, right: FloatArray, components: FloatArray, shares: FloatArray) -> None:
+        """Take in some rows: columns (b, k) of both sides and components of the set."""
+        weighted = np.hstack([term.products(left, right, components, shares) for term in self._terms])
+        self._mean += weighted.sum(axis=0, dtype=np.float64)
+        # Squares of probabilities are too small for single precision.
+        scaled = weighted * weighted.dtype.type(1.0 / shares.mean())
+        self._covariance += (scaled.T @ scaled) * np.square(float(shares.mean()))
+        lengths = np.square(scaled).sum(axis=1, dtype=np.float64)
+        self._fourth += float(lengths @ lengths) * float(shares.mean()) ** 4
 
-    @property
-    def statistic(self) -> FloatArray:
-        """Q (r,)."""
-        squares = np.square(self._means).sum(axis=1).reshape(len(self._others), -1)
-        return self._columns.adjustment.ess * squares.sum(axis=1)
-
-    @property
-    def mean(self) -> FloatArray:
-        """The mean of Q under independence, (r,)."""
-        return self._columns.adjustment.ess * self._mean_square
-
-    def trace(self, power: int) -> FloatArray:
-        """The trace of a power of C, (r,); columns are orthonormal, so that C is diagonal."""
-        left, right = self._sides(power)
-        components = self._term.components
-        return left * right * (np.sum(components ** (2 * power)) if len(components) else 1.0)
-
-    def _sides(self, power: int) -> tuple[FloatArray, FloatArray]:
-        alive = self._columns.alive
-        return (
-            alive[self._others] @ self._term.left ** (2 * power),
-            alive[self._target] @ self._term.right ** (2 * power),
-        )
-
-    @property
-    def excess(self) -> FloatArray:
-        """What tails add to the variance of Q, (r,); components, of which there are many, are left out."""
-        if len(self._term.components):
-            return np.zeros(len(self._others))
-        first, second = self._sides(1), self._sides(2)
-        beyond = [
-            fourth - np.square(one) - 2.0 * two
-            for fourth, one, two in zip(self._fourth, first, second, strict=True)
-        ]
-        return beyond[0] * beyond[1] / self._columns.adjustment.ess
+    def log_pvalue(self, ess: float, inflation: float) -> float:
+        """Of the statistic, with the effective sample size and the inflation of its variance."""
+        covariance = ess * inflation * self._covariance
+        mean, square = float(np.trace(covariance)), covariance @ covariance
+        # Of the square of a covariance from n samples, the terms of each sample with itself are bias.
+        plain = float(np.trace(square))
+        second = max(plain - self._fourth * (ess * inflation) ** 2, float(np.square(np.diag(covariance)).sum()))
+        third = float((square * covariance).sum()) * (second / max(plain, 1e-300)) ** 1.5
+        return null_log_sf(ess * float(self._mean @ self._mean), (mean, 2.0 * second, 8.0 * third))
 
 
 def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:

@@ -1,6 +1,6 @@
 r"""The adjusted columns of some variables that are tested against each other.
 
-Each variable has two orthonormal systems with the same first columns:
+Each variable has two systems of columns of variance 1, with the same first ones:
 
 * *of residuals*: the normal score of the residuals of the variable given the set (`LEAD`), then Legendre
   polynomials of the ranks of these residuals;
@@ -28,14 +28,13 @@ _CURVES = tuple(range(BULK_SQUARE, N_TESTED))  # Legendre polynomials of degree 
 
 
 class ResidualColumns:
-    """Orthonormal columns (n, v, k) of v variables.
+    """Columns (n, v, k) of v variables, of variance 1 or, where a variable has no such column, 0.
 
     Attributes
     ----------
     variables : by position in the table.
     lead, curves : which of the k columns are the lead, and which the rest of the system of residuals.
     own_curves : which are the rest of the system of values.
-    alive : (v, k) whether a variable has a column; the others are 0.
     penalties : (v,) of the lead of each variable, by position.
     """
 
@@ -53,7 +52,7 @@ class ResidualColumns:
         self.penalties: Positions = self._fit.penalties.reshape(-1, self.width)[:, 0]
         scores = adjustment.scores
         self._adjusted = scores.matrix(self._adjust, len(self.variables) * self.width)
-        self._maps, self.alive = self._orthonormal()
+        self._scale = self._scales()
 
     def _makers(self) -> tuple[list[tuple[Part, int]], ...]:
         """For each variable, how its lead, its curves and those of its values are made, and their numbers."""
@@ -94,45 +93,18 @@ class ResidualColumns:
     def _adjust(self, rows: slice) -> FloatArray:
         return self.adjustment.residuals(self._fit, rows, self._raw(rows))
 
-    def _orthonormal(self) -> tuple[FloatArray, FloatArray]:
-        """Maps (v, k, k) of adjusted columns to orthonormal ones, and which of these there are."""
-        covariances = np.zeros((len(self.variables), self.width, self.width))
+    def _scales(self) -> FloatArray:
+        """(v k,) what makes the variance of each column 1; 0 for those that the set determines."""
+        squares = np.zeros(len(self.variables) * self.width)
         for rows, shares in self.adjustment.scores.weighted(self.adjustment.probabilities):
-            part = self._adjusted.part(rows).reshape(-1, len(self.variables), self.width).transpose(1, 2, 0)
-            covariances += part @ (part * shares[:, 0]).swapaxes(1, 2)
-        maps, alive = np.zeros_like(covariances), np.zeros(covariances.shape[:2])
-        lead = list(range(self.width))[self.lead]
-        for rest in (self.curves, self.own_curves):
-            columns = lead + list(range(self.width))[rest]
-            inside = np.ix_(range(len(self.variables)), columns, columns)
-            maps[inside], alive[:, columns] = gram_schmidt(covariances[inside])
-        # Of a variable that the set determines, curves would be errors of rounding and of the penalty.
-        testable = alive[:, self.lead].any(axis=1)
-        return maps * testable[:, None, None], alive * testable[:, None]
+            part = self._adjusted.part(rows)
+            squares += np.einsum("bq,bq->q", shares * part, part, dtype=np.float64)
+        varies = (squares > SMALLEST_VARIANCE).reshape(-1, self.width)
+        # Without a lead, curves would be errors of rounding and of the penalty.
+        varies &= varies[:, self.lead].any(axis=1, keepdims=True)
+        return varies.reshape(-1) / np.sqrt(np.maximum(squares, SMALLEST_VARIANCE))
 
     def part(self, rows: slice) -> FloatArray:
         """Some rows, (b, v, k)."""
-        part = self._adjusted.part(rows).reshape(-1, len(self.variables), self.width)
-        mapped = part.transpose(1, 0, 2) @ self._maps.swapaxes(1, 2).astype(part.dtype)
-        return mapped.transpose(1, 0, 2)
-
-
-def gram_schmidt(covariances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Maps (v, k, k), lower triangular, of columns with given covariances to orthonormal ones.
-
-    A column without variance beyond those before it is mapped to 0; the second result (v, k) tells which are
-    not.
-    """
-    n_columns = covariances.shape[1]
-    maps = np.zeros_like(covariances)
-    alive = np.zeros(covariances.shape[:2])
-    for column in range(n_columns):
-        new = np.zeros(covariances.shape[:2])
-        new[:, column] = 1.0
-        for _ in range(2):  # twice is enough
-            new -= np.einsum("vi,vij->vj", np.einsum("vij,vjk,vk->vi", maps, covariances, new), maps)
-        variance = np.einsum("vi,vij,vj->v", new, covariances, new)
-        alive[:, column] = variance > SMALLEST_VARIANCE
-        scale = np.sqrt(np.where(alive[:, column] > 0, variance, np.inf))
-        maps[:, column] = new / scale[:, None]
-    return maps, alive
+        part = self._adjusted.part(rows) * self._scale.astype(self.adjustment.scores.dtype)
+        return part.reshape(-1, len(self.variables), self.width)
