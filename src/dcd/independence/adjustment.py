@@ -140,12 +140,12 @@ class Adjustment:
         ----------
         first, second : the penalties of the two sides, by position, of the same shape.
         """
-        lost = [1.0 - self._shrunk(penalties) for penalties in (first, second)]
+        lost = [1.0 - self.shrunk(penalties) for penalties in (first, second)]
         both = 1.0 - (1.0 - lost[0]) * (1.0 - lost[1])
         room = [np.maximum(self.ess - part.sum(axis=-1), 0.1 * self.ess) for part in (*lost, both)]
         return self.ess * room[2] / (room[0] * room[1])
 
-    def _shrunk(self, penalties: Positions) -> FloatArray:
+    def shrunk(self, penalties: Positions) -> FloatArray:
         """The eigenvalues of M along the directions of the design."""
         penalty = PENALTIES[penalties][..., None]
         shrunk: FloatArray = np.square(penalty / (self.variances + penalty))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial import cKDTree
 from scipy.special import log_ndtr
 
@@ -20,27 +21,46 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
 
 _NEAREST = 5
+Rows = npt.NDArray[np.intp]
 
 
 def structure_log_pvalues(columns: ResidualColumns, given: Sequence[int]) -> FloatArray:
     """For each variable (v,), the log p-value that its residuals given a set are no function of the set."""
-    scores = columns.adjustment.scores
-    n_samples = scores.n_samples
-    chosen = np.arange(n_samples)
-    if n_samples > MANY_ROWS:
-        chosen = np.linspace(0, n_samples - 1, SAMPLE_ROWS).astype(np.intp)
-    points = SetPoints([scores.variables[v] for v in given], scores.dtype).at(chosen)
-    nearest = _nearest(points)
+    adjustment = columns.adjustment
+    scores = adjustment.scores
+    chosen = np.arange(scores.n_samples)
+    if scores.n_samples > MANY_ROWS:
+        chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
+    nearest = _nearest(SetPoints([scores.variables[v] for v in given], scores.dtype).at(chosen))
     leads = np.concatenate([columns.part(rows)[:, :, columns.lead] for rows in scores.blocks])[chosen]
-    products = (leads * leads[nearest].mean(axis=1)).sum(axis=2)
-    shares = scores.probabilities[chosen, None]
-    spread = np.sqrt(np.square(shares * products).sum(axis=0))
-    z = (shares * products).sum(axis=0) / np.where(spread > 0, spread, np.inf)
+    likeness = (leads * leads[nearest].mean(axis=1)).sum(axis=2)
+    expected = _expected_likeness(columns, chosen, nearest)
+    spread = np.sqrt(np.square(likeness).mean(axis=0) / len(chosen))
+    z = (likeness.mean(axis=0) - expected) / np.where(spread > 0, spread, np.inf)
     log_pvalues: FloatArray = log_ndtr(-z)
     return log_pvalues
 
 
-def _nearest(points: FloatArray) -> np.ndarray:
+def _expected_likeness(columns: ResidualColumns, chosen: Rows, nearest: Rows) -> FloatArray:
+    r"""The mean product (v,) of neighbouring residuals of noise, which is below 0.
+
+    Residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`, adjusted twice as they are. With f the shrinkage
+    along each component of the set, of which near rows have similar values (correlation r), that makes
+    :math:`-\sigma^2 \sum (1 - f^4) r / n`.
+    """
+    adjustment = columns.adjustment
+    n_components = len(adjustment.variances)
+    every = np.concatenate(
+        [adjustment.components(rows, n_components) for rows in adjustment.scores.blocks]
+    )[chosen]
+    alike = sum((every * every[nearest[:, index]]).mean(axis=0) for index in range(nearest.shape[1]))
+    lost = 1.0 - np.square(adjustment.shrunk(columns.penalties)) 
+    noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
+    expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
+    return expected
+
+
+def _nearest(points: FloatArray) -> Rows:
     """The nearest rows (n, 5) of each row, itself excepted."""
     n_samples = len(points)
     k = min(_NEAREST, n_samples - 1)

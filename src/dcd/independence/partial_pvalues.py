@@ -28,10 +28,10 @@ from dcd.independence.null_distribution import null_log_sf
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.runtime.array_types import FloatArray
 
-SHARES = {"line": 0.28, "residuals": 0.22, "curves": 0.25, "modification": 0.25}
+SHARES = {"line": 0.22, "residuals": 0.26, "curves": 0.27, "modification": 0.25}
 _COMPONENTS, _FARTHEST = 6, 2.0  # components of the set, and where they are cut off: tails of theirs decide nothing
 # The weight of a column of order j is j to minus this power.
-_FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.25, 0.35
+_FALL_OF_RESIDUALS, _FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.6, 0.25, 0.35
 
 
 def log_pvalues(columns: ResidualColumns, target: int, others: Sequence[int]) -> FloatArray:
@@ -100,7 +100,7 @@ def _statistics(columns: ResidualColumns) -> dict[str, tuple[_Term, ...]]:
     """The terms of each statistic."""
     none = np.empty(0)
     lead = _weights(columns, [columns.lead], 0.0)
-    residuals = _weights(columns, [columns.lead, columns.curves], 1.0)
+    residuals = _weights(columns, [columns.lead, columns.curves], _FALL_OF_RESIDUALS)
     own = _weights(columns, [columns.own_curves], _FALL_OF_CURVES)
     statistics = {
         "line": (_Term(lead, lead, none),),
