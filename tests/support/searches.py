@@ -4,9 +4,10 @@ import numpy as np
 
 from dcd.graph.knowledge import bind_knowledge
 from dcd.graph.separation import d_separated, oracle
-from dcd.independence.adjustment import Adjustment, Residuals
+from dcd.independence.adjustment import Adjustment
 from dcd.independence.base import SearchTest
-from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
+from dcd.independence.partial_pvalues import log_pvalues
+from dcd.independence.residual_columns import ResidualColumns
 from dcd.search.base import SearchTask
 
 
@@ -51,8 +52,8 @@ def adjusted_log_pvalues(scores, given):
     adjustment = Adjustment.to(scores, given)
     outside = [v for v in range(scores.n_variables) if v not in given]
     result = np.zeros((scores.n_variables, scores.n_variables))
-    degrees = degrees_of_freedom(adjustment)
-    if degrees is not None:
-        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
+    columns = ResidualColumns(adjustment, outside)
+    for index, v in enumerate(outside):
+        result[v, outside] = log_pvalues(columns, index, range(len(outside)))
     np.fill_diagonal(result, 0.0)
     return result

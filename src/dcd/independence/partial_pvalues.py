@@ -49,6 +49,7 @@ def statistic_log_pvalues(
 ) -> dict[str, FloatArray]:
     """Log p-values (r,) of each statistic on its own."""
     adjustment, pairs = columns.adjustment, list(others)
+    scores = adjustment.scores
     penalties = columns.penalties
     inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
     statistics = _statistics(columns)
@@ -56,11 +57,13 @@ def statistic_log_pvalues(
     n_components = max(len(term.components) for terms in statistics.values() for term in terms)
     for rows in adjustment.scores.blocks:
         part = columns.part(rows)
-        shares = adjustment.probabilities[rows].astype(part.dtype)
+        weight = (adjustment.probabilities[rows, None] * scores.n_samples).astype(part.dtype)
         components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
-        for of_pairs in sums.values():
-            for index, pair in zip(pairs, of_pairs, strict=True):
-                pair.add(part[:, index], part[:, target], components, shares)
+        for name, terms in statistics.items():
+            right = [weight * term.on_the_right(part[:, target], components) for term in terms]
+            for index, pair in zip(pairs, sums[name], strict=True):
+                sides = zip(terms, right, strict=True)
+                pair.add(np.hstack([term.products(part[:, index], side) for term, side in sides]))
     return {
         name: np.array([pair.log_pvalue(adjustment.ess, by) for pair, by in zip(of_pairs, inflation, strict=True)])
         for name, of_pairs in sums.items()
@@ -81,19 +84,18 @@ class _Term:
         n_left, n_right = np.count_nonzero(self.left), np.count_nonzero(self.right)
         return int(n_left * n_right * max(len(self.components), 1))
 
-    def products(
-        self, left: FloatArray, right: FloatArray, components: FloatArray, shares: FloatArray
-    ) -> FloatArray:
-        """Some rows (b, m), times the shares of the samples."""
-        first, second = (
-            (side * weights.astype(side.dtype))[:, weights > 0]
-            for side, weights in ((left, self.left), (right, self.right))
-        )
-        products = (first * shares[:, None])[:, :, None] * second[:, None, :]
-        if len(self.components):
-            scaled = components * self.components.astype(components.dtype)
-            products = products[:, :, :, None] * scaled[:, None, None, :]
-        return products.reshape(len(left), -1)
+    def on_the_right(self, right: FloatArray, components: FloatArray) -> FloatArray:
+        """Some rows of the products of columns of the target and components, (b, m)."""
+        columns = right[:, self.right > 0] * self.right[self.right > 0].astype(right.dtype)
+        if not len(self.components):
+            return columns
+        scaled = components * self.components.astype(components.dtype)
+        return (columns[:, :, None] * scaled[:, None, :]).reshape(len(right), -1)
+
+    def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Some rows of the products of columns of the other side with these."""
+        columns = left[:, self.left > 0] * self.left[self.left > 0].astype(left.dtype)
+        return (columns[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
 def _statistics(columns: ResidualColumns) -> dict[str, tuple[_Term, ...]]:
@@ -126,33 +128,31 @@ def _weights(columns: ResidualColumns, groups: Sequence[slice], fall: float) -> 
 
 
 class _Sums:
-    """Sums over the rows of the products w (m,) of a statistic for one pair, and of w w'."""
+    """Sums over the rows of the products w (m,) of a statistic for one pair, times n p, and of w w'."""
 
     def __init__(self, terms: Sequence[_Term]) -> None:
-        self._terms = terms
         n_products = sum(term.n_products for term in terms)
-        self._mean, self._covariance = np.zeros(n_products), np.zeros((n_products, n_products))
-        self._fourth = 0.0
+        self._n_samples, self._fourth = 0, 0.0
+        self._sum, self._squares = np.zeros(n_products), np.zeros((n_products, n_products))
 
-    def add(self, left: FloatArray, right: FloatArray, components: FloatArray, shares: FloatArray) -> None:
-        """Take in some rows: columns (b, k) of both sides and components of the set."""
-        weighted = np.hstack([term.products(left, right, components, shares) for term in self._terms])
-        self._mean += weighted.sum(axis=0, dtype=np.float64)
-        # Squares of probabilities are too small for single precision.
-        scaled = weighted * weighted.dtype.type(1.0 / shares.mean())
-        self._covariance += (scaled.T @ scaled) * np.square(float(shares.mean()))
-        lengths = np.square(scaled).sum(axis=1, dtype=np.float64)
-        self._fourth += float(lengths @ lengths) * float(shares.mean()) ** 4
+    def add(self, products: FloatArray) -> None:
+        """Take in some rows."""
+        self._n_samples += len(products)
+        self._sum += products.sum(axis=0, dtype=np.float64)
+        self._squares += products.T @ products
+        lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
+        self._fourth += float(lengths @ lengths)
 
     def log_pvalue(self, ess: float, inflation: float) -> float:
         """Of the statistic, with the effective sample size and the inflation of its variance."""
-        covariance = ess * inflation * self._covariance
-        mean, square = float(np.trace(covariance)), covariance @ covariance
-        # Of the square of a covariance from n samples, the terms of each sample with itself are bias.
-        plain = float(np.trace(square))
-        second = max(plain - self._fourth * (ess * inflation) ** 2, float(np.square(np.diag(covariance)).sum()))
+        mean, factor = self._sum / self._n_samples, ess * inflation / self._n_samples**2
+        covariance = factor * self._squares
+        square = covariance @ covariance
+        # In the square of a covariance from n samples, the terms of each sample with itself are bias.
+        plain, own = float(np.trace(square)), float(np.square(np.diag(covariance)).sum())
+        second = max(plain - self._fourth * factor**2, own)
         third = float((square * covariance).sum()) * (second / max(plain, 1e-300)) ** 1.5
-        return null_log_sf(ess * float(self._mean @ self._mean), (mean, 2.0 * second, 8.0 * third))
+        return null_log_sf(ess * float(mean @ mean), (float(np.trace(covariance)), 2.0 * second, 8.0 * third))
 
 
 def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
