@@ -38,7 +38,7 @@ def look_seconds(n: int, p_variables: int, v: int) -> tuple[float, int]:
     best = np.inf
     for _ in range(3):
         started = time.process_time()
-        adjustment = Adjustment.to(scores, given)
+        adjustment = Adjustment(scores, given)
         log_pvalues(ResidualColumns(adjustment, range(v + 1)), 0, range(1, v + 1))
         best = min(best, time.process_time() - started)
     return best, adjustment.n_columns

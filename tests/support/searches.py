@@ -49,7 +49,7 @@ def likelihood_of(dag, likelihood):
 
 def adjusted_log_pvalues(scores, given):
     """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
-    adjustment = Adjustment.to(scores, given)
+    adjustment = Adjustment(scores, given)
     outside = [v for v in range(scores.n_variables) if v not in given]
     result = np.zeros((scores.n_variables, scores.n_variables))
     columns = ResidualColumns(adjustment, outside)

@@ -19,9 +19,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, normal_scores
-from dcd.independence.set_design import design_for
+from dcd.independence.set_design import Rows, design_for, order_by_nearness
 from dcd.runtime.array_types import FloatArray, Positions
-from dcd.runtime.rows import BlockMatrix, Part, effective_sample_size
+from dcd.runtime.rows import Part, effective_sample_size
 
 SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
 PENALTIES = 10.0 ** np.arange(-6.0, 0.6, 0.5)
@@ -43,15 +43,14 @@ class Fit:
 class Adjustment:
     """Regression on a design under probabilities of the samples, those of the scores or other ones."""
 
-    @classmethod
-    def to(cls, scores: Scores, given: Sequence[int], probabilities: FloatArray | None = None) -> Adjustment:
-        """For a set."""
-        return cls(scores, design_for(scores, given), probabilities)
-
-    def __init__(self, scores: Scores, design: BlockMatrix, probabilities: FloatArray | None = None) -> None:
+    def __init__(
+        self, scores: Scores, given: Sequence[int], probabilities: FloatArray | None = None
+    ) -> None:
         self.scores = scores
         self.probabilities = scores.probabilities if probabilities is None else probabilities
         self.ess = effective_sample_size(self.probabilities)
+        self.given = tuple(given)
+        design = design_for(scores, given)
         self.design = scores.matrix(design.part, design.n_columns)
         self._mean, self.variances, self._directions = self._decomposed()
 
@@ -76,6 +75,14 @@ class Adjustment:
         variances, directions = variances[::-1], directions[:, ::-1]
         alive = variances > _NOTHING * max(variances[0] if len(variances) else 0.0, _NOTHING)
         return mean, variances[alive], directions[:, alive]
+
+    @cached_property
+    def next_row(self) -> Rows:
+        """For each row (n,) another one that is near in the space of the set; each row is that of one."""
+        order = order_by_nearness(self.scores, self.given)
+        following = np.empty_like(order)
+        following[order] = np.roll(order, -1)
+        return following
 
     @cached_property
     def parameters(self) -> FloatArray:

@@ -136,11 +136,11 @@ class BoundAssociation(SearchTest):
         if adjusted >= self._log_level or len(given) < 2 or self.strategy.decouple == "never":
             return _Answer(adjusted)
         if self.strategy.decouple == "where-needed":
-            both_structured = structure_log_pvalues(columns, given).max()
+            both_structured = structure_log_pvalues(columns).max()
             if both_structured >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
         learned = self._weights(given)
-        weighted = Adjustment.to(self.scores, given, learned.probabilities)
+        weighted = Adjustment(self.scores, given, learned.probabilities)
         decoupled = weighted_log_pvalue(weighted, x, y)
         interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
         return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[given])
@@ -149,7 +149,7 @@ class BoundAssociation(SearchTest):
         """The adjustment for one set; the latest one is kept, for questions come set by set."""
         if self._latest is None or self._latest[0] != given:
             self._latest = None  # it can be large
-            self._latest = (given, Adjustment.to(self.scores, given))
+            self._latest = (given, Adjustment(self.scores, given))
         return self._latest[1]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,5 +200,5 @@ class BoundWeightedAssociation(SearchTest):
         members = tuple(sorted({*given, x}))
         learned = self._weights(members)
         self.record.note(members, self._weights.accounts[members])
-        unadjusted = Adjustment.to(self.scores, (), learned.probabilities)
+        unadjusted = Adjustment(self.scores, (), learned.probabilities)
         return weighted_log_pvalue(unadjusted, x, y)

@@ -8,30 +8,26 @@ association may be due to S.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import cKDTree
 from scipy.special import log_ndtr
 
 from dcd.independence.residual_columns import ResidualColumns
-from dcd.independence.set_design import SetPoints
+from dcd.independence.set_design import Rows, SetPoints
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
 
 _NEAREST = 5
-Rows = npt.NDArray[np.intp]
 
 
-def structure_log_pvalues(columns: ResidualColumns, given: Sequence[int]) -> FloatArray:
+def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
     """For each variable (v,), the log p-value that its residuals given a set are no function of the set."""
     adjustment = columns.adjustment
     scores = adjustment.scores
     chosen = np.arange(scores.n_samples)
     if scores.n_samples > MANY_ROWS:
         chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
-    nearest = _nearest(SetPoints([scores.variables[v] for v in given], scores.dtype).at(chosen))
+    nearest = _nearest(SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen))
     leads = np.concatenate([columns.part(rows)[:, :, columns.lead] for rows in scores.blocks])[chosen]
     likeness = (leads * leads[nearest].mean(axis=1)).sum(axis=2)
     expected = _expected_likeness(columns, chosen, nearest)

@@ -13,19 +13,19 @@ and a shifted gamma distribution with these three gives the p-value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
 from dcd.runtime.array_types import FloatArray
 
 
-def null_log_sf(statistic: float, cumulants: Sequence[float]) -> float:
-    """Log of the upper tail of a statistic with three cumulants under independence; 0 if it has no variance."""
-    if not cumulants[1] > 0:
-        return 0.0
-    return float(shifted_gamma_log_sf(np.array([statistic]), *(np.array([value]) for value in cumulants))[0])
+def null_log_sf(
+    statistic: FloatArray, mean: FloatArray, variance: FloatArray, third: FloatArray
+) -> FloatArray:
+    """Log of the upper tail of statistics with three cumulants; 0 where there is nothing to test."""
+    testable = variance > 0
+    cumulants = (np.where(testable, cumulant, 1.0) for cumulant in (mean, variance, third))
+    return np.where(testable, shifted_gamma_log_sf(statistic, *cumulants), 0.0)
 
 
 def shifted_gamma_log_sf(

@@ -26,9 +26,11 @@ from dcd.features.whitening import whiteners
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment
 from dcd.independence.null_distribution import null_log_sf
 from dcd.independence.residual_columns import ResidualColumns
-from dcd.runtime.array_types import FloatArray
+from dcd.independence.set_design import Rows
+from dcd.runtime.array_types import BoolArray, FloatArray
 
-SHARES = {"line": 0.22, "residuals": 0.26, "curves": 0.27, "modification": 0.25}
+SHARES = {"line": 0.24, "residuals": 0.18, "spread": 0.14, "curves": 0.27, "modification": 0.17}
+_MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
 _COMPONENTS, _FARTHEST = 6, 2.0  # components of the set, and where they are cut off: tails of theirs decide nothing
 # The weight of a column of order j is j to minus this power.
 _FALL_OF_RESIDUALS, _FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.6, 0.25, 0.35
@@ -49,72 +51,71 @@ def statistic_log_pvalues(
 ) -> dict[str, FloatArray]:
     """Log p-values (r,) of each statistic on its own."""
     adjustment, pairs = columns.adjustment, list(others)
-    scores = adjustment.scores
     penalties = columns.penalties
     inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
     statistics = _statistics(columns)
-    sums = {name: [_Sums(terms) for _ in pairs] for name, terms in statistics.items()}
-    n_components = max(len(term.components) for terms in statistics.values() for term in terms)
+    n_components = min(_COMPONENTS, len(adjustment.variances))
+    sums = {
+        name: [_Sums(terms, columns.varies[[other, target]], n_components) for other in pairs]
+        for name, terms in statistics.items()
+    }
+    of_target, decoupled = _of_target(columns, target)
     for rows in adjustment.scores.blocks:
         part = columns.part(rows)
-        weight = (adjustment.probabilities[rows, None] * scores.n_samples).astype(part.dtype)
+        weight = (adjustment.probabilities[rows, None] * adjustment.scores.n_samples).astype(part.dtype)
+        right = [weight * of_target[rows], weight * of_target[decoupled[rows]]]
         components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
-        for name, terms in statistics.items():
-            right = [weight * term.on_the_right(part[:, target], components) for term in terms]
-            for index, pair in zip(pairs, sums[name], strict=True):
-                sides = zip(terms, right, strict=True)
-                pair.add(np.hstack([term.products(part[:, index], side) for term, side in sides]))
-    return {
-        name: np.array([pair.log_pvalue(adjustment.ess, by) for pair, by in zip(of_pairs, inflation, strict=True)])
-        for name, of_pairs in sums.items()
-    }
+        for of_pairs in sums.values():
+            for other, pair in zip(pairs, of_pairs, strict=True):
+                pair.add(part[:, other], *right, components)
+    return {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
+
+
+def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
+    """All rows (n, k) of the columns of the target, and for each row the one that shows its distribution.
+
+    If samples have weights of their own, which may depend on x and y, that is the row itself.
+    """
+    adjustment = columns.adjustment
+    scores = adjustment.scores
+    every = scores.memory.array((scores.n_samples, columns.width), scores.dtype)
+    for rows in scores.blocks:
+        every[rows] = columns.part(rows)[:, target]
+    weighted = np.ptp(adjustment.probabilities) > 1e-12 * adjustment.probabilities.max()
+    return every, np.arange(scores.n_samples) if weighted else adjustment.next_row
+
+
+def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:
+    """Log p-values (r,) of one statistic."""
+    values = np.array([pair.cumulants(ess * by) for pair, by in zip(sums, inflation, strict=True)])
+    return null_log_sf(ess * np.array([pair.squared_mean for pair in sums]), *values.reshape(-1, 3).T)
 
 
 @dataclass(frozen=True)
 class _Term:
-    """Products of columns: weights (k,) of those of one side and of the other, and of components."""
+    """Products of columns: weights (k,) of those of one side and of the other; with components or without."""
 
     left: FloatArray
     right: FloatArray
-    components: FloatArray
-
-    @property
-    def n_products(self) -> int:
-        """Number of products."""
-        n_left, n_right = np.count_nonzero(self.left), np.count_nonzero(self.right)
-        return int(n_left * n_right * max(len(self.components), 1))
-
-    def on_the_right(self, right: FloatArray, components: FloatArray) -> FloatArray:
-        """Some rows of the products of columns of the target and components, (b, m)."""
-        columns = right[:, self.right > 0] * self.right[self.right > 0].astype(right.dtype)
-        if not len(self.components):
-            return columns
-        scaled = components * self.components.astype(components.dtype)
-        return (columns[:, :, None] * scaled[:, None, :]).reshape(len(right), -1)
-
-    def products(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Some rows of the products of columns of the other side with these."""
-        columns = left[:, self.left > 0] * self.left[self.left > 0].astype(left.dtype)
-        return (columns[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+    modified: bool = False
 
 
 def _statistics(columns: ResidualColumns) -> dict[str, tuple[_Term, ...]]:
     """The terms of each statistic."""
-    none = np.empty(0)
     lead = _weights(columns, [columns.lead], 0.0)
     residuals = _weights(columns, [columns.lead, columns.curves], _FALL_OF_RESIDUALS)
     own = _weights(columns, [columns.own_curves], _FALL_OF_CURVES)
+    tail = _weights(columns, [columns.tail], 0.0)
     statistics = {
-        "line": (_Term(lead, lead, none),),
-        "residuals": (_Term(residuals, residuals, none),),
-        "curves": (_Term(own, lead, none), _Term(lead, own, none)),
+        "line": (_Term(lead, lead),),
+        "residuals": (_Term(residuals, residuals),),
+        "spread": (_Term(tail, tail), _Term(tail, lead), _Term(lead, tail)),
+        "curves": (_Term(own, lead), _Term(lead, own)),
     }
-    n_components = min(_COMPONENTS, len(columns.adjustment.variances))
-    if n_components:
-        components = (1.0 + np.arange(n_components)) ** -_FALL_OF_MODIFICATION
+    if len(columns.adjustment.variances):
         every = _weights(columns, [columns.lead, columns.curves], _FALL_OF_MODIFICATION)
         curves = _weights(columns, [columns.curves], _FALL_OF_MODIFICATION)
-        statistics["modification"] = (_Term(every, lead, components), _Term(lead, curves, components))
+        statistics["modification"] = (_Term(every, lead, modified=True), _Term(lead, curves, modified=True))
     return statistics
 
 
@@ -123,36 +124,70 @@ def _weights(columns: ResidualColumns, groups: Sequence[slice], fall: float) -> 
     weights = np.zeros(columns.width)
     for group in groups:
         n_columns = group.stop - group.start
-        weights[group] = 1.0 if group == columns.lead else (2.0 + np.arange(n_columns)) ** -fall
+        weights[group] = 1.0 if group == columns.lead else _falling(2, n_columns, fall)
     return weights
+
+
+def _falling(first: int, n_columns: int, power: float) -> FloatArray:
+    falling: FloatArray = (first + np.arange(n_columns, dtype=np.float64)) ** -power
+    return falling
 
 
 class _Sums:
     """Sums over the rows of the products w (m,) of a statistic for one pair, times n p, and of w w'."""
 
-    def __init__(self, terms: Sequence[_Term]) -> None:
-        n_products = sum(term.n_products for term in terms)
+    def __init__(self, terms: Sequence[_Term], varies: BoolArray, n_components: int) -> None:
+        chosen = [
+            (np.flatnonzero(varies[0] & (term.left > 0)), np.flatnonzero(varies[1] & (term.right > 0)))
+            for term in terms
+        ]
+        pairs = [np.stack(np.meshgrid(*both, indexing="ij")).reshape(2, -1) for both in chosen]
+        self._left, self._right = np.concatenate(pairs, axis=1)
+        weights = [term.left[one] * term.right[other] for term, (one, other) in zip(terms, pairs, strict=True)]
+        self._weights = np.concatenate(weights)
+        n_columns = len(self._weights)
+        most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
+        self._n_components = min(most, n_components) if terms[0].modified else 0
+        n_products = n_columns * max(self._n_components, 1)
         self._n_samples, self._fourth = 0, 0.0
         self._sum, self._squares = np.zeros(n_products), np.zeros((n_products, n_products))
 
-    def add(self, products: FloatArray) -> None:
-        """Take in some rows."""
-        self._n_samples += len(products)
-        self._sum += products.sum(axis=0, dtype=np.float64)
+    def add(
+        self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray
+    ) -> None:
+        """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""
+        self._n_samples += len(left)
+        own = self._products(left, right, components)
+        self._sum += own.sum(axis=0, dtype=np.float64)
+        both = np.vstack([own, self._products(left, decoupled, components)])
+        products = both * both.dtype.type(np.sqrt(0.5))
         self._squares += products.T @ products
         lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
         self._fourth += float(lengths @ lengths)
 
-    def log_pvalue(self, ess: float, inflation: float) -> float:
-        """Of the statistic, with the effective sample size and the inflation of its variance."""
-        mean, factor = self._sum / self._n_samples, ess * inflation / self._n_samples**2
-        covariance = factor * self._squares
+    def _products(self, left: FloatArray, right: FloatArray, components: FloatArray) -> FloatArray:
+        products = left[:, self._left] * right[:, self._right]
+        products *= self._weights.astype(products.dtype)
+        if not self._n_components:
+            return products
+        modifiers = components[:, : self._n_components]
+        modifiers = modifiers * _falling(1, self._n_components, _FALL_OF_MODIFICATION).astype(products.dtype)
+        return (products[:, :, None] * modifiers[:, None, :]).reshape(len(left), -1)
+
+    @property
+    def squared_mean(self) -> float:
+        """|sum of p w|²."""
+        return float(self._sum @ self._sum) / self._n_samples**2
+
+    def cumulants(self, ess: float) -> tuple[float, float, float]:
+        """Of the statistic, with the effective sample size times the inflation of its variance."""
+        covariance = ess / self._n_samples**2 * self._squares
         square = covariance @ covariance
         # In the square of a covariance from n samples, the terms of each sample with itself are bias.
         plain, own = float(np.trace(square)), float(np.square(np.diag(covariance)).sum())
-        second = max(plain - self._fourth * factor**2, own)
+        second = max(plain - self._fourth * (ess / self._n_samples**2) ** 2, own)
         third = float((square * covariance).sum()) * (second / max(plain, 1e-300)) ** 1.5
-        return null_log_sf(ess * float(mean @ mean), (float(np.trace(covariance)), 2.0 * second, 8.0 * third))
+        return float(np.trace(covariance)), 2.0 * second, 8.0 * third
 
 
 def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:

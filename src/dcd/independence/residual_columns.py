@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED
+from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, residual_scores
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part
@@ -35,16 +35,16 @@ class ResidualColumns:
     variables : by position in the table.
     lead, curves : which of the k columns are the lead, and which the rest of the system of residuals.
     own_curves : which are the rest of the system of values.
+    varies : (v, k) which columns a variable has.
     penalties : (v,) of the lead of each variable, by position.
     """
 
     def __init__(self, adjustment: Adjustment, variables: Sequence[int]) -> None:
         self.adjustment, self.variables = adjustment, list(variables)
-        leads, curves, own = self._makers()
-        widths = [max((n for _, n in group), default=0) for group in (leads, curves, own)]
-        self._groups = (leads, curves, own)
+        self._groups = self._makers()
+        widths = [max((n for _, n in group), default=0) for group in self._groups]
         self._starts = np.cumsum([0, *widths])
-        self.lead, self.curves, self.own_curves = (
+        self.lead, self.curves, self.tail, self.own_curves = (
             slice(start, start + width) for start, width in zip(self._starts, widths, strict=False)
         )
         self.width = sum(widths)
@@ -53,6 +53,7 @@ class ResidualColumns:
         scores = adjustment.scores
         self._adjusted = scores.matrix(self._adjust, len(self.variables) * self.width)
         self._scale = self._scales()
+        self.varies = (self._scale > 0).reshape(-1, self.width)
 
     def _makers(self) -> tuple[list[tuple[Part, int]], ...]:
         """For each variable, how its lead, its curves and those of its values are made, and their numbers."""
@@ -63,6 +64,7 @@ class ResidualColumns:
             residuals = dict(zip(smooth, residual_scores(self.adjustment, smooth), strict=True))
         leads: list[tuple[Part, int]] = []
         curves: list[tuple[Part, int]] = []
+        tails: list[tuple[Part, int]] = []
         own: list[tuple[Part, int]] = []
         for v in self.variables:
             variable = scores.variables[v]
@@ -70,6 +72,7 @@ class ResidualColumns:
                 make = residuals[v]
                 leads.append((lambda rows, make=make: make(rows, 1), 1))
                 curves.append((lambda rows, make=make: make(rows, N_TESTED)[:, list(_CURVES)], len(_CURVES)))
+                tails.append((lambda rows, make=make: make(rows, SQUARE + 1)[:, [SQUARE]], 1))
                 own.append((partial(variable.part, columns=_CURVES), len(_CURVES)))
                 continue
             columns = (LINEAR, *_CURVES) if v in smooth else variable.adjusters
@@ -77,8 +80,9 @@ class ResidualColumns:
             leads.append((partial(variable.part, columns=columns[:n_lead]), n_lead))
             rest = (partial(variable.part, columns=columns[n_lead:]), len(columns) - n_lead)
             curves.append(rest)
+            tails.append((partial(variable.part, columns=(SQUARE,)), 1 if v in smooth else 0))
             own.append(rest)
-        return leads, curves, own
+        return leads, curves, tails, own
 
     def _raw(self, rows: slice) -> FloatArray:
         """Some rows before adjustment, (b, v k)."""

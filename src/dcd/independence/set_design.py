@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from dcd.features.kernels import pivoted_cholesky
@@ -25,6 +26,7 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import BlockMatrix
 
 # Scales and decay chosen at n = 200, 800 and 3000 over nulls with lines, kinks, waves and products.
+Rows = npt.NDArray[np.intp]
 _LINE, _JOINT, _DECAY = 3.0, 4.0, 1.5
 _ROWS_OF_A_WAVE = 10  # and at most so many waves of all variables together:
 _FEWEST_WAVES, _ROWS_PER_WAVE, _MOST_WAVES = 100, 30, 300
@@ -117,3 +119,28 @@ class SetPoints:
             return variable.make.scores[rows, :1] / self._dtype.type(self._bandwidth)
         assert variable.codes is not None
         return (variable.codes[rows, None] == np.arange(variable.codes.max() + 1)).astype(self._dtype)
+
+
+def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
+    """The rows (n,) in an order in which those next to each other are near in the space of a set.
+
+    Halves at the median of each variable in turn, as the leaves of a k-d tree; in time n log² n.
+    """
+    coordinates = [_coordinate(scores.variables[v]) for v in given]
+    order: Rows = np.arange(scores.n_samples)
+    group = np.zeros(scores.n_samples, dtype=np.intp)
+    if not coordinates:
+        return order
+    for level in range(max(int(np.log2(scores.n_samples)), 1)):
+        order = np.lexsort((coordinates[level % len(coordinates)], group))
+        starts = np.searchsorted(group[order], np.arange(2**level + 1))
+        own = group[order]
+        second = np.arange(len(order)) - starts[own] >= (starts[own + 1] - starts[own] + 1) // 2
+        group[order] = 2 * own + second
+    return np.argsort(group, kind="stable")
+
+
+def _coordinate(variable: VariableScores) -> FloatArray:
+    make = variable.make
+    values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(variable.codes)
+    return values
