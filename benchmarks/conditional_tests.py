@@ -1,10 +1,10 @@
 """Level and power of conditional independence tests: 26 true nulls, 12 alternatives, three sample sizes.
 
 A row of raw results is one test on one sample; `run` adds the rows that are missing, so that it can be
-interrupted. `collect` aggregates raw rows into `benchmarks/results/conditional_tests.csv`, a row for each case, n and
-test, and `show` makes `conditional_tests.md` of it. Samples depend on the case, n and the seed only: every test sees
-the same ones. Settings of our test were chosen on seeds from 1,000,000 on, those of the report are below 400.
-Processor time on one core, without the time to load a library.
+interrupted. `collect` aggregates raw rows into `benchmarks/results/conditional_tests.csv`, a row for each
+case, n and test, and `show` makes `conditional_tests.md` of it. Samples depend on the case, n and the seed
+only: every test sees the same ones. Settings of our test were chosen on seeds from 1,000,000 on, those of
+the report are below 400. Processor time on one core, without the time to load a library.
 
     python benchmarks/conditional_tests.py run --tests fisherz kci --rows 200 800 --samples 100 --raw rows.csv
     python benchmarks/conditional_tests.py collect --raw rows.csv
@@ -42,7 +42,7 @@ NOISES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 
 
 def effects(mean: Callable[..., FloatArray], k: int, noise: float = 1.0, *, of: str = "normal") -> Case:
-    """x and y are the same function of k causes, each with noise of its own."""
+    """Make x and y the same function of k causes, each with noise of its own."""
 
     def make(n: int, rng: np.random.Generator) -> Sample:
         causes = rng.standard_normal((n, k))
@@ -116,7 +116,7 @@ NULLS: dict[str, Case] = {
 
 
 def effect(of_x: Callable[..., FloatArray], k: int = 1, *, spread: float = 0.0) -> Case:
-    """y is a function of x and of k causes of x, with normal noise, of scale exp(spread x)."""
+    """Make y a function of x and of k causes of x, with normal noise, of scale exp(spread x)."""
 
     def make(n: int, rng: np.random.Generator) -> Sample:
         causes = rng.standard_normal((n, k))
@@ -221,9 +221,10 @@ def collect(raw: list[Path]) -> None:
     path = RESULTS / "conditional_tests.csv"
     tables = [aggregated(pd.read_csv(file)) for file in (path, *raw) if file.exists()]
     together = pd.concat(tables).drop_duplicates(["case", "n", "test"], keep="last")
-    order = {case: place for place, case in enumerate(CASES)}
-    together = together.sort_values(["test", "n", "case"], key=lambda column: column.map(order).fillna(column) if column.name == "case" else column)
-    together.to_csv(path, index=False)
+    place = together["case"].map(list(CASES).index)
+    together.assign(place=place).sort_values(["test", "n", "place"]).drop(columns="place").to_csv(
+        path, index=False
+    )
 
 
 def show() -> str:
@@ -242,10 +243,12 @@ def show() -> str:
         lines.append("")
     lines += [f"| seconds a test | {head} |", "|---" * (1 + len(tests) * len(sizes)) + "|"]
     seconds = rows.groupby(["test", "n"])["seconds"].mean()
-    shown = [f"{seconds[test, n]:.3f}" if (test, n) in seconds.index else "–" for test in tests for n in sizes]
+    shown = [
+        f"{seconds[test, n]:.3f}" if (test, n) in seconds.index else "-" for test in tests for n in sizes
+    ]
     lines.append("| mean of all cases | " + " | ".join(shown) + " |")
     counts = rows.groupby(["test", "n"])["replications"].median()
-    shown = [f"{counts[test, n]:.0f}" if (test, n) in counts.index else "–" for test in tests for n in sizes]
+    shown = [f"{counts[test, n]:.0f}" if (test, n) in counts.index else "-" for test in tests for n in sizes]
     lines.append("| replications a case (median) | " + " | ".join(shown) + " |")
     return "\n".join(lines) + "\n"
 
@@ -253,7 +256,7 @@ def show() -> str:
 def _cell(row: Any, *, null: bool) -> str:
     """Share rejected at .05 and, of a null, at .001 if there is any."""
     if row is None:
-        return "–"
+        return "-"
     share = f"{row.rejected_05 / row.replications:.2f}"
     often = row.rejected_001 / row.replications
     return f"{share} ({often:.3f})" if null and often > 0 else share
@@ -270,13 +273,15 @@ def one_row(test: Callable[[FloatArray], float], case: str, n: int, seed: int, n
 
 def main() -> None:
     """Run or show."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=["run", "collect", "show"])
     parser.add_argument("--tests", nargs="+", default=["dcd"], choices=TESTS)
     parser.add_argument("--rows", nargs="+", type=int, default=[200, 800, 3000])
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="CASE")
-    parser.add_argument("--raw", nargs="+", type=Path, help="file of raw rows to add to, or files to collect")
+    parser.add_argument("--raw", nargs="+", type=Path, help="file of raw rows, or several to collect")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.command == "run":

@@ -1,10 +1,11 @@
 r"""Adjusting for a set of variables: ridge regression on its columns, each response with its own penalty.
 
-With D (n, p) the centred design of the set (`set_design`), :math:`D^\top \mathrm{diag}(p) D = V \Lambda V^\top` its
-covariance under the probabilities of the samples, and :math:`c = V^\top D^\top \mathrm{diag}(p)\, r`, the regression of a
-response r has the coefficients :math:`V (\Lambda + \lambda)^{-1} c` and :math:`\sum_i \Lambda_i / (\Lambda_i + \lambda)`
-parameters. Generalised cross-validation chooses :math:`\lambda` for each response on a grid, and the next smaller one
-is taken: for a test, an effect of S that stays in both residuals is worse than a few more parameters.
+With D (n, p) the centred design of the set (`set_design`), :math:`D^\top \mathrm{diag}(p) D = V \Lambda
+V^\top` its covariance under the probabilities of the samples, and :math:`c = V^\top D^\top
+\mathrm{diag}(p)\, r`, the regression of a response r has the coefficients :math:`V (\Lambda + \lambda)^{-1}
+c` and :math:`\sum_i \Lambda_i / (\Lambda_i + \lambda)` parameters. Generalised cross-validation chooses
+:math:`\lambda` for each response on a grid, and the next smaller one is taken: for a test, an effect of S
+that stays in both residuals is worse than a few more parameters.
 
 One decomposition serves all responses. Sums go over blocks of rows.
 """
@@ -43,9 +44,7 @@ class Fit:
 class Adjustment:
     """Regression on a design under probabilities of the samples, those of the scores or other ones."""
 
-    def __init__(
-        self, scores: Scores, given: Sequence[int], probabilities: FloatArray | None = None
-    ) -> None:
+    def __init__(self, scores: Scores, given: Sequence[int], probabilities: FloatArray | None = None) -> None:
         self.scores = scores
         self.probabilities = scores.probabilities if probabilities is None else probabilities
         self.ess = effective_sample_size(self.probabilities)

@@ -1,9 +1,9 @@
-"""Structure that adjustment has left: do the residuals of near rows resemble each other?
+"""Structure that adjustment has left: whether the residuals of near rows resemble each other.
 
-For each row the mean residual score of its nearest rows in the space of the set S is compared with its own. If
-the residuals of x are a function of S, in part, these are correlated; if not, their correlation is 0 or, as ridge
-regression has used all rows, slightly less. Where such a function of S is in the residuals of x *and* of y, their
-association may be due to S.
+For each row the mean residual score of its nearest rows in the space of the set S is compared with its own.
+If the residuals of x are a function of S, in part, these are correlated; if not, their correlation is 0 or,
+as ridge regression has used all rows, slightly less. Where such a function of S is in the residuals of x
+*and* of y, their association may be due to S.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
 def _expected_likeness(columns: ResidualColumns, chosen: Rows, nearest: Rows) -> FloatArray:
     r"""The mean product (v,) of neighbouring residuals of noise, which is below 0.
 
-    Residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`, adjusted twice as they are. With f the shrinkage
-    along each component of the set, of which near rows have similar values (correlation r), that makes
+    Adjusted twice, residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`. With f the shrinkage
+    along each component of the set, and r the likeness of near rows in it, that makes
     :math:`-\sigma^2 \sum (1 - f^4) r / n`.
     """
     adjustment = columns.adjustment
     n_components = len(adjustment.variances)
-    every = np.concatenate(
-        [adjustment.components(rows, n_components) for rows in adjustment.scores.blocks]
-    )[chosen]
+    every = np.concatenate([adjustment.components(rows, n_components) for rows in adjustment.scores.blocks])[
+        chosen
+    ]
     alike = sum((every * every[nearest[:, index]]).mean(axis=0) for index in range(nearest.shape[1]))
-    lost = 1.0 - np.square(adjustment.shrunk(columns.penalties)) 
+    lost = 1.0 - np.square(adjustment.shrunk(columns.penalties))
     noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
     expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
     return expected

@@ -1,9 +1,10 @@
 r"""The distribution of a quadratic statistic under independence.
 
-A statistic is :math:`Q = m |\sum_k p_k w_k|^2` with :math:`w_k` the vector of weighted products of columns of x and of y in
-sample k, :math:`p_k` the probability of the sample and :math:`m = 1 / \sum_k p_k^2`. Under independence the products have mean
-0, and :math:`\sqrt m \sum_k p_k w_k` has the covariance :math:`C = m \sum_k p_k^2 w_k w_k^\top`, whatever the spread of x and y
-depends on (the heteroscedasticity-consistent covariance of White). The first three cumulants of Q are
+A statistic is :math:`Q = m |\sum_k p_k w_k|^2` with :math:`w_k` the vector of weighted products of columns
+of x and of y in sample k, :math:`p_k` the probability of the sample and :math:`m = 1 / \sum_k p_k^2`. Under
+independence the products have mean 0, and :math:`\sqrt m \sum_k p_k w_k` has the covariance :math:`C = m
+\sum_k p_k^2 w_k w_k^\top`, whatever the spread of x and y depends on (the heteroscedasticity-consistent
+covariance of White). The first three cumulants of Q are
 
 .. math:: \kappa_1 = \mathrm{tr}\, C, \quad \kappa_2 = 2\, \mathrm{tr}\, C^2, \quad
           \kappa_3 = 8\, \mathrm{tr}\, C^3 ,

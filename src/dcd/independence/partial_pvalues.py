@@ -1,17 +1,18 @@
-r"""Partial association of one variable with others given a set: four statistics and their p-value.
+r"""Partial association of one variable with others given a set: five statistics and their p-value.
 
-With the columns of two variables (`residual_columns`), l for leads, a for all residual columns and h for curves
-of values, the products whose means are tested are
+With the columns of two variables (`residual_columns`), l for leads, a for all residual columns and h for
+curves of values, the products whose means are tested are
 
 * *line*: :math:`l_x l_y`;
 * *residuals*: :math:`a_x a_y`: any dependence of the residuals, such as a spread that varies;
+* *spread*: products of the leads and :math:`t = l^2 - 1`, a few of them: tails that come together;
 * *curves*: :math:`h_x l_y` and :math:`l_x h_y`: y has a mean that bends with x, or the reverse;
-* *modification*: :math:`a_x l_y \varphi` and :math:`l_x c_y \varphi` with :math:`\varphi` the leading principal components of
-  the set: the effect of x on y differs with the set, even in its sign.
+* *modification*: :math:`a_x l_y \varphi` and :math:`l_x c_y \varphi` with :math:`\varphi` the leading
+  principal components of the set: the effect of x on y differs with the set, even in its sign.
 
-Each column has a weight that falls with its order. The smallest of the four p-values, each divided by its share
-of the level (`SHARES`), is the result (weighted Bonferroni), so that a linear relation loses little power to
-being tested in four ways.
+Each column has a weight that falls with its order. The smallest of the five p-values, each divided by its
+share of the level (`SHARES`), is the result (weighted Bonferroni), so that a linear relation loses little
+power to being tested in five ways.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 
 SHARES = {"line": 0.24, "residuals": 0.18, "spread": 0.14, "curves": 0.27, "modification": 0.17}
 _MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
-_COMPONENTS, _FARTHEST = 6, 2.0  # components of the set, and where they are cut off: tails of theirs decide nothing
+# Components of the set, and where they are cut off, so that a few rows far out do not decide.
+_COMPONENTS, _FARTHEST = 6, 2.0
 # The weight of a column of order j is j to minus this power.
 _FALL_OF_RESIDUALS, _FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.6, 0.25, 0.35
 
@@ -63,11 +65,11 @@ def statistic_log_pvalues(
     for rows in adjustment.scores.blocks:
         part = columns.part(rows)
         weight = (adjustment.probabilities[rows, None] * adjustment.scores.n_samples).astype(part.dtype)
-        right = [weight * of_target[rows], weight * of_target[decoupled[rows]]]
+        right, near = weight * of_target[rows], weight * of_target[decoupled[rows]]
         components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
         for of_pairs in sums.values():
             for other, pair in zip(pairs, of_pairs, strict=True):
-                pair.add(part[:, other], *right, components)
+                pair.add(part[:, other], right, near, components)
     return {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
 
 
@@ -143,7 +145,9 @@ class _Sums:
         ]
         pairs = [np.stack(np.meshgrid(*both, indexing="ij")).reshape(2, -1) for both in chosen]
         self._left, self._right = np.concatenate(pairs, axis=1)
-        weights = [term.left[one] * term.right[other] for term, (one, other) in zip(terms, pairs, strict=True)]
+        weights = [
+            term.left[one] * term.right[other] for term, (one, other) in zip(terms, pairs, strict=True)
+        ]
         self._weights = np.concatenate(weights)
         n_columns = len(self._weights)
         most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
@@ -152,9 +156,7 @@ class _Sums:
         self._n_samples, self._fourth = 0, 0.0
         self._sum, self._squares = np.zeros(n_products), np.zeros((n_products, n_products))
 
-    def add(
-        self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray
-    ) -> None:
+    def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
         """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""
         self._n_samples += len(left)
         own = self._products(left, right, components)

@@ -6,10 +6,10 @@ Each variable has two systems of columns of variance 1, with the same first ones
   polynomials of the ranks of these residuals;
 * *of values*: the lead, then Legendre polynomials of the ranks of the variable itself.
 
-All are adjusted for the set. A bend of y = x^2 is one function of the values of x, where the same in terms of
-residuals of x varies with the set; a spread that depends on x, or what is left of a sum of causes, is told by
-residuals. A variable of few values has no ranks of residuals worth the name: its lead is a column of its order
-(ordinal) or all of its indicators (nominal), and both systems are its adjusted indicators.
+All are adjusted for the set. A bend of y = x^2 is one function of the values of x, where the same in terms
+of residuals of x varies with the set; a spread that depends on x, or what is left of a sum of causes, is
+told by residuals. A variable of few values has no ranks of residuals worth the name: its lead is a column
+of its order (ordinal) or all of its indicators (nominal), and both systems are its adjusted indicators.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE
+from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE, SmoothColumns
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, residual_scores
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part
@@ -34,6 +34,7 @@ class ResidualColumns:
     ----------
     variables : by position in the table.
     lead, curves : which of the k columns are the lead, and which the rest of the system of residuals.
+    tail : which is z² - 1 of the residuals.
     own_curves : which are the rest of the system of values.
     varies : (v, k) which columns a variable has.
     penalties : (v,) of the lead of each variable, by position.
@@ -70,9 +71,9 @@ class ResidualColumns:
             variable = scores.variables[v]
             if v in residuals:
                 make = residuals[v]
-                leads.append((lambda rows, make=make: make(rows, 1), 1))
-                curves.append((lambda rows, make=make: make(rows, N_TESTED)[:, list(_CURVES)], len(_CURVES)))
-                tails.append((lambda rows, make=make: make(rows, SQUARE + 1)[:, [SQUARE]], 1))
+                leads.append((_chosen(make, (LINEAR,)), 1))
+                curves.append((_chosen(make, _CURVES), len(_CURVES)))
+                tails.append((_chosen(make, (SQUARE,)), 1))
                 own.append((partial(variable.part, columns=_CURVES), len(_CURVES)))
                 continue
             columns = (LINEAR, *_CURVES) if v in smooth else variable.adjusters
@@ -112,3 +113,7 @@ class ResidualColumns:
         """Some rows, (b, v, k)."""
         part = self._adjusted.part(rows) * self._scale.astype(self.adjustment.scores.dtype)
         return part.reshape(-1, len(self.variables), self.width)
+
+
+def _chosen(make: SmoothColumns, columns: Sequence[int]) -> Part:
+    return lambda rows: make(rows, max(columns) + 1)[:, list(columns)]

@@ -1,13 +1,13 @@
-r"""The columns by which a set S of variables is adjusted for: functions of each, and functions of all jointly.
+r"""The columns by which a set S of variables is adjusted for: functions of each, and of all jointly.
 
 With :math:`z` the normal score and :math:`u` the rank (between 0 and 1) of a measurement, the columns are
 
-* of each measurement :math:`3 z` and :math:`\sqrt 2 \cos(\pi j u) / j^{3/2}`, j = 1, 2, ...: the eigenfunctions of a
-  smoothing spline, from a line to a spike such as log|x|;
+* of each measurement :math:`3 z` and :math:`\sqrt 2 \cos(\pi j u) / j^{3/2}`, j = 1, 2, ...: the
+  eigenfunctions of a smoothing spline, from a line to a spike such as log|x|;
 * of each variable of few values an indicator of each value but one;
-* of two and more variables :math:`4 \varphi(S)` with :math:`\varphi(s) \cdot \varphi(t) \approx \exp(-|s - t|^2 / 2h^2)`,
-  the kernel of all normal scores together (Nyström's approximation). A variable of few values has its
-  indicators as coordinates, so that rows of different values are further apart.
+* of two and more variables :math:`4 \varphi(S)` with :math:`\varphi(s) \cdot \varphi(t) \approx \exp(-|s -
+  t|^2 / 2h^2)`, the kernel of all normal scores together (Nyström's approximation). A variable of few
+  values has its indicators as coordinates, so that rows of different values are further apart.
 
 Ridge regression (`adjustment`) sees the scale of a column as the size of the effects that are expected of it.
 """
