@@ -1,11 +1,13 @@
 """Level and power of conditional independence tests: 26 true nulls, 12 alternatives, three sample sizes.
 
-Writes `benchmarks/results/conditional_tests.md`. A row of the CSV beside it is one test on one sample; a run
-adds the rows that are missing, so that it can be interrupted. Samples depend on the case, n and the seed only:
-every test sees the same ones. Settings of our test were chosen on seeds from 1,000,000 on. Processor time on
-one core, without the time to load a library.
+A row of raw results is one test on one sample; `run` adds the rows that are missing, so that it can be
+interrupted. `collect` aggregates raw rows into `benchmarks/results/conditional_tests.csv`, a row for each
+case, n and test, and `show` makes `conditional_tests.md` of it. Samples depend on the case, n and the seed
+only: every test sees the same ones. Settings of our test were chosen on seeds from 1,000,000 on, those of
+the report are below 400. Processor time on one core, without the time to load a library.
 
-    python benchmarks/conditional_tests.py run --tests fisherz kci --rows 200 800 --samples 100
+    python benchmarks/conditional_tests.py run --tests fisherz kci --rows 200 800 --samples 100 --raw rows.csv
+    python benchmarks/conditional_tests.py collect --raw rows.csv
     python benchmarks/conditional_tests.py show
 """
 
@@ -40,7 +42,7 @@ NOISES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 
 
 def effects(mean: Callable[..., FloatArray], k: int, noise: float = 1.0, *, of: str = "normal") -> Case:
-    """x and y are the same function of k causes, each with noise of its own."""
+    """Make x and y the same function of k causes, each with noise of its own."""
 
     def make(n: int, rng: np.random.Generator) -> Sample:
         causes = rng.standard_normal((n, k))
@@ -114,7 +116,7 @@ NULLS: dict[str, Case] = {
 
 
 def effect(of_x: Callable[..., FloatArray], k: int = 1, *, spread: float = 0.0) -> Case:
-    """y is a function of x and of k causes of x, with normal noise, of scale exp(spread x)."""
+    """Make y a function of x and of k causes of x, with normal noise, of scale exp(spread x)."""
 
     def make(n: int, rng: np.random.Generator) -> Sample:
         causes = rng.standard_normal((n, k))
@@ -180,14 +182,13 @@ TESTS: dict[str, Callable[[], Callable[[FloatArray], float]]] = {
 }
 
 
-def run(tests: list[str], sizes: list[int], n_samples: int, cases: list[str]) -> None:
-    """Add the rows that are missing."""
-    path = RESULTS / "conditional_tests.csv"
+def run(tests: list[str], sizes: list[int], n_samples: int, cases: list[str], raw: Path) -> None:
+    """Add the rows that are missing to the file of raw rows."""
     columns = ["case", "n", "seed", "test", "pvalue", "seconds"]
-    done = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=columns)
+    done = pd.read_csv(raw) if raw.exists() else pd.DataFrame(columns=columns)
     known = set(zip(done["case"], done["n"], done["seed"], done["test"], strict=True))
-    if not path.exists():
-        path.write_text(",".join(columns) + "\n", encoding="utf-8")
+    if not raw.exists():
+        raw.write_text(",".join(columns) + "\n", encoding="utf-8")
     for name in tests:
         test = TESTS[name]()
         for n in sizes:
@@ -195,7 +196,70 @@ def run(tests: list[str], sizes: list[int], n_samples: int, cases: list[str]) ->
                 for seed in range(n_samples):
                     if (case, n, seed, name) not in known:
                         row = one_row(test, case, n, seed, name)
-                        pd.DataFrame([row], columns=columns).to_csv(path, mode="a", header=False, index=False)
+                        pd.DataFrame([row], columns=columns).to_csv(raw, mode="a", header=False, index=False)
+
+
+def aggregated(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row for each case, n and test: replications, how many were rejected, mean seconds.
+
+    Takes raw rows; what is aggregated already stays as it is.
+    """
+    if "pvalue" not in rows:
+        return rows
+    rows = rows.assign(rejected_05=rows["pvalue"] <= 0.05, rejected_001=rows["pvalue"] <= 0.001)
+    cells = rows.groupby(["case", "n", "test"], sort=False)
+    return cells.agg(
+        replications=("pvalue", "size"),
+        rejected_05=("rejected_05", "sum"),
+        rejected_001=("rejected_001", "sum"),
+        seconds=("seconds", lambda seconds: round(seconds.mean(), 4)),
+    ).reset_index()
+
+
+def collect(raw: list[Path]) -> None:
+    """Aggregate files of raw rows into the CSV of results, in place of its rows of the same cells."""
+    path = RESULTS / "conditional_tests.csv"
+    tables = [aggregated(pd.read_csv(file)) for file in (path, *raw) if file.exists()]
+    together = pd.concat(tables).drop_duplicates(["case", "n", "test"], keep="last")
+    place = together["case"].map(list(CASES).index)
+    together.assign(place=place).sort_values(["test", "n", "place"]).drop(columns="place").to_csv(
+        path, index=False
+    )
+
+
+def show() -> str:
+    """The table in Markdown: rejected at .05 (and, for nulls, at .001) of each test at each n."""
+    rows = aggregated(pd.read_csv(RESULTS / "conditional_tests.csv"))
+    cells = {(row.case, row.n, row.test): row for row in rows.itertuples()}
+    sizes = sorted({int(n) for n in rows["n"]})
+    tests = [test for test in TESTS if test in set(rows["test"])]
+    head = " | ".join(f"{test} {n}" for test in tests for n in sizes)
+    lines = []
+    for title, cases in (("true null", NULLS), ("alternative", ALTERNATIVES)):
+        lines += [f"| {title} | {head} |", "|---" * (1 + len(tests) * len(sizes)) + "|"]
+        for case in cases:
+            shown = [_cell(cells.get((case, n, test)), null=case in NULLS) for test in tests for n in sizes]
+            lines.append(f"| {case.replace('|', chr(92) + '|')} | " + " | ".join(shown) + " |")
+        lines.append("")
+    lines += [f"| seconds a test | {head} |", "|---" * (1 + len(tests) * len(sizes)) + "|"]
+    seconds = rows.groupby(["test", "n"])["seconds"].mean()
+    shown = [
+        f"{seconds[test, n]:.3f}" if (test, n) in seconds.index else "-" for test in tests for n in sizes
+    ]
+    lines.append("| mean of all cases | " + " | ".join(shown) + " |")
+    counts = rows.groupby(["test", "n"])["replications"].median()
+    shown = [f"{counts[test, n]:.0f}" if (test, n) in counts.index else "-" for test in tests for n in sizes]
+    lines.append("| replications a case (median) | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(row: Any, *, null: bool) -> str:
+    """Share rejected at .05 and, of a null, at .001 if there is any."""
+    if row is None:
+        return "-"
+    share = f"{row.rejected_05 / row.replications:.2f}"
+    often = row.rejected_001 / row.replications
+    return f"{share} ({often:.3f})" if null and often > 0 else share
 
 
 def one_row(test: Callable[[FloatArray], float], case: str, n: int, seed: int, name: str) -> tuple[Any, ...]:
@@ -212,15 +276,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["run", "show"])
+    parser.add_argument("command", choices=["run", "collect", "show"])
     parser.add_argument("--tests", nargs="+", default=["dcd"], choices=TESTS)
     parser.add_argument("--rows", nargs="+", type=int, default=[200, 800, 3000])
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="CASE")
+    parser.add_argument("--raw", nargs="+", type=Path, help="file of raw rows, or several to collect")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.command == "run":
-        run(arguments.tests, arguments.rows, arguments.samples, arguments.cases)
+        if not arguments.raw:
+            parser.error("run needs --raw, a file for its rows outside the repository")
+        run(arguments.tests, arguments.rows, arguments.samples, arguments.cases, arguments.raw[0])
+    elif arguments.command == "collect":
+        collect(arguments.raw or [])
+    else:
+        (RESULTS / "conditional_tests.md").write_text(show(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ from support.searches import adjusted_log_pvalues
 
 import dcd
 from dcd.features.rank_scores import make_scores
-from dcd.independence.adjustment import Adjustment, Residuals, design_for
+from dcd.independence.adjustment import PENALTIES, Adjustment
 from dcd.independence.association import PartialAssociation, weighted_log_pvalue
-from dcd.independence.interactions import Products, interaction_log_pvalues
-from dcd.independence.null_distribution import Moments, shifted_gamma_log_sf
+from dcd.independence.neighbours import structure_log_pvalues
+from dcd.independence.null_distribution import gamma_log_sf, null_log_sf
 from dcd.independence.partial_pvalues import partial_correlation
+from dcd.independence.residual_columns import ResidualColumns
+from dcd.independence.set_design import design_for, order_by_nearness
 
 
 def rejected(log_pvalues, level):
@@ -39,7 +41,7 @@ def test_level_under_unequal_weights(spread):
     for _ in range(500):
         scores = make_scores(rng.standard_normal((300, 2)))
         weights = np.exp(spread * rng.standard_normal(300))
-        adjustment = Adjustment(scores, design_for(scores, ()), weights / weights.sum())
+        adjustment = Adjustment(scores, (), weights / weights.sum())
         found.append(weighted_log_pvalue(adjustment, 0, 1))
     assert 0.02 < rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
 
@@ -97,18 +99,39 @@ def triangle(seed, n=800, effect=0.0):
     return np.column_stack([c, a, b, signal / signal.std() + effect * c + 0.5 * rng.standard_normal(n)])
 
 
-@pytest.mark.slow
-def test_products_need_weights_and_get_them():
-    """Adjusting alone takes C for a cause of T; what is left after decoupling is at its level."""
-    found = {how: [] for how in ("never", "where-needed", "always")}
+def test_products_of_a_set_are_adjusted_for():
+    """Two effects of A·B, and C and T of the triangle: sums of functions of single variables would not do."""
+    found, triangles = [], []
     for seed in range(60):
-        scores = make_scores(triangle(seed))
-        for how, log_pvalues in found.items():
-            test = PartialAssociation(decouple=how).bind(scores, 0.05)
-            log_pvalues.append(test.log_pvalue(0, 3, (1, 2)))
-    assert rejected(found["never"], 0.05) > 0.8
-    assert rejected(found["where-needed"], 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
-    assert rejected(found["always"], 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+        rng = np.random.default_rng(seed)
+        a, b = rng.standard_normal((2, 400))
+        effects = (a * b)[:, None] + 0.5 * rng.standard_normal((400, 2))
+        test = PartialAssociation(decouple="never")
+        scores = make_scores(np.column_stack([a, b, effects]))
+        found.append(test.bind(scores, 0.05).log_pvalue(2, 3, (0, 1)))
+        triangles.append(test.bind(make_scores(triangle(seed)), 0.05).log_pvalue(0, 3, (1, 2)))
+    for log_pvalues in (found, triangles):
+        assert rejected(log_pvalues, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+
+
+EFFECTS = {
+    "sign xz": lambda x, z: np.sign(x * z),
+    "sign(x) z": lambda x, z: np.sign(x) * z,
+    ".4xz": lambda x, z: 0.4 * x * z,
+    "cos 2(x + z)": lambda x, z: np.cos(2 * (x + z)),
+    "z + .6 sin 2x": lambda x, z: z + 0.6 * np.sin(2 * x),
+}
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_power_against_effects_that_differ_with_the_set(effect):
+    seen = []
+    for seed in range(20):
+        z, e, f = np.random.default_rng(seed).standard_normal((3, 800))
+        x = 0.5 * z + e
+        scores = make_scores(np.column_stack([x, EFFECTS[effect](x, z) + f, z]))
+        seen.append(adjusted_log_pvalues(scores, (2,))[0, 1])
+    assert rejected(seen, 0.05) > 0.9
 
 
 @pytest.mark.parametrize(("noise", "n"), [(0.3, 300), (1.0, 1000)])
@@ -135,19 +158,46 @@ def test_a_true_cause_survives_the_weights():
     assert rejected(seen, 0.05) > 0.9
 
 
-def test_interactions_are_told_from_sums():
+def structure(values, given):
+    columns = ResidualColumns(Adjustment(make_scores(values), given), [0, 1])
+    return structure_log_pvalues(columns)
+
+
+def test_structure_that_is_left_is_seen_and_noise_is_not_taken_for_it():
+    steps, sums = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        causes, noise = rng.standard_normal((800, 2)), rng.standard_normal((800, 2))
+        step = np.sign(causes.prod(axis=1))[:, None] + noise
+        steps.append(structure(np.hstack([step, causes]), (2, 3)).max())
+        sums += list(structure(np.hstack([causes.sum(axis=1)[:, None] + noise, causes]), (2, 3)))
+    assert rejected(steps, 0.05) > 0.6
+    assert rejected(sums, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 120)
+
+
+def test_coefficients_are_those_of_ridge_regression():
     rng = np.random.default_rng(0)
-    products, sums = [], []
-    for _ in range(60):
-        a, b, e, f = rng.standard_normal((4, 400))
-        values = np.column_stack([a, b, a * b + e, np.abs(a) + f])
-        scores = make_scores(values)
-        residuals = Residuals(Adjustment(scores, design_for(scores, (0, 1))), [2], [3])
-        product, total = interaction_log_pvalues(residuals, Products(scores, (0, 1)))
-        products.append(product)
-        sums.append(total)
-    assert rejected(products, 0.01) == 1
-    assert rejected(sums, 0.05) < 0.2
+    scores = make_scores(rng.standard_normal((150, 4)))
+    adjustment = Adjustment(scores, (0, 1))
+    responses = rng.standard_normal((150, 3))
+    fit = adjustment.fit(lambda rows: responses[rows], 3)
+    design = design_for(scores, (0, 1)).part(slice(0, 150))
+    centred = design - design.mean(axis=0)
+    for column, penalty in enumerate(PENALTIES[fit.penalties]):
+        gram = centred.T @ centred / 150 + penalty * np.eye(design.shape[1])
+        response = responses[:, column] - responses[:, column].mean()
+        expected = response - centred @ np.linalg.solve(gram, centred.T @ response / 150)
+        found = adjustment.residuals(fit, slice(0, 150), responses)[:, column]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_rows_next_to_each_other_are_near():
+    scores = make_scores(np.random.default_rng(0).standard_normal((1000, 3)))
+    one, two = order_by_nearness(scores, (0,)), order_by_nearness(scores, (0, 1))
+    np.testing.assert_array_equal(one, np.argsort(scores.values[:, 0]))
+    assert sorted(two) == list(range(1000))
+    distance = np.linalg.norm(np.diff(scores.values[two][:, :2], axis=0), axis=1)
+    assert np.median(distance) < 0.15
 
 
 def test_where_nothing_interacts_all_of_the_sample_is_used():
@@ -169,24 +219,20 @@ def test_partial_correlation_of_gaussian_data_is_the_usual_one():
     x, y = z + rng.standard_normal((2, 20_000))
     scores = make_scores(np.column_stack([x, y, z]))
     for given, expected in (((), 0.5), ((2,), 0.0)):
-        adjustment = Adjustment(scores, design_for(scores, given))
+        adjustment = Adjustment(scores, given)
         assert partial_correlation(adjustment, 0, 1) == pytest.approx(expected, abs=0.03)
 
 
-def test_without_excess_the_distribution_is_chi_square():
-    ranks = np.array([3.0, 2.0])
-    fourth, sixth = ranks * (ranks + 2), ranks * (ranks + 2) * (ranks + 4)
-    moments = Moments(ranks, fourth, sixth)
-    statistic = np.array([[4.0, 12.0], [12.0, 9.0]])
-    ours = shifted_gamma_log_sf(statistic, moments, moments, 500.0)
-    np.testing.assert_allclose(ours, stats.chi2.logsf(statistic, np.outer(ranks, ranks)))
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_with_equal_variances_the_distribution_is_chi_square(k):
+    statistic, size = np.array([0.5, 4.0, 12.0, 60.0]), np.full(4, float(k))
+    ours = null_log_sf(statistic, size, 2 * size, 8 * size)
+    np.testing.assert_allclose(ours, stats.chi2.logsf(statistic, k))
 
 
 def test_tiny_pvalues_keep_their_order():
-    ranks, far = np.array([3.0, 3.0]), np.array([[0.0, 3000.0], [4000.0, 0.0]])
-    moments = Moments(ranks, ranks * 5, ranks * 35)
-    ours = shifted_gamma_log_sf(far, moments, moments, 1e4)
-    assert -2100 < ours[1, 0] < ours[0, 1] < -1400
+    ours = gamma_log_sf(np.array([1500.0, 2000.0]), np.full(2, 4.5))
+    assert -2100 < ours[1] < ours[0] < -1400
 
 
 def test_a_variable_that_the_set_decides_cannot_be_tested():

@@ -172,7 +172,7 @@ def test_what_was_decoupled_on_the_sample_counts_as_on_all_rows():
     a, b = rng.standard_normal((2, N_MANY))
     e, f = rng.standard_normal((2, N_MANY))
     values = np.column_stack([a, b, a * b + e, a * b + e + f])
-    test = bind_test(PartialAssociation(), read_table(values), 0.05)
+    test = bind_test(PartialAssociation(decouple="always"), read_table(values), 0.05)
     test.log_pvalue(2, 3, (0, 1))
     (found,) = test.record.interactions.values()
     assert 0.3 * N_MANY < found.ess <= N_MANY * 1.001

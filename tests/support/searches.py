@@ -4,9 +4,10 @@ import numpy as np
 
 from dcd.graph.knowledge import bind_knowledge
 from dcd.graph.separation import d_separated, oracle
-from dcd.independence.adjustment import Adjustment, Residuals
+from dcd.independence.adjustment import Adjustment
 from dcd.independence.base import SearchTest
-from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
+from dcd.independence.partial_pvalues import log_pvalues
+from dcd.independence.residual_columns import ResidualColumns
 from dcd.search.base import SearchTask
 
 
@@ -48,11 +49,11 @@ def likelihood_of(dag, likelihood):
 
 def adjusted_log_pvalues(scores, given):
     """Log p-values (d, d) of every two variables given a set; 0 on the diagonal and for the set."""
-    adjustment = Adjustment.to(scores, given)
+    adjustment = Adjustment(scores, given)
     outside = [v for v in range(scores.n_variables) if v not in given]
     result = np.zeros((scores.n_variables, scores.n_variables))
-    degrees = degrees_of_freedom(adjustment)
-    if degrees is not None:
-        result[np.ix_(outside, outside)] = log_pvalues(Residuals(adjustment, outside, outside), degrees)
+    columns = ResidualColumns(adjustment, outside)
+    for index, v in enumerate(outside):
+        result[v, outside] = log_pvalues(columns, index, range(len(outside)))
     np.fill_diagonal(result, 0.0)
     return result

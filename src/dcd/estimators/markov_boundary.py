@@ -262,8 +262,8 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
 def _strength(dataset: Dataset, scores: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
     """Partial correlation; of the rows that are complete in its variables if there are no common scores."""
     if scores is not None:
-        return partial_correlation(Adjustment.to(scores, given), x, y)
+        return partial_correlation(Adjustment(scores, given), x, y)
     complete = dataset.complete_in([x, y, *given])
     if len(complete.values) < MIN_ROWS:
         return float("nan")
-    return partial_correlation(Adjustment.to(scores_of(complete), range(2, len(given) + 2)), 0, 1)
+    return partial_correlation(Adjustment(scores_of(complete), range(2, len(given) + 2)), 0, 1)

@@ -35,7 +35,7 @@ from dcd.table.dataset import Dataset
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
-N_TESTED, _MOST = 5, 20
+N_TESTED, _MOST = 8, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
 _KEPT_BYTES = 2**28  # of all columns, to keep rather than make again
 
@@ -293,7 +293,7 @@ def _moments(
 
 
 def default_n_columns(n_samples: int) -> int:
-    """The square root of n, between 5 and 20."""
+    """The square root of n, between 8 and 20."""
     return int(np.clip(np.sqrt(n_samples), N_TESTED, _MOST))
 
 

@@ -20,13 +20,14 @@ from typing import Any, Literal
 import numpy as np
 
 from dcd.features.rank_scores import Scores
-from dcd.independence.adjustment import Adjustment, Residuals, design_for
+from dcd.independence.adjustment import Adjustment
 from dcd.independence.base import Interaction, SearchTest
-from dcd.independence.interactions import Products, interaction_design, interaction_log_pvalues
-from dcd.independence.partial_pvalues import degrees_of_freedom, log_pvalues
+from dcd.independence.neighbours import structure_log_pvalues
+from dcd.independence.partial_pvalues import log_pvalues
+from dcd.independence.residual_columns import ResidualColumns
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_choice, check_number
-from dcd.runtime.rows import BINNED_ROWS
+from dcd.runtime.rows import MANY_ROWS
 from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set
 from dcd.weights.convex import ConvexWeights
 from dcd.weights.sketch import sketch_weights
@@ -128,38 +129,29 @@ class BoundAssociation(SearchTest):
         """Log p-values (d,) of all variables against the target without weights."""
         result, outside = np.zeros(self.n_variables), self.outside(target, given)
         adjustment = self._adjustment(given)
-        degrees = degrees_of_freedom(adjustment)
-        if degrees is None:
-            return result
         # The memory for each variable grows with the rows, so that many rows are tested a few at a time.
-        at_once = max(len(outside), 1) if self.scores.n_samples < BINNED_ROWS else _AT_ONCE
+        at_once = max(len(outside), 1) if self.scores.n_samples < MANY_ROWS else _AT_ONCE
         for start in range(0, len(outside), at_once):
             some = outside[start : start + at_once]
-            result[some] = log_pvalues(Residuals(adjustment, [target], some), degrees)[0]
+            columns = ResidualColumns(adjustment, [target, *some])
+            result[some] = log_pvalues(columns, 0, range(1, len(some) + 1))
         return result
 
     def _answer(self, x: int, y: int, given: tuple[int, ...]) -> _Answer:
         """The association under equal weights, and if need be under weights that decouple the set."""
-        adjustment = self._adjustment(given)
-        degrees = degrees_of_freedom(adjustment)
-        if degrees is None:
-            return _Answer(0.0)
-        residuals = Residuals(adjustment, [x], [y])
-        adjusted = float(log_pvalues(residuals, degrees)[0, 0])
+        columns = ResidualColumns(self._adjustment(given), [x, y])
+        adjusted = float(log_pvalues(columns, 0, [1])[0])
         if adjusted >= self._log_level or len(given) < 2 or self.strategy.decouple == "never":
             return _Answer(adjusted)
-        products = Products(self.scores, given)
         if self.strategy.decouple == "where-needed":
-            both_interact = interaction_log_pvalues(residuals, products).max()
-            if both_interact >= np.log(self.strategy.interaction_level):
+            both_structured = structure_log_pvalues(columns).max()
+            if both_structured >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
         # One variable apart from the set is enough, if the strategy can do that.
         members = (x, *given) if from_set(self.strategy.weights) else given
         learned = self._weights(members)
-        design = interaction_design(adjustment, products)
-        weighted = Adjustment(self.scores, design, learned.probabilities, given=given)
-        under_weights = weighted_log_pvalue(weighted, x, y)
-        decoupled = adjusted if under_weights is None else under_weights
+        weighted = Adjustment(self.scores, given, learned.probabilities)
+        decoupled = weighted_log_pvalue(weighted, x, y)
         interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
         return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[members])
 
@@ -167,7 +159,7 @@ class BoundAssociation(SearchTest):
         """The adjustment for one set; the latest one is kept, for questions come set by set."""
         if self._latest is None or self._latest[0] != given:
             self._latest = None  # it can be large
-            self._latest = (given, Adjustment.to(self.scores, given))
+            self._latest = (given, Adjustment(self.scores, given))
         return self._latest[1]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -182,10 +174,9 @@ class _Answer:
     weights: SampleWeights | None = None
 
 
-def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float | None:
-    """Log p-value of x and y, adjusted under weights; None if these leave too small a sample."""
-    degrees = degrees_of_freedom(adjustment)
-    return None if degrees is None else float(log_pvalues(Residuals(adjustment, [x], [y]), degrees)[0, 0])
+def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:
+    """Log p-value of x and y, adjusted under weights."""
+    return float(log_pvalues(ResidualColumns(adjustment, [x, y]), 0, [1])[0])
 
 
 @dataclass(frozen=True)
@@ -219,5 +210,5 @@ class BoundWeightedAssociation(SearchTest):
         members = (x, *sorted(given)) if from_set(self.strategy.weights) else tuple(sorted({*given, x}))
         learned = self._weights(members)
         self.record.note(members, self._weights.accounts[members])
-        unadjusted = Adjustment(self.scores, design_for(self.scores, ()), learned.probabilities)
-        return weighted_log_pvalue(unadjusted, x, y) or 0.0
+        unadjusted = Adjustment(self.scores, (), learned.probabilities)
+        return weighted_log_pvalue(unadjusted, x, y)

@@ -1,45 +1,195 @@
-r"""Partial association of two variables given a set.
+r"""Partial association of one variable with others given a set: five statistics and their p-value.
 
-For the pair x, y and a set S, the normal scores of x and of y are regressed on scores of the variables in S
-(`adjustment`). Scores of the residuals, adjusted for S once more, are correlated (`null_distribution`). Three
-groups of scores, the linear one alone, the bulk, and the tails, each give a p-value; three times the smallest
-is the result (Bonferroni), so that a linear relation loses little power to being tested in three ways.
+With the columns of two variables (`residual_columns`), l for leads, a for all residual columns and h for
+curves of values, the products whose means are tested are
+
+* *line*: :math:`l_x l_y`;
+* *residuals*: :math:`a_x a_y`: any dependence of the residuals, such as a spread that varies;
+* *spread*: products of the leads and :math:`t = l^2 - 1`, a few of them: tails that come together;
+* *curves*: :math:`h_x l_y` and :math:`l_x h_y`: y has a mean that bends with x, or the reverse;
+* *modification*: :math:`a_x l_y \varphi` and :math:`l_x c_y \varphi` with :math:`\varphi` the leading
+  principal components of the set: the effect of x on y differs with the set, even in its sign.
+
+Each column has a weight that falls with its order. The smallest of the five p-values, each divided by its
+share of the level (`SHARES`), is the result (weighted Bonferroni), so that a linear relation loses little
+power to being tested in five ways.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, CUBE, LINEAR, SQUARE, Scores
+from dcd.features.rank_scores import LINEAR
 from dcd.features.whitening import whiteners
-from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, Residuals
-from dcd.independence.null_distribution import group_log_pvalues
+from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment
+from dcd.independence.null_distribution import null_log_sf
+from dcd.independence.residual_columns import ResidualColumns
+from dcd.independence.set_design import Rows
 from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.rows import effective_sample_size
 
-_LINE, _BULK, _TAILS = (LINEAR,), (LINEAR, BULK_SQUARE, BULK_CUBE), (LINEAR, SQUARE, CUBE)
-_GROUPS = (_LINE, _BULK, _TAILS)
-_FEWEST_DEGREES = 5
-
-
-def degrees_of_freedom(adjustment: Adjustment) -> float | None:
-    """Degrees of freedom of a test after adjusting; None if there are too few."""
-    ess = effective_sample_size(adjustment.probabilities)
-    degrees = ess * (1.0 - adjustment.n_parameters / adjustment.scores.n_samples) - 1.0
-    return degrees if degrees >= _FEWEST_DEGREES else None
+SHARES = {"line": 0.24, "residuals": 0.18, "spread": 0.14, "curves": 0.27, "modification": 0.17}
+_MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
+# Components of the set, and where they are cut off, so that a few rows far out do not decide.
+_COMPONENTS, _FARTHEST = 6, 2.0
+# The weight of a column of order j is j to minus this power.
+_FALL_OF_RESIDUALS, _FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.6, 0.25, 0.35
 
 
-def log_pvalues(residuals: Residuals, degrees: float) -> FloatArray:
-    """Log p-values (l, r) of each variable on the left against each on the right."""
-    scores = residuals.adjustment.scores
-    masks = group_masks(scores, residuals.variables, residuals.width)
-    smallest = np.minimum.reduce(group_log_pvalues(residuals, masks, degrees))
-    left, right = (
-        [residuals.variables[index] for index in side] for side in (residuals.left, residuals.right)
-    )
-    return bonferroni(smallest, n_groups(scores, left, right))
+def log_pvalues(columns: ResidualColumns, target: int, others: Sequence[int]) -> FloatArray:
+    """Log p-values (r,) of one variable against others, all by position among those of `columns`."""
+    if not columns.adjustment.can_test:
+        return np.zeros(len(others))
+    statistics = statistic_log_pvalues(columns, target, others)
+    total = sum(SHARES[name] for name in statistics)
+    shared = [log_pvalue - np.log(SHARES[name] / total) for name, log_pvalue in statistics.items()]
+    return np.minimum(np.minimum.reduce(shared), 0.0)
+
+
+def statistic_log_pvalues(
+    columns: ResidualColumns, target: int, others: Sequence[int]
+) -> dict[str, FloatArray]:
+    """Log p-values (r,) of each statistic on its own."""
+    adjustment, pairs = columns.adjustment, list(others)
+    penalties = columns.penalties
+    inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
+    statistics = _statistics(columns)
+    n_components = min(_COMPONENTS, len(adjustment.variances))
+    sums = {
+        name: [_Sums(terms, columns.varies[[other, target]], n_components) for other in pairs]
+        for name, terms in statistics.items()
+    }
+    of_target, decoupled = _of_target(columns, target)
+    for rows in adjustment.scores.blocks:
+        part = columns.part(rows)
+        weight = (adjustment.probabilities[rows, None] * adjustment.scores.n_samples).astype(part.dtype)
+        right, near = weight * of_target[rows], weight * of_target[decoupled[rows]]
+        components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
+        for of_pairs in sums.values():
+            for other, pair in zip(pairs, of_pairs, strict=True):
+                pair.add(part[:, other], right, near, components)
+    return {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
+
+
+def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
+    """All rows (n, k) of the columns of the target, and for each row the one that shows its distribution.
+
+    If samples have weights of their own, which may depend on x and y, that is the row itself.
+    """
+    adjustment = columns.adjustment
+    scores = adjustment.scores
+    every = scores.memory.array((scores.n_samples, columns.width), scores.dtype)
+    for rows in scores.blocks:
+        every[rows] = columns.part(rows)[:, target]
+    weighted = np.ptp(adjustment.probabilities) > 1e-12 * adjustment.probabilities.max()
+    return every, np.arange(scores.n_samples) if weighted else adjustment.next_row
+
+
+def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:
+    """Log p-values (r,) of one statistic."""
+    values = np.array([pair.cumulants(ess * by) for pair, by in zip(sums, inflation, strict=True)])
+    return null_log_sf(ess * np.array([pair.squared_mean for pair in sums]), *values.reshape(-1, 3).T)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """Products of columns: weights (k,) of those of one side and of the other; with components or without."""
+
+    left: FloatArray
+    right: FloatArray
+    modified: bool = False
+
+
+def _statistics(columns: ResidualColumns) -> dict[str, tuple[_Term, ...]]:
+    """The terms of each statistic."""
+    lead = _weights(columns, [columns.lead], 0.0)
+    residuals = _weights(columns, [columns.lead, columns.curves], _FALL_OF_RESIDUALS)
+    own = _weights(columns, [columns.own_curves], _FALL_OF_CURVES)
+    tail = _weights(columns, [columns.tail], 0.0)
+    statistics = {
+        "line": (_Term(lead, lead),),
+        "residuals": (_Term(residuals, residuals),),
+        "spread": (_Term(tail, tail), _Term(tail, lead), _Term(lead, tail)),
+        "curves": (_Term(own, lead), _Term(lead, own)),
+    }
+    if len(columns.adjustment.variances):
+        every = _weights(columns, [columns.lead, columns.curves], _FALL_OF_MODIFICATION)
+        curves = _weights(columns, [columns.curves], _FALL_OF_MODIFICATION)
+        statistics["modification"] = (_Term(every, lead, modified=True), _Term(lead, curves, modified=True))
+    return statistics
+
+
+def _weights(columns: ResidualColumns, groups: Sequence[slice], fall: float) -> FloatArray:
+    """Weights (k,) of the columns of some groups: 1 for leads, falling with the order for curves."""
+    weights = np.zeros(columns.width)
+    for group in groups:
+        n_columns = group.stop - group.start
+        weights[group] = 1.0 if group == columns.lead else _falling(2, n_columns, fall)
+    return weights
+
+
+def _falling(first: int, n_columns: int, power: float) -> FloatArray:
+    falling: FloatArray = (first + np.arange(n_columns, dtype=np.float64)) ** -power
+    return falling
+
+
+class _Sums:
+    """Sums over the rows of the products w (m,) of a statistic for one pair, times n p, and of w w'."""
+
+    def __init__(self, terms: Sequence[_Term], varies: BoolArray, n_components: int) -> None:
+        chosen = [
+            (np.flatnonzero(varies[0] & (term.left > 0)), np.flatnonzero(varies[1] & (term.right > 0)))
+            for term in terms
+        ]
+        pairs = [np.stack(np.meshgrid(*both, indexing="ij")).reshape(2, -1) for both in chosen]
+        self._left, self._right = np.concatenate(pairs, axis=1)
+        weights = [
+            term.left[one] * term.right[other] for term, (one, other) in zip(terms, pairs, strict=True)
+        ]
+        self._weights = np.concatenate(weights)
+        n_columns = len(self._weights)
+        most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
+        self._n_components = min(most, n_components) if terms[0].modified else 0
+        n_products = n_columns * max(self._n_components, 1)
+        self._n_samples, self._fourth = 0, 0.0
+        self._sum, self._squares = np.zeros(n_products), np.zeros((n_products, n_products))
+
+    def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
+        """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""
+        self._n_samples += len(left)
+        own = self._products(left, right, components)
+        self._sum += own.sum(axis=0, dtype=np.float64)
+        both = np.vstack([own, self._products(left, decoupled, components)])
+        products = both * both.dtype.type(np.sqrt(0.5))
+        self._squares += products.T @ products
+        lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
+        self._fourth += float(lengths @ lengths)
+
+    def _products(self, left: FloatArray, right: FloatArray, components: FloatArray) -> FloatArray:
+        products = left[:, self._left] * right[:, self._right]
+        products *= self._weights.astype(products.dtype)
+        if not self._n_components:
+            return products
+        modifiers = components[:, : self._n_components]
+        modifiers = modifiers * _falling(1, self._n_components, _FALL_OF_MODIFICATION).astype(products.dtype)
+        return (products[:, :, None] * modifiers[:, None, :]).reshape(len(left), -1)
+
+    @property
+    def squared_mean(self) -> float:
+        """|sum of p w|²."""
+        return float(self._sum @ self._sum) / self._n_samples**2
+
+    def cumulants(self, ess: float) -> tuple[float, float, float]:
+        """Of the statistic, with the effective sample size times the inflation of its variance."""
+        covariance = ess / self._n_samples**2 * self._squares
+        square = covariance @ covariance
+        # In the square of a covariance from n samples, the terms of each sample with itself are bias.
+        plain, own = float(np.trace(square)), float(np.square(np.diag(covariance)).sum())
+        second = max(plain - self._fourth * (ess / self._n_samples**2) ** 2, own)
+        third = float((square * covariance).sum()) * (second / max(plain, 1e-300)) ** 1.5
+        return float(np.trace(covariance)), 2.0 * second, 8.0 * third
 
 
 def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
@@ -49,14 +199,13 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
     sign.
     """
     scores = adjustment.scores
-    shown = [scores.variables[v].adjusters if scores.kinds[v] == "nominal" else _LINE for v in (x, y)]
+    shown = [scores.variables[v].adjusters if scores.kinds[v] == "nominal" else (LINEAR,) for v in (x, y)]
     columns = list(zip((x, y), shown, strict=True))
     width = sum(map(len, shown))
-    coefficients = adjustment.coefficients(lambda rows: scores.part(rows, columns), width)
+    fit = adjustment.fit(lambda rows: scores.part(rows, columns), width)
     covariance = np.zeros((width, width))
     for rows, shares in scores.weighted(adjustment.probabilities):
-        part = scores.part(rows, columns)
-        part = part - adjustment.design.part(rows) @ coefficients.astype(part.dtype)
+        part = adjustment.residuals(fit, rows, scores.part(rows, columns))
         covariance += part.T @ (shares * part)
     first = len(shown[0])
     white = [
@@ -67,41 +216,3 @@ def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
     if correlation.size == 1:
         return float(correlation[0, 0] * np.sign(white[0][0, 0] * white[1][0, 0]))
     return float(np.linalg.norm(correlation, ord=2))
-
-
-def group_masks(scores: Scores, variables: Sequence[int], width: int) -> list[BoolArray]:
-    """For each group, as far as they differ, which columns (v, k) of each variable belong to it.
-
-    A nominal variable has all its columns in each; an ordinal one of few values has a linear one, and all.
-    """
-    masks: list[BoolArray] = []
-    for group in _GROUPS:
-        mask = np.zeros((len(variables), width), dtype=bool)
-        for row, variable in zip(mask, variables, strict=True):
-            if scores.variables[variable].codes is None:
-                row[list(group)] = True
-            elif scores.kinds[variable] == "ordinal" and group == _LINE:
-                row[0] = True
-            else:
-                row[: len(scores.variables[variable].adjusters)] = True
-        if not any(np.array_equal(mask, other) for other in masks):
-            masks.append(mask)
-    return masks
-
-
-def n_groups(scores: Scores, left: Sequence[int], right: Sequence[int]) -> FloatArray:
-    """In how many different groups of scores (l, r) each two variables are tested."""
-    sides = [np.array([_n_groups(scores, v) for v in side]) for side in (left, right)]
-    return np.maximum(sides[0][:, None], sides[1][None, :])
-
-
-def _n_groups(scores: Scores, variable: int) -> float:
-    if scores.variables[variable].codes is None:
-        return 3.0
-    several = scores.kinds[variable] == "ordinal" and len(scores.variables[variable].adjusters) > 1
-    return 2.0 if several else 1.0
-
-
-def bonferroni(smallest: FloatArray, n_tests: FloatArray) -> FloatArray:
-    """From the smallest of a few log p-values to the log p-value of all of them."""
-    return np.minimum(smallest + np.log(n_tests), 0.0)

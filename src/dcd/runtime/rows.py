@@ -13,8 +13,6 @@ from dcd.runtime.memory import Memory
 DENSE_ROWS = 8_000
 # A sample of this size settles what is obvious; the rest is put to all rows.
 SAMPLE_ROWS = 20_000
-# From BINNED_ROWS on a test sees what twenty polynomials leave of a kink or a spike (p < 1e-6 at 22,000).
-BINNED_ROWS = 20_000
 # Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), blocks of rows, a sample first.
 MANY_ROWS = 40_000
 

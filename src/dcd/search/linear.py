@@ -27,7 +27,6 @@ from dcd.features.rank_scores import (
     BULK_CUBE,
     BULK_SQUARE,
     LINEAR,
-    N_TESTED,
     Scores,
     SmoothColumns,
     normal_scores,
@@ -171,7 +170,7 @@ def curvature_log_pvalue(scores: Scores, regressions: LinearRegressions) -> floa
         others = [v for v in range(n_variables) if v != target]
         members, _ = regressions.select(target, others)
         residuals = normal[:, target] - normal[:, members] @ regressions.coefficients(target, members)
-        curves = SmoothColumns(normal_scores(np.round(residuals, 9)))(all_rows, N_TESTED)[:, list(_BULK)]
+        curves = SmoothColumns(normal_scores(np.round(residuals, 9)))(all_rows, BULK_CUBE + 1)[:, list(_BULK)]
         white_curves = _whitened((curves - curves.mean(axis=0))[:, None])[:, 0]
         squares = np.square(white_curves.T @ white / n_samples).reshape(len(_BULK), n_variables, -1)
         statistic = n_samples * (squares.sum(axis=(0, 2)) - squares[0, :, 0])[others]

@@ -1,0 +1,67 @@
+"""Structure that adjustment has left: whether the residuals of near rows resemble each other.
+
+For each row the mean residual score of its nearest rows in the space of the set S is compared with its own.
+If the residuals of x are a function of S, in part, these are correlated; if not, their correlation is 0 or,
+as ridge regression has used all rows, slightly less. Where such a function of S is in the residuals of x
+*and* of y, their association may be due to S.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.special import log_ndtr
+
+from dcd.independence.residual_columns import ResidualColumns
+from dcd.independence.set_design import Rows, SetPoints
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
+
+_NEAREST = 5
+
+
+def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
+    """For each variable (v,), the log p-value that its residuals given a set are no function of the set."""
+    adjustment = columns.adjustment
+    scores = adjustment.scores
+    chosen = np.arange(scores.n_samples)
+    if scores.n_samples > MANY_ROWS:
+        chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
+    nearest = _nearest(SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen))
+    leads = np.concatenate([columns.part(rows)[:, :, columns.lead] for rows in scores.blocks])[chosen]
+    likeness = (leads * leads[nearest].mean(axis=1)).sum(axis=2)
+    expected = _expected_likeness(columns, chosen, nearest)
+    spread = np.sqrt(np.square(likeness).mean(axis=0) / len(chosen))
+    z = (likeness.mean(axis=0) - expected) / np.where(spread > 0, spread, np.inf)
+    log_pvalues: FloatArray = log_ndtr(-z)
+    return log_pvalues
+
+
+def _expected_likeness(columns: ResidualColumns, chosen: Rows, nearest: Rows) -> FloatArray:
+    r"""The mean product (v,) of neighbouring residuals of noise, which is below 0.
+
+    Adjusted twice, residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`. With f the shrinkage
+    along each component of the set, and r the likeness of near rows in it, that makes
+    :math:`-\sigma^2 \sum (1 - f^4) r / n`.
+    """
+    adjustment = columns.adjustment
+    n_components = len(adjustment.variances)
+    every = np.concatenate([adjustment.components(rows, n_components) for rows in adjustment.scores.blocks])[
+        chosen
+    ]
+    alike = sum((every * every[nearest[:, index]]).mean(axis=0) for index in range(nearest.shape[1]))
+    lost = 1.0 - np.square(adjustment.shrunk(columns.penalties))
+    noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
+    expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
+    return expected
+
+
+def _nearest(points: FloatArray) -> Rows:
+    """The nearest rows (n, 5) of each row, itself excepted."""
+    n_samples = len(points)
+    k = min(_NEAREST, n_samples - 1)
+    indices = cKDTree(points).query(points, k=k + 1)[1]
+    # Among equal points the row itself may come last, or not at all.
+    itself = indices == np.arange(n_samples)[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    return indices[~itself].reshape(n_samples, k)

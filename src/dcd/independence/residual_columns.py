@@ -1,0 +1,119 @@
+r"""The adjusted columns of some variables that are tested against each other.
+
+Each variable has two systems of columns of variance 1, with the same first ones:
+
+* *of residuals*: the normal score of the residuals of the variable given the set (`LEAD`), then Legendre
+  polynomials of the ranks of these residuals;
+* *of values*: the lead, then Legendre polynomials of the ranks of the variable itself.
+
+All are adjusted for the set. A bend of y = x^2 is one function of the values of x, where the same in terms
+of residuals of x varies with the set; a spread that depends on x, or what is left of a sum of causes, is
+told by residuals. A variable of few values has no ranks of residuals worth the name: its lead is a column
+of its order (ordinal) or all of its indicators (nominal), and both systems are its adjusted indicators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE, SmoothColumns
+from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, residual_scores
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.rows import Part
+
+_CURVES = tuple(range(BULK_SQUARE, N_TESTED))  # Legendre polynomials of degree 2 to 6
+
+
+class ResidualColumns:
+    """Columns (n, v, k) of v variables, of variance 1 or, where a variable has no such column, 0.
+
+    Attributes
+    ----------
+    variables : by position in the table.
+    lead, curves : which of the k columns are the lead, and which the rest of the system of residuals.
+    tail : which is z² - 1 of the residuals.
+    own_curves : which are the rest of the system of values.
+    varies : (v, k) which columns a variable has.
+    penalties : (v,) of the lead of each variable, by position.
+    """
+
+    def __init__(self, adjustment: Adjustment, variables: Sequence[int]) -> None:
+        self.adjustment, self.variables = adjustment, list(variables)
+        self._groups = self._makers()
+        widths = [max((n for _, n in group), default=0) for group in self._groups]
+        self._starts = np.cumsum([0, *widths])
+        self.lead, self.curves, self.tail, self.own_curves = (
+            slice(start, start + width) for start, width in zip(self._starts, widths, strict=False)
+        )
+        self.width = sum(widths)
+        self._fit = adjustment.fit(self._raw, len(self.variables) * self.width)
+        self.penalties: Positions = self._fit.penalties.reshape(-1, self.width)[:, 0]
+        scores = adjustment.scores
+        self._adjusted = scores.matrix(self._adjust, len(self.variables) * self.width)
+        self._scale = self._scales()
+        self.varies = (self._scale > 0).reshape(-1, self.width)
+
+    def _makers(self) -> tuple[list[tuple[Part, int]], ...]:
+        """For each variable, how its lead, its curves and those of its values are made, and their numbers."""
+        scores = self.adjustment.scores
+        smooth = [v for v in self.variables if scores.variables[v].codes is None]
+        residuals = {}
+        if self.adjustment.n_columns and smooth:
+            residuals = dict(zip(smooth, residual_scores(self.adjustment, smooth), strict=True))
+        leads: list[tuple[Part, int]] = []
+        curves: list[tuple[Part, int]] = []
+        tails: list[tuple[Part, int]] = []
+        own: list[tuple[Part, int]] = []
+        for v in self.variables:
+            variable = scores.variables[v]
+            if v in residuals:
+                make = residuals[v]
+                leads.append((_chosen(make, (LINEAR,)), 1))
+                curves.append((_chosen(make, _CURVES), len(_CURVES)))
+                tails.append((_chosen(make, (SQUARE,)), 1))
+                own.append((partial(variable.part, columns=_CURVES), len(_CURVES)))
+                continue
+            columns = (LINEAR, *_CURVES) if v in smooth else variable.adjusters
+            n_lead = len(columns) if variable.kind == "nominal" else 1
+            leads.append((partial(variable.part, columns=columns[:n_lead]), n_lead))
+            rest = (partial(variable.part, columns=columns[n_lead:]), len(columns) - n_lead)
+            curves.append(rest)
+            tails.append((partial(variable.part, columns=(SQUARE,)), 1 if v in smooth else 0))
+            own.append(rest)
+        return leads, curves, tails, own
+
+    def _raw(self, rows: slice) -> FloatArray:
+        """Some rows before adjustment, (b, v k)."""
+        shape = (rows.stop - rows.start, len(self.variables), self.width)
+        raw = np.zeros(shape, dtype=self.adjustment.scores.dtype)
+        for start, group in zip(self._starts, self._groups, strict=False):
+            for index, (make, n_columns) in enumerate(group):
+                if n_columns:
+                    raw[:, index, start : start + n_columns] = make(rows)
+        return raw.reshape(len(raw), -1)
+
+    def _adjust(self, rows: slice) -> FloatArray:
+        return self.adjustment.residuals(self._fit, rows, self._raw(rows))
+
+    def _scales(self) -> FloatArray:
+        """(v k,) what makes the variance of each column 1; 0 for those that the set determines."""
+        squares = np.zeros(len(self.variables) * self.width)
+        for rows, shares in self.adjustment.scores.weighted(self.adjustment.probabilities):
+            part = self._adjusted.part(rows)
+            squares += np.einsum("bq,bq->q", shares * part, part, dtype=np.float64)
+        varies = (squares > SMALLEST_VARIANCE).reshape(-1, self.width)
+        # Without a lead, curves would be errors of rounding and of the penalty.
+        varies &= varies[:, self.lead].any(axis=1, keepdims=True)
+        return varies.reshape(-1) / np.sqrt(np.maximum(squares, SMALLEST_VARIANCE))
+
+    def part(self, rows: slice) -> FloatArray:
+        """Some rows, (b, v, k)."""
+        part = self._adjusted.part(rows) * self._scale.astype(self.adjustment.scores.dtype)
+        return part.reshape(-1, len(self.variables), self.width)
+
+
+def _chosen(make: SmoothColumns, columns: Sequence[int]) -> Part:
+    return lambda rows: make(rows, max(columns) + 1)[:, list(columns)]

@@ -1,0 +1,146 @@
+r"""The columns by which a set S of variables is adjusted for: functions of each, and of all jointly.
+
+With :math:`z` the normal score and :math:`u` the rank (between 0 and 1) of a measurement, the columns are
+
+* of each measurement :math:`3 z` and :math:`\sqrt 2 \cos(\pi j u) / j^{3/2}`, j = 1, 2, ...: the
+  eigenfunctions of a smoothing spline, from a line to a spike such as log|x|;
+* of each variable of few values an indicator of each value but one;
+* of two and more variables :math:`4 \varphi(S)` with :math:`\varphi(s) \cdot \varphi(t) \approx \exp(-|s -
+  t|^2 / 2h^2)`, the kernel of all normal scores together (Nyström's approximation). A variable of few
+  values has its indicators as coordinates, so that rows of different values are further apart.
+
+Ridge regression (`adjustment`) sees the scale of a column as the size of the effects that are expected of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+
+from dcd.features.kernels import pivoted_cholesky
+from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.rows import BlockMatrix
+
+# Scales and decay chosen at n = 200, 800 and 3000 over nulls with lines, kinks, waves and products.
+Rows = npt.NDArray[np.intp]
+_LINE, _JOINT, _DECAY = 3.0, 4.0, 1.5
+_ROWS_OF_A_WAVE = 10  # and at most so many waves of all variables together:
+_FEWEST_WAVES, _ROWS_PER_WAVE, _MOST_WAVES = 100, 30, 300
+_FEWEST_OF_ONE = 5
+_FEWEST_LANDMARKS, _ROWS_OF_A_LANDMARK, _MOST_LANDMARKS = 120, 15, 250
+_MOST_LANDMARKS_SHARE = 0.5  # of the rows
+_CANDIDATES = 500  # rows of which the landmarks are chosen
+_TOLERANCE = 1e-4  # of the kernel; keeps the factor of the landmarks well conditioned in single precision
+
+
+def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
+    """The design (n, p) of a set."""
+    variables = [scores.variables[v] for v in given]
+    n_waves = _n_waves(scores.n_samples, len(given))
+    makers = [_Single(variable, n_waves) for variable in variables]
+    joint = _Joint(scores, variables) if len(given) > 1 else None
+    n_columns = sum(maker.n_columns for maker in makers) + (joint.n_columns if joint else 0)
+
+    def make(rows: slice) -> FloatArray:
+        parts = [maker(rows) for maker in makers] + ([joint(rows)] if joint else [])
+        return np.hstack(parts) if parts else np.empty((rows.stop - rows.start, 0), dtype=scores.dtype)
+
+    return BlockMatrix(make, n_columns, 0, scores.memory)
+
+
+def _n_waves(n_samples: int, n_variables: int) -> int:
+    """Cosines of each variable: one for ten rows, but not more than the set can have in all."""
+    most = np.clip(n_samples / _ROWS_PER_WAVE, _FEWEST_WAVES, _MOST_WAVES) / max(n_variables, 1)
+    return max(int(min(n_samples / _ROWS_OF_A_WAVE, most)), _FEWEST_OF_ONE)
+
+
+class _Single:
+    """Columns of one variable."""
+
+    def __init__(self, variable: VariableScores, n_waves: int) -> None:
+        self._variable = variable
+        smooth = isinstance(variable.make, SmoothColumns)
+        self._waves = np.arange(1, n_waves + 1) if smooth else np.arange(0)
+        self._singles = (LINEAR,) if smooth else variable.adjusters
+        self.n_columns = len(self._singles) + len(self._waves)
+
+    def __call__(self, rows: slice) -> FloatArray:
+        singles = _LINE * self._variable.part(rows, self._singles)
+        make = self._variable.make
+        if not isinstance(make, SmoothColumns):
+            return singles
+        u = make.scores[rows, 1]
+        waves = np.cos(np.pi * u[:, None] * self._waves) * (np.sqrt(2.0) / self._waves**_DECAY)
+        return np.hstack([singles, waves.astype(singles.dtype)])
+
+
+class _Joint:
+    """Features (n, m) of the kernel of all variables of a set: Nyström's, from landmarks among the rows."""
+
+    def __init__(self, scores: Scores, variables: Sequence[VariableScores]) -> None:
+        self._points = SetPoints(variables, scores.dtype)
+        n_samples = scores.n_samples
+        chosen = np.unique(np.linspace(0, n_samples - 1, min(_CANDIDATES, n_samples)).astype(np.intp))
+        candidates = self._points.at(chosen).astype(np.float64)
+        most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
+        most = int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
+        features, pivots = pivoted_cholesky(candidates.T, _TOLERANCE, most)
+        inverse = solve_triangular(features[pivots], np.eye(len(pivots)), lower=True)
+        self._landmarks = candidates[pivots].astype(scores.dtype)
+        self._map = (_JOINT * inverse.T).astype(scores.dtype)
+        self.n_columns = len(pivots)
+
+    def __call__(self, rows: slice) -> FloatArray:
+        points, landmarks = self._points.at(rows), self._landmarks
+        squares = np.square(points).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
+        squares -= 2.0 * (points @ landmarks.T)
+        kernel: FloatArray = np.exp(-0.5 * np.maximum(squares, 0.0))
+        return kernel @ self._map
+
+
+class SetPoints:
+    """The rows as points in the space of a set, in units of the bandwidth of its kernel."""
+
+    def __init__(self, variables: Sequence[VariableScores], dtype: np.dtype[np.float64]) -> None:
+        self._variables, self._dtype = variables, dtype
+        # The distance of two rows grows with the number of variables.
+        self._bandwidth = np.sqrt(max(len(variables), 2) / 2.0)
+
+    def at(self, rows: slice | np.ndarray) -> FloatArray:
+        """Some rows, (b, c)."""
+        return np.hstack([self._coordinates(variable, rows) for variable in self._variables])
+
+    def _coordinates(self, variable: VariableScores, rows: slice | np.ndarray) -> FloatArray:
+        if isinstance(variable.make, SmoothColumns):
+            return variable.make.scores[rows, :1] / self._dtype.type(self._bandwidth)
+        assert variable.codes is not None
+        return (variable.codes[rows, None] == np.arange(variable.codes.max() + 1)).astype(self._dtype)
+
+
+def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
+    """The rows (n,) in an order in which those next to each other are near in the space of a set.
+
+    Halves at the median of each variable in turn, as the leaves of a k-d tree; in time n log² n.
+    """
+    coordinates = [_coordinate(scores.variables[v]) for v in given]
+    order: Rows = np.arange(scores.n_samples)
+    group = np.zeros(scores.n_samples, dtype=np.intp)
+    if not coordinates:
+        return order
+    for level in range(max(int(np.log2(scores.n_samples)), 1)):
+        order = np.lexsort((coordinates[level % len(coordinates)], group))
+        starts = np.searchsorted(group[order], np.arange(2**level + 1))
+        own = group[order]
+        second = np.arange(len(order)) - starts[own] >= (starts[own + 1] - starts[own] + 1) // 2
+        group[order] = 2 * own + second
+    return np.argsort(group, kind="stable")
+
+
+def _coordinate(variable: VariableScores) -> FloatArray:
+    make = variable.make
+    values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(variable.codes)
+    return values
