@@ -30,6 +30,7 @@ from dcd.runtime.errors import check_choice, check_number
 from dcd.runtime.rows import MANY_ROWS
 from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set
 from dcd.weights.convex import ConvexWeights
+from dcd.weights.hsic_descent import HSICDescent
 from dcd.weights.sketch import sketch_weights
 
 DECOUPLE = ("where-needed", "always", "never")
@@ -71,14 +72,14 @@ class PartialAssociation:
 
     Attributes
     ----------
-    weights : how sets are decoupled; `HSICDescent(objective="from-set")` leaves the set as it is and makes
-        one of the two variables independent of it.
+    weights : how to decouple. `HSICDescent(objective="from-set")` makes one of the two variables independent
+        of the set jointly; other strategies make the members of the set independent of each other.
     decouple : "where-needed" tests an association again under weights where both sides interact on the set;
         "always" does so for every set of two and more; "never" adjusts only.
     interaction_level : level of the test for interactions.
     """
 
-    weights: Weighting = field(default_factory=ConvexWeights)
+    weights: Weighting = field(default_factory=lambda: HSICDescent(objective="from-set"))
     decouple: Literal["where-needed", "always", "never"] = "where-needed"
     interaction_level: float = 0.05
 
@@ -141,14 +142,14 @@ class BoundAssociation(SearchTest):
         """The association under equal weights, and if need be under weights that decouple the set."""
         columns = ResidualColumns(self._adjustment(given), [x, y])
         adjusted = float(log_pvalues(columns, 0, [1])[0])
-        if adjusted >= self._log_level or len(given) < 2 or self.strategy.decouple == "never":
+        # One variable apart from the set is enough, if the strategy can do that.
+        members = (x, *given) if from_set(self.strategy.weights) else given
+        if adjusted >= self._log_level or len(members) < 2 or self.strategy.decouple == "never":
             return _Answer(adjusted)
         if self.strategy.decouple == "where-needed":
             both_structured = structure_log_pvalues(columns).max()
             if both_structured >= np.log(self.strategy.interaction_level):
                 return _Answer(adjusted)
-        # One variable apart from the set is enough, if the strategy can do that.
-        members = (x, *given) if from_set(self.strategy.weights) else given
         learned = self._weights(members)
         weighted = Adjustment(self.scores, given, learned.probabilities)
         decoupled = weighted_log_pvalue(weighted, x, y)
