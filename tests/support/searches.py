@@ -53,7 +53,9 @@ def adjusted_log_pvalues(scores, given):
     outside = [v for v in range(scores.n_variables) if v not in given]
     result = np.zeros((scores.n_variables, scores.n_variables))
     columns = ResidualColumns(adjustment, outside)
-    for index, v in enumerate(outside):
-        result[v, outside] = log_pvalues(columns, index, range(len(outside)))
+    for index, v in enumerate(outside[:-1]):
+        later = range(index + 1, len(outside))
+        result[v, outside[index + 1 :]] = log_pvalues(columns, index, later)
+    result += result.T
     np.fill_diagonal(result, 0.0)
     return result

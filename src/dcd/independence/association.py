@@ -3,11 +3,10 @@
 **Adjust.** The association of the residuals of both variables given the set (`partial_pvalues`), with all of
 the sample.
 
-**Decouple where needed.** Adjusting by sums of functions of single variables does not remove interactions:
-with C -> A, C -> B by a curve and T = A + B + A·B, the residuals of C and of T share products of A and B. If
-x and y both depend on products of variables in S beyond such sums, an association has to survive under
-weights that decouple S (`dcd.weights`), where products of different variables carry no information, with the
-products adjusted for as well. Otherwise all of the sample is used.
+**Decouple where needed.** No regression follows every function of a set: of two effects of sign(A·B), both
+residuals keep a part. If adjustment has left structure in the residuals of x and of y (`neighbours`), an
+association has to survive under weights that decouple S (`dcd.weights`), with S adjusted for under them as
+well. Otherwise all of the sample is used.
 """
 
 from __future__ import annotations
@@ -74,9 +73,9 @@ class PartialAssociation:
     ----------
     weights : how to decouple. `HSICDescent(objective="from-set")` makes one of the two variables independent
         of the set jointly; other strategies make the members of the set independent of each other.
-    decouple : "where-needed" tests an association again under weights where both sides interact on the set;
-        "always" does so for every set of two and more; "never" adjusts only.
-    interaction_level : level of the test for interactions.
+    decouple : "where-needed" tests an association again under weights where both residuals keep structure;
+        "always" does so in any case; "never" adjusts only.
+    interaction_level : level of the test for structure that adjustment has left.
     """
 
     weights: Weighting = field(default_factory=lambda: HSICDescent(objective="from-set"))
