@@ -51,7 +51,8 @@ docs-serve: .venv/docs
 benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/watch.py
 	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/false_members.py
+	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/rows.py
 	$(BIN)/python benchmarks/pruning.py
 

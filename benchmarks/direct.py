@@ -1,4 +1,4 @@
-"""The paper's weight learning read directly: full kernels, a loop over pairs, autograd, Adam in PyTorch."""
+"""The paper's weight learning read directly: full kernels, a loop over pairs, autograd in PyTorch."""
 
 from __future__ import annotations
 
@@ -8,33 +8,37 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from dcd.features.kernels import median_bandwidth
 from dcd.runtime.array_types import FloatArray
+from dcd.weights.descent import Momentum
+from dcd.weights.hsic_descent import HSICDescent
 
 
 class DirectLearner:
     """Weights theta of one set of variables, advanced a step at a time."""
 
-    def __init__(self, table: FloatArray, learning_rate: float = 0.05) -> None:
+    def __init__(self, table: FloatArray, learning_rate: float = HSICDescent.learning_rate) -> None:
         self._kernels = [
             torch.from_numpy(rbf_kernel(x[:, None], gamma=0.5 / median_bandwidth(x) ** 2)) for x in table.T
         ]
-        self._theta = torch.zeros(len(table), dtype=torch.float64, requires_grad=True)
-        self._adam = torch.optim.Adam([self._theta], lr=learning_rate)
+        self._theta = torch.zeros(len(table), dtype=torch.float64)
+        n_pairs = table.shape[1] * (table.shape[1] - 1)
+        self._momentum = Momentum(learning_rate / n_pairs, len(table))
 
     def step(self) -> None:
-        """One step of Adam on the sum of the pairwise weighted HSIC."""
-        self._adam.zero_grad()
-        p = torch.softmax(self._theta, dim=0)
+        """One accelerated step on the sum of the pairwise weighted HSIC."""
+        p = torch.softmax(self._theta, dim=0).requires_grad_()
         loss = torch.zeros((), dtype=torch.float64)
         for i, left in enumerate(self._kernels):
             for right in self._kernels[:i]:
                 loss = loss + 2 * weighted_hsic(left, right, p)  # the pair counts in both orders
-        loss.backward()
-        self._adam.step()
+        (gradient,) = torch.autograd.grad(loss, p)
+        self._momentum.begin_step(loss.item())
+        centred = gradient - (p * gradient).sum()
+        self._theta = self._theta + torch.from_numpy(self._momentum.step(centred.detach().numpy()))
 
     @property
     def weights(self) -> FloatArray:
         """The weights so far, summing to n."""
-        weights: FloatArray = torch.softmax(self._theta, dim=0).detach().numpy() * len(self._theta)
+        weights: FloatArray = torch.softmax(self._theta, dim=0).numpy() * len(self._theta)
         return np.asarray(weights)
 
 

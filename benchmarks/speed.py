@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import dcd
 from dcd.features.kernels import kernel_features
-from dcd.weights.descent import Adam, DirectDescent, softmax
+from dcd.weights.descent import DirectDescent
 from dcd.weights.hsic_descent import HSICDescent, descend
 from dcd.weights.objective import choose_objective
 
@@ -56,14 +56,12 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
     for d in sizes:
         table = simulated(d, N, seed=d)
         features = [kernel_features(column) for column in table.T]
-        objective, adam = choose_objective(features), Adam(0.05, N)
-        state = {"theta": np.zeros(N)}
+        start = (np.zeros(N), HSICDescent.learning_rate / (d * (d - 1)), np.full(N, 1 / N))
+        descent = DirectDescent(choose_objective(features), *start)
 
-        def our_step(objective=objective, adam=adam, state=state) -> None:
-            p = softmax(state["theta"])
-            _, gradient = objective.value_and_gradient(p)
-            adam.begin_step()
-            state["theta"] = state["theta"] - adam.step(p * (gradient - p @ gradient))
+        def our_step(descent=descent) -> None:
+            descent.propose()
+            descent.accept()
 
         direct = DirectLearner(table)
         # In turns, so that both see the same machine.
@@ -73,8 +71,7 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
             ours.append(seconds(our_step, 40))
         for _ in range(85):
             direct.step()
-        options = HSICDescent(tolerance=0.0, max_steps=100, min_ess=0.0)
-        probabilities, _, _ = descend(DirectDescent(choose_objective(features), np.zeros(N), 0.05), options)
+        probabilities, _, _ = descend(DirectDescent(choose_objective(features), *start), 100, 0.0)
         rows.append(
             {
                 "d": d,

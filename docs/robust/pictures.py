@@ -42,12 +42,11 @@ def weights_picture():
         dcd.weights.convex_weights(table, keep=floor, dependence=0.0) for floor in np.linspace(0.2, 0.97, 24)
     ]
     published = [
-        dcd.weights.decoupling_weights(table, max_steps=steps, tolerance=0, min_ess=0.1)
-        for steps in range(1, 160, 8)
+        dcd.weights.decoupling_weights(table, max_steps=steps, min_ess=0.1) for steps in range(1, 160, 8)
     ]
     products = BalanceColumns.of(make_scores(table), range(4)).part(slice(0, 800))
     _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    for results, label, colour in ((convex, "convex", BLUE), (published, "published (Adam steps)", ORANGE)):
+    for results, label, colour in ((convex, "convex", BLUE), (published, "published (steps)", ORANGE)):
         columns = [float(np.sqrt(np.square(products.T @ result.weights / 800).mean())) for result in results]
         ax.plot([result.ess / 800 for result in results], columns, "o-", ms=4, color=colour, label=label)
     ax.set(xlabel="effective sample size / n", ylabel="dependence left (root mean square)")

@@ -49,6 +49,8 @@ class HSICDescent:
         variable is decoupled as by "joint".
     price : joint objectives only, which minimise the dependence in units of chance plus `price` / ESS: higher
         keeps more of the sample, lower removes more dependence.
+    max_rows : joint objectives only: of more rows, as many evenly spaced ones get weights, the others none;
+        None for all.
     learning_rate : step size on the mean of the weighted HSIC over the ordered pairs. Pairwise only, as all
         that follow but `min_ess`.
     max_steps : number of steps, unless the floor comes first.
@@ -66,11 +68,14 @@ class HSICDescent:
     random_state: int = 0
     objective: ObjectiveName = "pairwise"
     price: float = PRICE
+    max_rows: int | None = None
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_choice("objective", self.objective, OBJECTIVES)
         check_number("price", self.price, above=0, suggestion=PRICE)
+        if self.max_rows is not None:
+            check_number("max_rows", self.max_rows, at_least=100, whole=True, suggestion=5_000)
         check_number("learning_rate", self.learning_rate, above=0, suggestion=10.0)
         check_number("max_steps", self.max_steps, at_least=1, whole=True, suggestion=50)
         check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.1)
@@ -83,7 +88,7 @@ class HSICDescent:
         """See `Weighting`; only the values of the table are used. `n_jobs` threads work on many rows."""
         if self.objective != "pairwise":
             with one_blas_thread():
-                return learn_joint_weights(scores, variables, price=self.price, min_ess=self.min_ess)
+                return learn_joint_weights(scores, variables, **self._joint_options())
         rng = np.random.default_rng([self.random_state, *variables])
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
@@ -99,9 +104,10 @@ class HSICDescent:
         """See `FromSetWeighting`."""
         members = sorted({variable, *others})
         with one_blas_thread():
-            return learn_joint_weights(
-                scores, members, apart=variable, price=self.price, min_ess=self.min_ess
-            )
+            return learn_joint_weights(scores, members, apart=variable, **self._joint_options())
+
+    def _joint_options(self) -> dict[str, Any]:
+        return {"price": self.price, "min_ess": self.min_ess, "max_rows": self.max_rows}
 
 
 def decoupling_weights(

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 
 from dcd.features.kernel_blocks import features_of
 from dcd.features.rank_scores import Scores
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import effective_sample_size
 from dcd.table.dataset import Dataset
 from dcd.weights.base import SampleWeights
@@ -54,36 +54,52 @@ def learn_joint_weights(
     apart: int | None = None,
     price: float = PRICE,
     min_ess: float = 0.0,
+    max_rows: int | None = None,
 ) -> SampleWeights:
     """Weights under which variables, by position, are mutually independent, or one is apart from the others.
 
     `apart` is the variable that has to be independent of all others jointly; `min_ess` a floor under the
-    effective sample size, as a share of what it is before.
+    effective sample size, as a share of what it is before. Of more than `max_rows` rows, as many evenly
+    spaced ones get weights and the others none.
     """
-    shares = table.probabilities
-    ess = effective_sample_size(shares)
+    n_samples, everything = len(table.probabilities), table.probabilities
     if len(variables) < 2:
-        return SampleWeights(len(shares) * shares, ess, 0.0, 0.0, status="nothing_to_decouple")
-    objective = choose_joint_objective(_groups(table, variables, apart), table.memory)
-    p, loss_path, status = minimise(objective, shares, price=price, floor=min_ess * ess)
-    before, after = (objective.value_and_gradient(q)[0] / objective.chance(q) for q in (shares, p))
+        ess = effective_sample_size(everything)
+        return SampleWeights(n_samples * everything, ess, 0.0, 0.0, status="nothing_to_decouple")
+    rows = _used_rows(n_samples, max_rows)
+    shares = everything[rows] / everything[rows].sum()
+    objective = choose_joint_objective(_groups(table, rows, variables, apart), table.memory)
+    floor = min_ess * effective_sample_size(shares)
+    used, loss_path, status = minimise(objective, shares, price=price, floor=floor)
+    before, after = (objective.value_and_gradient(q)[0] / objective.chance(q) for q in (shares, used))
+    p = np.zeros(n_samples)
+    p[rows] = used
     features = features_of(table, variables)
     return SampleWeights(
-        weights=len(p) * p,
+        weights=n_samples * p,
         ess=effective_sample_size(p),
         dependence_before=before,
         dependence=after,
         status=status,
         loss_path=np.array(loss_path),
-        hsic_before=pairwise_hsic(features, shares),
+        hsic_before=pairwise_hsic(features, everything),
         hsic_after=pairwise_hsic(features, p),
     )
 
 
-def _groups(table: Scores | Dataset, variables: Sequence[int], apart: int | None) -> list[Group]:
+def _used_rows(n_samples: int, most: int | None) -> slice | Positions:
+    """All rows, or `most` evenly spaced ones."""
+    if most is None or n_samples <= most:
+        return slice(None)
+    return np.linspace(0, n_samples - 1, most).astype(np.intp)
+
+
+def _groups(
+    table: Scores | Dataset, rows: slice | Positions, variables: Sequence[int], apart: int | None
+) -> list[Group]:
     def group(members: Sequence[int], *, is_set: bool = False) -> Group:
         kinds = tuple(table.kinds[v] for v in members)
-        return Group(table.values[:, list(members)], kinds, is_set=is_set)
+        return Group(table.values[rows][:, list(members)], kinds, is_set=is_set)
 
     if apart is None:
         return [group([v]) for v in variables]
