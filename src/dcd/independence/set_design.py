@@ -137,7 +137,7 @@ def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
         own = group[order]
         second = np.arange(len(order)) - starts[own] >= (starts[own + 1] - starts[own] + 1) // 2
         group[order] = 2 * own + second
-    return np.argsort(group, kind="stable")
+    return np.lexsort((coordinates[0], group))
 
 
 def _coordinate(variable: VariableScores) -> FloatArray:
