@@ -167,7 +167,7 @@ def test_the_sample_is_the_same_each_time_and_keeps_weights_and_kinds():
     assert one.weights.mean() == pytest.approx(1)
 
 
-def test_what_was_decoupled_on_the_sample_counts_as_on_all_rows():
+def test_what_was_decoupled_on_the_sample_is_recorded():
     rng = np.random.default_rng(1)
     a, b = rng.standard_normal((2, N_MANY))
     e, f = rng.standard_normal((2, N_MANY))
@@ -175,7 +175,7 @@ def test_what_was_decoupled_on_the_sample_counts_as_on_all_rows():
     test = bind_test(PartialAssociation(decouple="always"), read_table(values), 0.05)
     test.log_pvalue(2, 3, (0, 1))
     (found,) = test.record.interactions.values()
-    assert 0.3 * N_MANY < found.ess <= N_MANY * 1.001
+    assert 500 < found.ess <= 5_000  # as many rows are decoupled
     test.record = Record()
     test.log_pvalue(2, 3, (0, 1))  # an answer that is kept is recorded again
     assert list(test.record.interactions.values()) == [found]
@@ -186,9 +186,7 @@ def test_a_limit_that_all_fits_into_changes_no_digit(n_samples):
     """20,000 rows are also the sample that a longer table is tested on first."""
     values = table(n_samples)[:, :3]
     dataset = read_table(values)
-    limited = dcd.features.rank_scores._scores(
-        dataset.values, dataset.kinds, dataset.probabilities, Memory(16 * 2**30)
-    )
+    limited = dcd.features.rank_scores._scores(dataset.values, dataset.kinds, None, Memory(16 * 2**30))
     np.testing.assert_array_equal(
         adjusted_log_pvalues(limited, (2,)), adjusted_log_pvalues(make_scores(values), (2,))
     )
@@ -198,7 +196,9 @@ def test_a_limit_that_all_fits_into_changes_no_digit(n_samples):
 def test_a_few_gaps_change_no_graph():
     values = pd.DataFrame(table(N_MANY, 1)[:, :4], columns=list("abcd"))
     holes = values.mask(np.random.default_rng(0).random(values.shape) < 0.002)
-    assert dcd.RobustDCD(missing="testwise").fit(holes).cpdag_ == dcd.RobustDCD().fit(values).cpdag_
+    # Far from the p-values of all pairs: the nearest are .00012 and .015.
+    with_gaps = dcd.RobustDCD(missing="testwise", alpha=0.003).fit(holes)
+    assert with_gaps.cpdag_ == dcd.RobustDCD(alpha=0.003).fit(values).cpdag_
 
 
 @pytest.mark.parametrize("seed", range(3))

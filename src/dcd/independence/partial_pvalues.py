@@ -30,7 +30,7 @@ from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows
 from dcd.runtime.array_types import BoolArray, FloatArray
 
-SHARES = {"line": 0.24, "residuals": 0.18, "spread": 0.14, "curves": 0.27, "modification": 0.17}
+SHARES = {"line": 0.32, "residuals": 0.15, "spread": 0.13, "curves": 0.24, "modification": 0.16}
 _MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
 # Components of the set, and where they are cut off, so that a few rows far out do not decide.
 _COMPONENTS, _FARTHEST = 6, 2.0
@@ -76,15 +76,15 @@ def statistic_log_pvalues(
 def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
     """All rows (n, k) of the columns of the target, and for each row the one that shows its distribution.
 
-    If samples have weights of their own, which may depend on x and y, that is the row itself.
+    If samples have weights of their own, which may depend on y, that is the row itself. Weights that were
+    learned to decouple x from the set do not look at y.
     """
     adjustment = columns.adjustment
     scores = adjustment.scores
     every = scores.memory.array((scores.n_samples, columns.width), scores.dtype)
     for rows in scores.blocks:
         every[rows] = columns.part(rows)[:, target]
-    weighted = np.ptp(adjustment.probabilities) > 1e-12 * adjustment.probabilities.max()
-    return every, np.arange(scores.n_samples) if weighted else adjustment.next_row
+    return every, np.arange(scores.n_samples) if scores.surveyed else adjustment.next_row
 
 
 def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:

@@ -10,7 +10,6 @@ that are *not* obvious. The sample depends on the number and the order of the ro
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -40,7 +39,6 @@ class SampleFirstTest(SearchTest):
         self._log_level = float(np.log(level * _CLEARLY))
         self._sample = bound_to(strategy, sample, level * _CLEARLY)
         self._whole = bound_to(strategy, whole, level)
-        self._ratio = whole.n_samples / sample.n_samples
 
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
         """See `SearchTest`; what is clear on the sample, then all variables on all rows."""
@@ -54,16 +52,9 @@ class SampleFirstTest(SearchTest):
         log_pvalue = self._sample.log_pvalue(x, y, given)
         if log_pvalue >= self._log_level:
             return self._on_all_rows().log_pvalue(x, y, given)
-        self._take_over(self._sample.record)
+        self.record.add(self._sample.record)
         return log_pvalue
 
     def _on_all_rows(self) -> SearchTest:
         self._whole.record = self.record
         return self._whole
-
-    def _take_over(self, record: Record) -> None:
-        """Add what was decoupled on the sample, with the sizes that it would have on all rows."""
-        for members, learned in record.balances.items():
-            self.record.note(members, replace(learned, ess=learned.ess * self._ratio))
-        for key, interaction in record.interactions.items():
-            self.record.interactions[key] = replace(interaction, ess=interaction.ess * self._ratio)
