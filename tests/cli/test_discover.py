@@ -244,3 +244,25 @@ def test_knowledge_with_a_mark_or_without_end(call, data, tmp_path):
     answer = call("discover", data.path, "--knowledge", tmp_path / "deep.toml")
     assert answer.code == 2
     assert "is not TOML (lists in lists without end)" in answer.err
+
+
+def test_counts_are_repeated_rows(call, data):
+    frame = chain().assign(k=np.arange(len(chain())) % 3)
+    answer = call("discover", data(frame), "--counts", "k")
+    repeated = frame.drop(columns="k").loc[frame.index.repeat(frame["k"])]
+    assert answer.code == 0
+    assert f"3 variables, {len(repeated)} rows" in answer.out
+    assert answer.out == call("discover", data(repeated)).out
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("kount", r"column 'kount' \(--counts\): is not in the table"),
+        ("a", "option --counts: has values that are not"),
+    ],
+)
+def test_bad_counts(column, message, call, data):
+    answer = call("discover", data(chain()), "--counts", column)
+    assert answer.code == 2
+    assert re.search(message, answer.err)

@@ -190,7 +190,7 @@ class DCD(Discovery):
     >>> import dcd
     >>> model = dcd.DCD().fit(dcd.datasets.load_sachs().frame)
     >>> model.cpdag_
-    CPDAG(11 variables, 2 directed, 6 undirected edges)
+    CPDAG(11 variables, 0 directed, 9 undirected edges)
     """
 
     def __init__(

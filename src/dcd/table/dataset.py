@@ -66,7 +66,7 @@ class TableSummary:
     n_missing : missing cells of each column, in the whole table.
     dropped : columns left out, and why.
     missing : the treatment of missing values.
-    weighted : whether rows have weights.
+    weighted : whether rows have weights that differ.
     """
 
     n_rows: int

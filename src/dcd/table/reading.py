@@ -98,7 +98,6 @@ def read_columns(
     columns, reasons = with_kinds(columns, options.kinds)
     n_missing = {column.name: column.n_missing for column in columns}
     columns, kept, dropped = _usable_part(columns, weights, options, asked)
-    weights = of_used_rows(None if weights is None else weights[kept])
     relations = [constant, copies] if combinations else [constant, copies, linear_combinations]
     raise_first(relations, columns, options)
     names = tuple(column.name for column in columns)
@@ -113,14 +112,14 @@ def read_columns(
         n_missing=n_missing,
         dropped=dropped,
         missing=options.missing,
-        weighted=weights is not None,
+        weighted=of_used_rows(weights) is not None,
     )
     return Dataset(
         values=_side_by_side(columns, store) if dropped else store[: summary.n_rows_used],
         names=names,
         named=source.named,
         kinds=tuple(summary.kinds.values()),
-        weights=weights,
+        weights=None if weights is None else of_used_rows(weights[kept]),
         rows=np.flatnonzero(kept),
         summary=summary,
         target=asked,
