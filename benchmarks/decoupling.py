@@ -84,9 +84,8 @@ class EqualWeights:
         return measured(scores.n_samples * scores.probabilities, scores, variables)
 
 
-# The published descent as far as it goes: no stop by a tolerance, down to an effective sample size of .1 n.
-PAIRWISE = HSICDescent(tolerance=0.0, min_ess=0.1, max_steps=1000)
-JOINT, FROM_SET = HSICDescent(objective="joint", min_ess=0.1), HSICDescent(objective="from-set", min_ess=0.1)
+PAIRWISE = HSICDescent()
+JOINT, FROM_SET = HSICDescent(objective="joint"), HSICDescent(objective="from-set")
 Answer = tuple[float, float]  # p-value, effective sample size
 
 
@@ -127,6 +126,7 @@ METHODS: dict[str, Callable[[Sample], Answer]] = {
     "adjusted, no weights": adjusted("never", None),
     "adjusted, equal weights": adjusted("always", EqualWeights()),
     "adjusted, pairwise": adjusted("always", PAIRWISE),
+    "adjusted, joint": adjusted("always", JOINT),
     "adjusted, from-set": adjusted("always", FROM_SET),
 }
 
@@ -171,12 +171,12 @@ def robust(decouple: Any, weights: Any = None) -> Callable[[], Any]:
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "RobustDCD, no weights": robust("never"),
     "RobustDCD, equal weights": robust("where-needed", EqualWeights()),
-    "RobustDCD, convex (default)": robust("where-needed"),
+    "RobustDCD, convex": robust("where-needed"),
     "RobustDCD, pairwise": robust("where-needed", PAIRWISE),
-    "RobustDCD, from-set": robust("where-needed", FROM_SET),
-    "DCD, pairwise": lambda: dcd.DCD(tolerance=0.0, min_ess=0.1, max_steps=1000, progress=False),
-    "DCD, joint": lambda: dcd.DCD(objective="joint", min_ess=0.1, progress=False),
-    "DCD, from-set": lambda: dcd.DCD(objective="from-set", min_ess=0.1, progress=False),
+    "RobustDCD, from-set (default)": robust("where-needed", FROM_SET),
+    "DCD, pairwise": lambda: dcd.DCD(progress=False),
+    "DCD, joint": lambda: dcd.DCD(objective="joint", progress=False),
+    "DCD, from-set": lambda: dcd.DCD(objective="from-set", progress=False),
 }
 
 

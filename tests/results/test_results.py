@@ -66,7 +66,7 @@ def test_views_of_the_robust_method_are_of_the_sets_that_it_decoupled(interactin
     if missing:
         holes = np.random.default_rng(1).random(interacting.shape) < 0.02
         interacting = interacting.mask(pd.DataFrame(holes, columns=list(interacting)))
-    chosen = dcd.PartialAssociation(decouple="always")
+    chosen = dcd.PartialAssociation(decouple="always", weights=dcd.ConvexWeights())
     model = RobustDCD(test=chosen, missing="testwise" if missing else "refuse").fit(interacting)
     result = summarise(model)
     sets = {frozenset(one.variables): one for one in model.diagnostics_.sets}

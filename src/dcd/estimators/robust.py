@@ -31,7 +31,7 @@ from dcd.weights.base import SampleWeights
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedSet(SampleWeights):
-    """A set of variables that was decoupled by convex weights, and how far."""
+    """A set of variables that was decoupled, or that a variable was decoupled from, and how far."""
 
     variables: tuple[str, ...]
 
@@ -85,10 +85,10 @@ class RobustDCD(Discovery):
     """Decoupled causal discovery that copes with low noise, curved relations and many variables.
 
     The same stages as `DCD`, each with another strategy. Boundaries grow and shrink, so that only their own
-    variables are ever decoupled. Associations are tested by smooth functions of ranks, adjusted for the
-    boundary, and must persist under decoupling weights where variables interact. Colliders are decided for
-    the whole skeleton at once, each with its evidence. The meaning of the arrows and the assumptions are
-    those of `DCD`.
+    variables are ever decoupled. Associations are tested by functions of ranks, adjusted for the boundary
+    jointly, and must persist under decoupling weights where adjustment has left structure. Colliders are
+    decided for the whole skeleton at once, each with its evidence. The meaning of the arrows and the
+    assumptions are those of `DCD`.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ the sample.
 
 **Decouple where needed.** No regression follows every function of a set: of two effects of sign(A·B), both
 residuals keep a part. If adjustment has left structure in the residuals of x and of y (`neighbours`), an
-association has to survive under weights that decouple S (`dcd.weights`), with S adjusted for under them as
+association has to survive under weights that make x independent of S (`dcd.weights`), with S adjusted for as
 well. Otherwise all of the sample is used.
 """
 
@@ -129,7 +129,7 @@ class BoundAssociation(SearchTest):
         answer = self._pairs[key]
         if answer.interaction is not None and answer.weights is not None:
             self.record.interactions[key] = answer.interaction
-            self.record.note(key[2], answer.weights)
+            self.record.note(answer.decoupled, answer.weights)
         return answer.log_pvalue
 
     def _adjusted(self, target: int, given: tuple[int, ...]) -> FloatArray:
@@ -160,7 +160,7 @@ class BoundAssociation(SearchTest):
         weighted = Adjustment(self.scores, given, learned.probabilities)
         decoupled = weighted_log_pvalue(weighted, x, y)
         interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
-        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[members])
+        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[members], members)
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
         """The adjustment for one set; the latest one is kept, for questions come set by set."""
@@ -179,6 +179,7 @@ class _Answer:
     log_pvalue: float
     interaction: Interaction | None = None
     weights: SampleWeights | None = None
+    decoupled: tuple[int, ...] = ()
 
 
 def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:

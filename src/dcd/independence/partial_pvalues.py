@@ -43,15 +43,21 @@ def log_pvalues(columns: ResidualColumns, target: int, others: Sequence[int]) ->
     if not columns.adjustment.can_test:
         return np.zeros(len(others))
     statistics = statistic_log_pvalues(columns, target, others)
-    total = sum(SHARES[name] for name in statistics)
-    shared = [log_pvalue - np.log(SHARES[name] / total) for name, log_pvalue in statistics.items()]
-    return np.minimum(np.minimum.reduce(shared), 0.0)
+    values = np.array(list(statistics.values()))
+    # What a statistic without products would have of the level goes to the others.
+    shares = np.array([SHARES[name] for name in statistics])[:, None] * ~np.isnan(values)
+    with np.errstate(divide="ignore"):
+        shared = np.nan_to_num(values) - np.log(shares / np.maximum(shares.sum(axis=0), 1e-300))
+    return np.minimum(shared.min(axis=0), 0.0)
 
 
 def statistic_log_pvalues(
     columns: ResidualColumns, target: int, others: Sequence[int]
 ) -> dict[str, FloatArray]:
-    """Log p-values (r,) of each statistic on its own."""
+    """Log p-values (r,) of each statistic on its own; NaN where it has no products of its own.
+
+    The residuals of two variables without curves have the products of the line only.
+    """
     adjustment, pairs = columns.adjustment, list(others)
     penalties = columns.penalties
     inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
@@ -70,7 +76,12 @@ def statistic_log_pvalues(
         for of_pairs in sums.values():
             for other, pair in zip(pairs, of_pairs, strict=True):
                 pair.add(part[:, other], right, near, components)
-    return {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
+    log_pvalues = {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
+    same = [
+        one.n_products == other.n_products for one, other in zip(sums["line"], sums["residuals"], strict=True)
+    ]
+    log_pvalues["residuals"][same] = np.nan
+    return log_pvalues
 
 
 def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
@@ -90,7 +101,8 @@ def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]
 def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:
     """Log p-values (r,) of one statistic."""
     values = np.array([pair.cumulants(ess * by) for pair, by in zip(sums, inflation, strict=True)])
-    return null_log_sf(ess * np.array([pair.squared_mean for pair in sums]), *values.reshape(-1, 3).T)
+    log_sf = null_log_sf(ess * np.array([pair.squared_mean for pair in sums]), *values.reshape(-1, 3).T)
+    return np.where([pair.n_products > 0 for pair in sums], log_sf, np.nan)
 
 
 @dataclass(frozen=True)
@@ -152,9 +164,9 @@ class _Sums:
         n_columns = len(self._weights)
         most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
         self._n_components = min(most, n_components) if terms[0].modified else 0
-        n_products = n_columns * max(self._n_components, 1)
+        self.n_products = n_columns * max(self._n_components, 1)
         self._n_samples, self._fourth = 0, 0.0
-        self._sum, self._squares = np.zeros(n_products), np.zeros((n_products, n_products))
+        self._sum, self._squares = np.zeros(self.n_products), np.zeros((self.n_products, self.n_products))
 
     def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
         """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""

@@ -20,6 +20,7 @@ from functools import partial
 import numpy as np
 
 from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE, SmoothColumns
+from dcd.features.whitening import whiteners
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, residual_scores
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part
@@ -54,6 +55,7 @@ class ResidualColumns:
         scores = adjustment.scores
         self._adjusted = scores.matrix(self._adjust, len(self.variables) * self.width)
         self._scale = self._scales()
+        self._maps = self._whiteners()
         self.varies = (self._scale > 0).reshape(-1, self.width)
 
     def _makers(self) -> tuple[list[tuple[Part, int]], ...]:
@@ -109,10 +111,32 @@ class ResidualColumns:
         varies &= varies[:, self.lead].any(axis=1, keepdims=True)
         return varies.reshape(-1) / np.sqrt(np.maximum(squares, SMALLEST_VARIANCE))
 
-    def part(self, rows: slice) -> FloatArray:
-        """Some rows, (b, v, k)."""
+    def _whiteners(self) -> dict[int, FloatArray]:
+        """Of each variable with several leads, by position, the map (k, k) that makes these orthonormal.
+
+        So the statistic of two nominal variables is Pearson's chi-square, whichever category has no column.
+        """
+        several = {index: n_leads for index, (_, n_leads) in enumerate(self._groups[0]) if n_leads > 1}
+        width = self.lead.stop - self.lead.start
+        covariances = np.zeros((len(several), width, width))
+        for rows, shares in self.adjustment.scores.weighted(self.adjustment.probabilities):
+            leads = self._scaled(rows)[:, list(several), self.lead].transpose(1, 2, 0)
+            covariances += leads @ (leads * shares[:, 0]).swapaxes(1, 2)
+        maps = np.zeros((len(self.variables), width, width), dtype=self.adjustment.scores.dtype)
+        for (index, n), covariance in zip(several.items(), covariances, strict=True):
+            maps[index, :n, :n] = whiteners(covariance[None, :n, :n], SMALLEST_VARIANCE)[0][0]
+        return {index: maps[index] for index in several}
+
+    def _scaled(self, rows: slice) -> FloatArray:
         part = self._adjusted.part(rows) * self._scale.astype(self.adjustment.scores.dtype)
         return part.reshape(-1, len(self.variables), self.width)
+
+    def part(self, rows: slice) -> FloatArray:
+        """Some rows, (b, v, k)."""
+        part = self._scaled(rows)
+        for index, whitener in self._maps.items():
+            part[:, index, self.lead] = part[:, index, self.lead] @ whitener.T
+        return part
 
 
 def _chosen(make: SmoothColumns, columns: Sequence[int]) -> Part:
