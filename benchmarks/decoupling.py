@@ -156,11 +156,37 @@ def run(cases: list[str], sizes: list[int], methods: list[str], n_samples: int) 
 
 # --- whole graphs ----------------------------------------------------------------------------------------
 
-GRAPHS: dict[str, tuple[str, str, float]] = {  # kind of graph, mechanism, noise
-    "scale-free, Func, noise 2": ("scale-free", "func", 2.0),
-    "random, degree 2, products, noise 1": ("erdos-renyi", "product", 1.0),
-}
 N_VARIABLES, N_ROWS, FIRST_SEED = 6, 500, 20_000
+Draw = Callable[[np.random.Generator], tuple[Any, FloatArray]]  # an adjacency matrix and a table
+
+
+def simulated(graph: str, mechanism: str, noise: float) -> Draw:
+    def draw(rng: np.random.Generator) -> tuple[Any, FloatArray]:
+        dag = dcd.simulate.random_dag(N_VARIABLES, graph=graph, random_state=rng)
+        values = dcd.simulate.sample(dag, N_ROWS, mechanism=mechanism, noise_std=noise, random_state=rng)
+        return dag, values
+
+    return draw
+
+
+def two_effects(shared: Callable[..., FloatArray]) -> Draw:
+    """A and B cause x and y, which share a function of both causes."""
+
+    def draw(rng: np.random.Generator) -> tuple[Any, FloatArray]:
+        a, b = rng.standard_normal((2, N_ROWS))
+        x, y = 0.5 * (a + b) + shared(a, b) + 0.7 * rng.standard_normal((2, N_ROWS))
+        dag = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
+        return dag, np.column_stack([a, b, x, y])
+
+    return draw
+
+
+GRAPHS: dict[str, Draw] = {
+    "scale-free, Func, noise 2": simulated("scale-free", "func", 2.0),
+    "random, degree 2, products, noise 1": simulated("erdos-renyi", "product", 1.0),
+    "two effects of A + B + sign AB": two_effects(lambda a, b: np.sign(a * b)),
+    "two effects of A + B + log|A + B|": two_effects(lambda a, b: np.log(np.abs(a + b))),
+}
 
 
 def robust(decouple: Any, weights: Any = None) -> Callable[[], Any]:
@@ -183,15 +209,11 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
 def graphs(estimators: list[str], n_graphs: int) -> None:
     """Writes `decoupling_graphs.csv`: a row for each kind of graph and estimator, on the same graphs."""
     path = RESULTS / "decoupling_graphs.csv"
-    for kind, (graph, mechanism, noise) in GRAPHS.items():
+    for kind, draw in GRAPHS.items():
         for estimator in estimators:
             shd, f1, start = [], [], time.process_time()
             for seed in range(FIRST_SEED, FIRST_SEED + n_graphs):
-                rng = np.random.default_rng(seed)
-                dag = dcd.simulate.random_dag(N_VARIABLES, graph=graph, random_state=rng)
-                values = dcd.simulate.sample(
-                    dag, N_ROWS, mechanism=mechanism, noise_std=noise, random_state=rng
-                )
+                dag, values = draw(np.random.default_rng(seed))
                 found = ESTIMATORS[estimator]().fit(values).cpdag_
                 score = dcd.metrics.compare(dcd.graph.dag_to_cpdag(dag), found.adjacency)
                 shd.append(score.shd_c)
