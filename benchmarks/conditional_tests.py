@@ -176,9 +176,9 @@ def ours(**options: Any) -> Callable[[FloatArray], float]:
 
 TESTS: dict[str, Callable[[], Callable[[FloatArray], float]]] = {
     "dcd": ours,
-    "fisherz": lambda: causal_learn("fisherz"),
     "kci": lambda: causal_learn("kci"),
     "rcit": lambda: causal_learn("rcit"),
+    "fisherz": lambda: causal_learn("fisherz"),
 }
 
 
@@ -228,38 +228,40 @@ def collect(raw: list[Path]) -> None:
 
 
 def show() -> str:
-    """The table in Markdown: rejected at .05 (and, for nulls, at .001) of each test at each n."""
+    """The table in Markdown: the share rejected at .05 by each test, at all sample sizes."""
     rows = aggregated(pd.read_csv(RESULTS / "conditional_tests.csv"))
     cells = {(row.case, row.n, row.test): row for row in rows.itertuples()}
-    sizes = sorted({int(n) for n in rows["n"]})
     tests = [test for test in TESTS if test in set(rows["test"])]
-    head = " | ".join(f"{test} {n}" for test in tests for n in sizes)
-    lines = []
+    sizes = sorted({int(n) for n in rows["n"]})
+    lines = [f"Share rejected at .05, n = {' / '.join(map(str, sizes))}.", ""]
+
+    def add(title: str, values: Callable[[str, int], str]) -> None:
+        shown = [" / ".join(values(test, n) for n in sizes) for test in tests]
+        lines.append(f"| {title} | " + " | ".join(shown) + " |")
+
     for title, cases in (("true null", NULLS), ("alternative", ALTERNATIVES)):
-        lines += [f"| {title} | {head} |", "|---" * (1 + len(tests) * len(sizes)) + "|"]
+        lines += [f"| {title} | " + " | ".join(tests) + " |", "|---" * (1 + len(tests)) + "|"]
         for case in cases:
-            shown = [_cell(cells.get((case, n, test)), null=case in NULLS) for test in tests for n in sizes]
-            lines.append(f"| {case.replace('|', chr(92) + '|')} | " + " | ".join(shown) + " |")
+            add(case.replace("|", "\\|"), lambda test, n, case=case: _share(cells.get((case, n, test))))
         lines.append("")
-    lines += [f"| seconds a test | {head} |", "|---" * (1 + len(tests) * len(sizes)) + "|"]
-    seconds = rows.groupby(["test", "n"])["seconds"].mean()
-    shown = [
-        f"{seconds[test, n]:.3f}" if (test, n) in seconds.index else "-" for test in tests for n in sizes
-    ]
-    lines.append("| mean of all cases | " + " | ".join(shown) + " |")
-    counts = rows.groupby(["test", "n"])["replications"].median()
-    shown = [f"{counts[test, n]:.0f}" if (test, n) in counts.index else "-" for test in tests for n in sizes]
-    lines.append("| replications a case (median) | " + " | ".join(shown) + " |")
+    lines += ["| all cases | " + " | ".join(tests) + " |", "|---" * (1 + len(tests)) + "|"]
+    means = rows.groupby(["test", "n"])[["seconds", "replications"]].mean()
+    nulls = (
+        rows[rows["case"].isin(list(NULLS))].groupby(["test", "n"])[["rejected_001", "replications"]].sum()
+    )
+    strict = nulls["rejected_001"] / nulls["replications"]
+    add("seconds a test", lambda test, n: _number(means["seconds"], test, n, ".3f"))
+    add("samples a case", lambda test, n: _number(means["replications"], test, n, ".0f"))
+    add("all nulls, rejected at .001", lambda test, n: _number(strict, test, n, ".4f"))
     return "\n".join(lines) + "\n"
 
 
-def _cell(row: Any, *, null: bool) -> str:
-    """Share rejected at .05 and, of a null, at .001 if there is any."""
-    if row is None:
-        return "-"
-    share = f"{row.rejected_05 / row.replications:.2f}"
-    often = row.rejected_001 / row.replications
-    return f"{share} ({often:.3f})" if null and often > 0 else share
+def _share(row: Any) -> str:
+    return "–" if row is None else f"{row.rejected_05 / row.replications:.2f}"  # noqa: RUF001
+
+
+def _number(values: Any, test: str, n: int, form: str) -> str:
+    return format(values[test, n], form) if (test, n) in values.index else "–"  # noqa: RUF001
 
 
 def one_row(test: Callable[[FloatArray], float], case: str, n: int, seed: int, name: str) -> tuple[Any, ...]:
