@@ -1,19 +1,22 @@
 """The robust test: its level, its power, and what weights are for."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from support.searches import adjusted_log_pvalues
 
 import dcd
-from dcd.features.rank_scores import make_scores
+from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import PENALTIES, Adjustment
 from dcd.independence.association import PartialAssociation, weighted_log_pvalue
-from dcd.independence.neighbours import structure_log_pvalues
+from dcd.independence.neighbours import _nearest, structure_log_pvalues
 from dcd.independence.null_distribution import gamma_log_sf, null_log_sf
 from dcd.independence.partial_pvalues import partial_correlation
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import design_for, order_by_nearness
+from dcd.table.reading import read_table
+from dcd.weights.hsic_descent import HSICDescent
 
 
 def rejected(log_pvalues, level):
@@ -34,8 +37,9 @@ def test_level_under_independence(n, given):
     assert rejected(found, 0.05) > 0.025
 
 
-@pytest.mark.parametrize("spread", [0.5, 1.0])
-def test_level_under_unequal_weights(spread):
+@pytest.mark.parametrize(("spread", "least"), [(0.5, 0.02), (1.0, 0.005)])
+def test_level_under_unequal_weights(spread, least):
+    """The covariance comes from the rows themselves: the fewer of them count, the more it errs upwards."""
     rng = np.random.default_rng(7)
     found = []
     for _ in range(500):
@@ -43,7 +47,7 @@ def test_level_under_unequal_weights(spread):
         weights = np.exp(spread * rng.standard_normal(300))
         adjustment = Adjustment(scores, (), weights / weights.sum())
         found.append(weighted_log_pvalue(adjustment, 0, 1))
-    assert 0.02 < rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
+    assert least < rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
 
 
 def test_level_after_adjusting_for_a_common_cause():
@@ -262,3 +266,55 @@ def test_level_on_categories(n_levels):
 def test_bad_parameters(strategy, message):
     with pytest.raises(dcd.InputError, match=message):
         dcd.RobustDCD(test=strategy).fit(triangle(0))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.6])
+def test_a_category_that_the_set_decides_does_not_hide_the_others(share):
+    """x is c where z is 1; elsewhere a or b, and y depends on which."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, 1000)
+    x = np.where(z == 1, "c", np.where(rng.random(1000) < share, "b", "a"))
+    frame = pd.DataFrame({"x": x, "y": 2 * (x == "b") + rng.standard_normal(1000), "z": z.astype(str)})
+    assert dcd.IndependenceTest(frame)("x", "y", ["z"]) < 1e-10
+
+
+@pytest.mark.parametrize("n_levels", [12, 40])
+def test_many_categories_agree_with_the_chi_square_test(n_levels):
+    """With 40 categories there are too many products to estimate their covariance."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x, y = rng.integers(0, n_levels, (2, 2000))
+        nominal = {"x": "nominal", "y": "nominal"}
+        found = dcd.IndependenceTest(pd.DataFrame({"x": x, "y": y}), kinds=nominal)("x", "y")
+        assert found == pytest.approx(stats.chi2_contingency(pd.crosstab(x, y)).pvalue, abs=0.05)
+
+
+def test_weights_of_a_survey_are_not_taken_for_structure():
+    found = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        z = rng.standard_normal(400)
+        x, y = z + rng.standard_normal((2, 400))
+        dataset = read_table(np.column_stack([x, y, z]), sample_weight=np.exp(0.7 * x))
+        columns = ResidualColumns(Adjustment(scores_of(dataset), (2,)), [0, 1])
+        found += structure_log_pvalues(columns).tolist()
+    assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(found))
+
+
+def test_of_rows_at_the_same_point_each_has_its_own_neighbours():
+    nearest = _nearest(np.repeat([[0.0], [1.0]], 500, axis=0))
+    assert len(np.unique(nearest)) > 900
+    assert (nearest[:500] < 500).all()
+
+
+@pytest.mark.parametrize(("effect", "least", "most"), [(0.0, 0.0, 0.25), (0.5, 0.9, 1.0)])
+def test_under_weights_from_the_set_two_effects_separate_and_an_effect_stays(effect, least, most):
+    """Two effects of sign(A·B) given A and B; then y also depends on x."""
+    found = []
+    for seed in range(20):
+        a, b, e, f = np.random.default_rng(seed).standard_normal((4, 500))
+        x = np.sign(a * b) + e
+        scores = make_scores(np.column_stack([x, np.sign(a * b) + effect * x + f, a, b]))
+        learned = HSICDescent(objective="from-set").learn_apart(scores, 0, (2, 3))
+        found.append(weighted_log_pvalue(Adjustment(scores, (2, 3), learned.probabilities), 0, 1))
+    assert least <= rejected(found, 0.05) <= most  # .25 is four standard errors above .05

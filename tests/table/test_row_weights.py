@@ -179,3 +179,10 @@ def test_counts_that_are_none(counts, message):
 def test_counts_and_weights_do_not_go_together():
     with pytest.raises(dcd.InputError, match="'counts': was given together with sample_weight"):
         dcd.DCD().fit(chain(100, 0), counts=np.ones(100), sample_weight=np.ones(100))
+
+
+@pytest.mark.parametrize("parameter", ["counts", "sample_weight"])
+def test_a_matrix_is_not_a_column_of_weights(parameter):
+    values = np.random.default_rng(0).standard_normal((40, 3))
+    with pytest.raises(dcd.InputError, match=rf"'{parameter}'.*one column.*\(20, 2\)"):
+        dcd.RobustDCD().fit(values, **{parameter: np.ones((20, 2))})

@@ -210,7 +210,7 @@ def test_no_other_weights_of_that_size_leave_less_dependence():
     """The minimum at a price: weights nearby with a larger sample have more dependence, and the reverse."""
     table = shared_product(200, 0)[0]
     objective, shares = DenseJointObjective(one_and_set(table)), np.full(200, 1 / 200)
-    p = minimise(objective, shares, price=15.0, floor=0.0).probabilities
+    p = minimise(objective, shares, price=15.0, min_ess=0.0).probabilities
     unit = objective.chance(shares)
 
     def total(q):
@@ -334,3 +334,14 @@ def test_only_from_set_asks_for_one_variable():
 def test_bad_options_are_refused(options, message):
     with pytest.raises(dcd.InputError, match=message):
         dcd.weights.decoupling_weights(shared_product(30, 0)[0], **options)
+
+
+@pytest.mark.parametrize("objective", ["pairwise", "joint", "from-set"])
+def test_a_column_that_is_constant_where_others_are_present(objective):
+    """d is observed only where k is 1, so k has nothing to decouple there."""
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 2, 200)
+    d = np.where(k == 1, rng.standard_normal(200), np.nan)
+    frame = pd.DataFrame({"k": k, "d": d, "e": rng.standard_normal(200), "f": rng.standard_normal(200)})
+    diagnostics = dcd.DCD(objective=objective, missing="testwise").fit(frame).diagnostics_
+    assert np.isfinite(diagnostics.to_frame()[["ess", "dependence"]]).all().all()

@@ -75,7 +75,7 @@ def boundary(
         members = ", ".join(fitted.boundary_) or "nothing in the table"
         say(f"Boundary of {target}: {members}", style="bold")
         say(f"{count(fitted.table_.n_rows, 'row')}, effective sample size {ess:.0f} under the weights")
-        show_losses(fitted.table_, len(table))
+        show_losses(fitted.table_, fitted.table_.n_rows)
         level = alpha if method == "dcd" else alpha / (len(fitted.table_.names) - 1)
         say(f"Members have a p-value below {level:.2g}, given the other members.")
         say()

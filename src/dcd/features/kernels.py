@@ -35,6 +35,8 @@ def median_bandwidth(x: FloatArray, shares: FloatArray | None = None) -> float:
     ordered = x[order]
     masses = np.concatenate([[0.0], np.cumsum(np.ones(x.size) if shares is None else shares[order])])
     half = 0.5 * _mass_of_pairs(ordered, masses, np.inf)
+    if half == 0:  # a constant, whose kernel is 1 with any bandwidth
+        return 1.0
     # A distance with exactly half of the pairs below it is one of two in the middle.
     return 0.5 * sum(_distance_at(ordered, masses, half * (1.0 + side)) for side in (-1e-12, 1e-12))
 

@@ -8,6 +8,8 @@ as ridge regression has used all rows, slightly less. Where such a function of S
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import log_ndtr
@@ -15,9 +17,10 @@ from scipy.special import log_ndtr
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows, SetPoints
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part
 
 _NEAREST = 5
+_JITTER, _SEED = 1e-6, 5  # far below the distances of different points
 
 
 def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
@@ -28,16 +31,35 @@ def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
     if scores.n_samples > MANY_ROWS:
         chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
     nearest = _nearest(SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen))
-    leads = np.concatenate([columns.part(rows)[:, :, columns.lead] for rows in scores.blocks])[chosen]
-    likeness = (leads * leads[nearest].mean(axis=1)).sum(axis=2)
-    expected = _expected_likeness(columns, chosen, nearest)
-    spread = np.sqrt(np.square(likeness).mean(axis=0) / len(chosen))
-    z = (likeness.mean(axis=0) - expected) / np.where(spread > 0, spread, np.inf)
+    shares = adjustment.probabilities[chosen] / adjustment.probabilities[chosen].sum()
+    leads = _at(chosen, scores.blocks, lambda rows: columns.part(rows)[:, :, columns.lead])
+    likeness = (leads * _weighted_mean(leads, nearest, shares)).sum(axis=2)
+    expected = _expected_likeness(columns, chosen, nearest, shares)
+    spread = np.sqrt(np.square(shares) @ np.square(likeness))
+    z = (shares @ likeness - expected) / np.where(spread > 0, spread, np.inf)
     log_pvalues: FloatArray = log_ndtr(-z)
     return log_pvalues
 
 
-def _expected_likeness(columns: ResidualColumns, chosen: Rows, nearest: Rows) -> FloatArray:
+def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:
+    """Some rows of what is made a block at a time."""
+    parts = []
+    for rows in blocks:
+        inside = chosen[(chosen >= rows.start) & (chosen < rows.stop)] - rows.start
+        parts.append(make(rows)[inside].astype(np.float64))
+    return np.concatenate(parts)
+
+
+def _weighted_mean(leads: FloatArray, nearest: Rows, shares: FloatArray) -> FloatArray:
+    """The mean (n, v, l) of the leads of the nearest rows, by their shares."""
+    weights = shares[nearest] + 1e-300
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.einsum("nk,nkvl->nvl", weights, leads[nearest])
+
+
+def _expected_likeness(
+    columns: ResidualColumns, chosen: Rows, nearest: Rows, shares: FloatArray
+) -> FloatArray:
     r"""The mean product (v,) of neighbouring residuals of noise, which is below 0.
 
     Adjusted twice, residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`. With f the shrinkage
@@ -46,10 +68,8 @@ def _expected_likeness(columns: ResidualColumns, chosen: Rows, nearest: Rows) ->
     """
     adjustment = columns.adjustment
     n_components = len(adjustment.variances)
-    every = np.concatenate([adjustment.components(rows, n_components) for rows in adjustment.scores.blocks])[
-        chosen
-    ]
-    alike = sum((every * every[nearest[:, index]]).mean(axis=0) for index in range(nearest.shape[1]))
+    every = _at(chosen, adjustment.scores.blocks, lambda rows: adjustment.components(rows, n_components))
+    alike = sum(shares @ (every * every[nearest[:, index]]) for index in range(nearest.shape[1]))
     lost = 1.0 - np.square(adjustment.shrunk(columns.penalties))
     noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
     expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
@@ -60,6 +80,8 @@ def _nearest(points: FloatArray) -> Rows:
     """The nearest rows (n, 5) of each row, itself excepted."""
     n_samples = len(points)
     k = min(_NEAREST, n_samples - 1)
+    # Of many rows at the same point each has others for its nearest, and none is everybody's.
+    points = points + _JITTER * np.random.default_rng(_SEED).standard_normal(points.shape)
     indices = cKDTree(points).query(points, k=k + 1)[1]
     # Among equal points the row itself may come last, or not at all.
     itself = indices == np.arange(n_samples)[:, None]

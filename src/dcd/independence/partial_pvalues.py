@@ -32,6 +32,7 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 
 SHARES = {"line": 0.32, "residuals": 0.15, "spread": 0.13, "curves": 0.24, "modification": 0.16}
 _MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
+_MOST_ESTIMATED = 512  # products whose covariance is estimated; it takes time and memory with their square
 # Components of the set, and where they are cut off, so that a few rows far out do not decide.
 _COMPONENTS, _FARTHEST = 6, 2.0
 # The weight of a column of order j is j to minus this power.
@@ -87,20 +88,21 @@ def statistic_log_pvalues(
 def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
     """All rows (n, k) of the columns of the target, and for each row the one that shows its distribution.
 
-    If samples have weights of their own, which may depend on y, that is the row itself. Weights that were
-    learned to decouple x from the set do not look at y.
+    If samples have weights, their own or learned ones, that is the row itself: a near row that hardly counts
+    can be far from those that do.
     """
     adjustment = columns.adjustment
     scores = adjustment.scores
     every = scores.memory.array((scores.n_samples, columns.width), scores.dtype)
     for rows in scores.blocks:
         every[rows] = columns.part(rows)[:, target]
-    return every, np.arange(scores.n_samples) if scores.surveyed else adjustment.next_row
+    weighted = np.ptp(adjustment.probabilities) > 1e-12 * adjustment.probabilities.max()
+    return every, np.arange(scores.n_samples) if weighted else adjustment.next_row
 
 
 def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:
     """Log p-values (r,) of one statistic."""
-    values = np.array([pair.cumulants(ess * by) for pair, by in zip(sums, inflation, strict=True)])
+    values = np.array([pair.cumulants(ess, by) for pair, by in zip(sums, inflation, strict=True)])
     log_sf = null_log_sf(ess * np.array([pair.squared_mean for pair in sums]), *values.reshape(-1, 3).T)
     return np.where([pair.n_products > 0 for pair in sums], log_sf, np.nan)
 
@@ -166,13 +168,17 @@ class _Sums:
         self._n_components = min(most, n_components) if terms[0].modified else 0
         self.n_products = n_columns * max(self._n_components, 1)
         self._n_samples, self._fourth = 0, 0.0
-        self._sum, self._squares = np.zeros(self.n_products), np.zeros((self.n_products, self.n_products))
+        self._estimated = self.n_products <= _MOST_ESTIMATED
+        size = self.n_products if self._estimated else 0
+        self._sum, self._squares = np.zeros(self.n_products), np.zeros((size, size))
 
     def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
         """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""
         self._n_samples += len(left)
         own = self._products(left, right, components)
         self._sum += own.sum(axis=0, dtype=np.float64)
+        if not self._estimated:
+            return
         both = np.vstack([own, self._products(left, decoupled, components)])
         products = both * both.dtype.type(np.sqrt(0.5))
         self._squares += products.T @ products
@@ -193,13 +199,17 @@ class _Sums:
         """|sum of p w|²."""
         return float(self._sum @ self._sum) / self._n_samples**2
 
-    def cumulants(self, ess: float) -> tuple[float, float, float]:
-        """Of the statistic, with the effective sample size times the inflation of its variance."""
-        covariance = ess / self._n_samples**2 * self._squares
+    def cumulants(self, ess: float, inflation: float) -> tuple[float, float, float]:
+        """Of the statistic, with the effective sample size and the inflation of its variance."""
+        if not self._estimated:  # columns of many categories, orthonormal on each side
+            powers = [float((self._weights ** (2 * order)).sum()) for order in (1, 2, 3)]
+            return powers[0] * inflation, 2.0 * powers[1] * inflation**2, 8.0 * powers[2] * inflation**3
+        scale = ess * inflation / self._n_samples**2
+        covariance = scale * self._squares
         square = covariance @ covariance
         # In the square of a covariance from n samples, the terms of each sample with itself are bias.
         plain, own = float(np.trace(square)), float(np.square(np.diag(covariance)).sum())
-        second = max(plain - self._fourth * (ess / self._n_samples**2) ** 2, own)
+        second = max(plain - self._fourth * scale**2, own)
         third = float((square * covariance).sum()) * (second / max(plain, 1e-300)) ** 1.5
         return float(np.trace(covariance)), 2.0 * second, 8.0 * third
 

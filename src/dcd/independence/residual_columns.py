@@ -55,8 +55,8 @@ class ResidualColumns:
         scores = adjustment.scores
         self._adjusted = scores.matrix(self._adjust, len(self.variables) * self.width)
         self._scale = self._scales()
-        self._maps = self._whiteners()
         self.varies = (self._scale > 0).reshape(-1, self.width)
+        self._maps = self._whiteners()
 
     def _makers(self) -> tuple[list[tuple[Part, int]], ...]:
         """For each variable, how its lead, its curves and those of its values are made, and their numbers."""
@@ -124,7 +124,10 @@ class ResidualColumns:
             covariances += leads @ (leads * shares[:, 0]).swapaxes(1, 2)
         maps = np.zeros((len(self.variables), width, width), dtype=self.adjustment.scores.dtype)
         for (index, n), covariance in zip(several.items(), covariances, strict=True):
-            maps[index, :n, :n] = whiteners(covariance[None, :n, :n], SMALLEST_VARIANCE)[0][0]
+            whitener, ranks = whiteners(covariance[None, :n, :n], SMALLEST_VARIANCE)
+            # In the order of falling variance, so that directions that the set determines come last.
+            maps[index, :n, :n] = whitener[0, ::-1]
+            self.varies[index, self.lead] = np.arange(width) < ranks[0]
         return {index: maps[index] for index in several}
 
     def _scaled(self, rows: slice) -> FloatArray:

@@ -77,7 +77,11 @@ def take_rows(table: Any, rows: npt.NDArray[np.intp]) -> Any:
 
 def _one_for_each_row(name: str, values: Any, n_rows: int, what: str, allowed: str) -> FloatArray:
     subject = f"parameter '{name}'"
-    column = array_column(name, to_array(values, subject).reshape(-1))
+    given = to_array(values, subject)
+    if given.size != max(given.shape, default=0):
+        problem = f"must be one column, got the shape {given.shape}"
+        raise InputError(subject, problem, "Give one value for each row.")
+    column = array_column(name, given.reshape(-1))
     numbers = column.values
     if len(numbers) != n_rows:
         raise InputError(subject, f"has {len(numbers)} values for {n_rows} rows", "Give one for each row.")

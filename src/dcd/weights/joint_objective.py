@@ -64,11 +64,13 @@ class Group:
     columns : (n, k) their values; codes for nominal ones.
     kinds : of the variables.
     is_set : a set that a variable is decoupled from, with the rougher kernel that sees jumps.
+    shares : (n,) what the rows count for to begin with; equal by default.
     """
 
     columns: FloatArray
     kinds: tuple[Kind, ...]
     is_set: bool = False
+    shares: FloatArray | None = None
 
     def kernel(self) -> FloatArray:
         """(n, n) product of the kernels of the variables."""
@@ -98,7 +100,7 @@ class Group:
 
     def _scaled(self) -> Iterator[tuple[FloatArray, Kind]]:
         for column, kind in zip(self.columns.T, self.kinds, strict=True):
-            unit = 1.0 if kind == "nominal" else median_bandwidth(column)
+            unit = 1.0 if kind == "nominal" else median_bandwidth(column, self.shares)
             yield np.clip(column / unit, -1e100, 1e100), kind
 
     def _factor(self, apart: FloatArray, kind: Kind) -> FloatArray:
@@ -124,7 +126,8 @@ class JointObjective(Protocol):
 def choose_joint_objective(groups: Sequence[Group], memory: Memory | None = None) -> JointObjective:
     """The exact form for few rows, and the linear one that fits the groups for many."""
     memory = memory or Memory()
-    if len(groups[0].columns) <= DENSE_ROWS:
+    n_samples = len(groups[0].columns)
+    if n_samples <= DENSE_ROWS and memory.fits(8 * n_samples**2 * (len(groups) + 1)):
         return DenseJointObjective(groups)
     if len(groups) == 2 and groups[1].is_set:
         return CovarianceObjective(groups[0], groups[1], memory)
@@ -136,7 +139,9 @@ class DenseJointObjective:
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self._kernels = [group.kernel() for group in groups]
-        self._product = np.prod(self._kernels, axis=0)
+        self._product = self._kernels[0].copy()
+        for kernel in self._kernels[1:]:
+            self._product *= kernel
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
         """See `JointObjective`."""
@@ -179,7 +184,7 @@ class CovarianceObjective:
     """HSIC of a variable and a set through the weighted covariance of their features."""
 
     def __init__(self, one: Group, others: Group, memory: Memory) -> None:
-        self._one = _components(kernel_features(one.columns[:, 0], one.kinds[0]))
+        self._one = _components(kernel_features(one.columns[:, 0], one.kinds[0], one.shares))
         self._others = others.factor(_SET_RANK, memory)
         self._others -= self._others.mean(axis=1, keepdims=True)  # changes nothing but rounding
 
@@ -278,7 +283,7 @@ def _waves(group: Group, rng: np.random.Generator, n_waves: int, memory: Memory)
         codes = np.unique(column, return_inverse=True)[1].reshape(-1)
         waves[:] = rng.choice(np.array([-1.0, 1.0]), (codes.max() + 1, n_waves))[codes]
         return waves
-    scaled = (column - np.median(column)) / median_bandwidth(column)
+    scaled = (column - np.median(column)) / median_bandwidth(column, group.shares)
     frequencies = rng.standard_normal(n_waves)
     for start in range(0, len(column), _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)

@@ -24,6 +24,7 @@ _STATUS = {
     "balanced": "down to the level of chance",
     "ess_floor": "as far as the floor under the sample size allows",
     "path_end": "as far as it goes",
+    "converged": "as far as it goes",
     "max_steps": "up to the largest number of steps",
     "nothing_to_decouple": "nothing to decouple",
 }
