@@ -193,6 +193,7 @@ def test_a_limit_that_all_fits_into_changes_no_digit(n_samples):
     assert limited.blocks == scores_of(dataset).blocks
 
 
+@pytest.mark.slow
 def test_a_few_gaps_change_no_graph():
     values = pd.DataFrame(table(N_MANY, 1)[:, :4], columns=list("abcd"))
     holes = values.mask(np.random.default_rng(0).random(values.shape) < 0.002)
