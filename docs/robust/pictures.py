@@ -30,7 +30,7 @@ def finish(axes, name):
 
 
 def weights_picture():
-    """What is left of the dependence against what is left of the sample, on the way down.
+    """Remaining dependence against effective sample size along the path.
 
     Dependence is the root mean square of all weighted means that should vanish: correlations of lines,
     squares and cubes of two variables.

@@ -266,6 +266,7 @@ def test_a_short_run_and_one_without_remedies_say_nothing():
     clock, done = Clock(), []
     Run(clock=clock, remedies="Take fewer.").gather("a", range(5), pieces_of(clock, 9, done), label="p")
     Run(clock=clock).gather("a", range(50), pieces_of(clock, 9, done), label="p")
+    assert len(done) == 55
 
 
 def test_the_pace_of_a_stage_tells_the_time_of_more_of_it():

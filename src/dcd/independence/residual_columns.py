@@ -7,7 +7,7 @@ Each variable has two systems of columns of variance 1, with the same first ones
 * *of values*: the lead, then Legendre polynomials of the ranks of the variable itself.
 
 All are adjusted for the set. A bend of y = x^2 is one function of the values of x, where the same in terms
-of residuals of x varies with the set; a spread that depends on x, or what is left of a sum of causes, is
+of residuals of x varies with the set; a spread that depends on x, or the remainder of a sum of causes, is
 told by residuals. A variable of few values has no ranks of residuals worth the name: its lead is a column
 of its order (ordinal) or all of its indicators (nominal), and both systems are its adjusted indicators.
 """
