@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from dcd.runtime import errors as errors
     from dcd.runtime.errors import InputError as InputError
     from dcd.runtime.version import __version__ as __version__
-    from dcd.search.colliders import ColliderEvidence as ColliderEvidence
     from dcd.search.grow_shrink import GrowShrink as GrowShrink
+    from dcd.search.whole_graph import WholeGraph as WholeGraph
     from dcd.table.audit import audit as audit
     from dcd.weights.convex import ConvexWeights as ConvexWeights
 else:
@@ -68,8 +68,8 @@ else:
             "runtime": ["errors"],
             "runtime.errors": ["InputError"],
             "runtime.version": ["__version__"],
-            "search.colliders": ["ColliderEvidence"],
             "search.grow_shrink": ["GrowShrink"],
+            "search.whole_graph": ["WholeGraph"],
             "table.audit": ["audit"],
             "weights.convex": ["ConvexWeights"],
         },

@@ -18,7 +18,6 @@ from dcd.independence.base import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.search.grow_shrink import GrownBoundary
 from dcd.weights.base import SampleWeights
 from dcd.weights.sketch import WeightSketch
 
@@ -38,41 +37,25 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
         return Record(dict(self.balances), {(*asked.pair, asked.given): asked for asked in self.interactions})
 
 
-class _BoundaryLine(_Line):
-    boundary: GrownBoundary
-
-
-class _SeparationLine(_Line):
+class _EdgeLine(_Line):
     log_pvalue: float
 
 
 def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
-    """Of the stages of `RobustDCD`: a boundary or a separation, each with the record of its tests."""
+    """Of the stage of `RobustDCD`: the test of an edge, with the record of its weights."""
 
-    def write_boundary(result: tuple[GrownBoundary, Record]) -> Any:
-        return _written(_BoundaryLine(*_entries(result[1]), result[0]))
+    def write(result: tuple[float, Record]) -> Any:
+        log_pvalue, record = result
+        balances, interactions = list(record.balances.items()), list(record.interactions.values())
+        return _written(_EdgeLine(balances, interactions, log_pvalue))
 
-    def read_boundary(key: Key, value: Any) -> tuple[GrownBoundary, Record]:
-        line = _read(value, _BoundaryLine)
-        boundary = line.boundary
-        tested = [member for member, _ in boundary.log_pvalues]
-        if key in boundary.members or tested != list(boundary.members):
-            raise ValueError("a boundary with its target, or without p-values")
-        _check_positions((*boundary.members, *boundary.decoupled), n_variables)
-        _check_sketch(boundary.weights, n_shown)
-        return boundary, line.record(n_variables)
-
-    def write_separation(result: tuple[float, Record]) -> Any:
-        return _written(_SeparationLine(*_entries(result[1]), result[0]))
-
-    def read_separation(key: Key, value: Any) -> tuple[float, Record]:  # noqa: ARG001
-        line = _read(value, _SeparationLine)
+    def read(key: Key, value: Any) -> tuple[float, Record]:  # noqa: ARG001
+        line = _read(value, _EdgeLine)
+        for _, learned in line.balances:
+            _check_sketch(learned.sketch, n_shown)
         return line.log_pvalue, line.record(n_variables)
 
-    return {
-        "boundaries": Codec(write_boundary, read_boundary),
-        "separations": Codec(write_separation, read_separation),
-    }
+    return {"edges": Codec(write, read)}
 
 
 def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:
@@ -100,10 +83,6 @@ def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:
         )
 
     return {"sets": Codec(write, read)}
-
-
-def _entries(record: Record) -> tuple[list[tuple[tuple[int, ...], SampleWeights]], list[Interaction]]:
-    return list(record.balances.items()), list(record.interactions.values())
 
 
 def _check_positions(positions: Iterable[int], n_variables: int) -> None:

@@ -19,9 +19,9 @@ from dcd.independence.binding import bind_test
 from dcd.independence.partial_pvalues import partial_correlation
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray
-from dcd.runtime.errors import InputError, check_choice, check_number
+from dcd.runtime.errors import InputError, check_choice, check_contract, check_number
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.base import BoundarySearch, check_search
+from dcd.search.base import BoundarySearch
 from dcd.search.decoupled_boundaries import least_sample, tested_columns
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
@@ -220,7 +220,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                 )
         test, search, weights = self._strategies()
         check_test("test", test)
-        check_search(search)
+        check_contract("search", search, methods=("boundary",), example="dcd.GrowShrink()")
         check_weighting("weights", weights)
         check_n_jobs(self.n_jobs)
 

@@ -48,6 +48,11 @@ class BoundKnowledge:
         """`[i, j]` is true if any edge is forbidden; symmetric."""
         return self.forbidden & self.forbidden.T
 
+    @property
+    def says_something(self) -> bool:
+        """Whether there are any statements."""
+        return bool(self.required.any() or self.forbidden.any())
+
     def arrows(self, skeleton: BoolArray) -> BoolArray:
         """The edges of a skeleton for which only one direction is allowed, as arrows."""
         return skeleton & self.forbidden.T & ~self.forbidden

@@ -15,10 +15,9 @@ from dcd.estimators.description import WITHOUT_EFFECT
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
 from dcd.runtime.version import __version__
-from dcd.search.colliders import ColliderEvidence
-from dcd.search.grow_shrink import GrowShrink
+from dcd.search.whole_graph import WholeGraph
 
-_DEFAULTS = {"test": PartialAssociation, "search": GrowShrink, "orientation": ColliderEvidence}
+_DEFAULTS = {"test": PartialAssociation, "search": WholeGraph}
 
 
 def reproduction_of(

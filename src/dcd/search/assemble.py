@@ -1,5 +1,6 @@
-"""From the findings of a search, which may contradict each other, to a valid CPDAG.
+"""From the outcome of a search to a valid CPDAG: of a DAG its class, of findings what fits together.
 
+Findings of Algorithm 1 may contradict each other.
 The skeleton has every edge suggested by at least one of its ends; then colliders are oriented and Meek's
 rules applied. Background knowledge takes precedence, then the strongest evidence; what does not fit is left
 out and recorded, so that the result is always the CPDAG of some DAG.
@@ -9,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 
-from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.adjacency import skeleton_of, unshielded_colliders
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.equivalence import apply_meek_rules
+from dcd.graph.equivalence import apply_meek_rules, dag_to_cpdag, with_arrows
 from dcd.graph.knowledge import bind_knowledge
-from dcd.graph.pattern import Triple, VariablePair, agree, draw_skeleton, drop_circular, fit_pattern
+from dcd.graph.pattern import Triple, VariablePair, draw_skeleton, drop_circular, fit_pattern
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.search.base import Construction, TargetSearch
+from dcd.search.base import Construction, GraphOutcome, TargetSearch, target_searches
 from dcd.search.conflicts import (
     NOT_WITH_KNOWLEDGE,
     asymmetries,
@@ -32,25 +32,15 @@ from dcd.search.conflicts import (
 )
 
 
-class Orient(Protocol):
-    """Finds the colliders `(x, z, y)`, x < y, of a skeleton, with the strength of each."""
-
-    def __call__(self, skeleton: BoolArray, *, forbidden: BoolArray) -> Mapping[Triple, float]:
-        """`forbidden[i, j]` is true if `i -> j` is forbidden."""
-        ...
-
-
 def assemble(
     names: Sequence[str],
     searches: Sequence[TargetSearch],
-    orient: Orient | None = None,
     *,
     knowledge: BoundKnowledge | None = None,
 ) -> Construction:
-    """Skeleton, colliders, Meek's rules.
+    """Skeleton, colliders, Meek's rules, from the findings of Algorithm 1.
 
-    Without `orient`, the candidate colliders of the searches are used (Algorithm 1). The searches already
-    respect the edges that `knowledge` requires and forbids.
+    The searches already respect the edges that `knowledge` requires and forbids.
     """
     names = tuple(names)
     known = knowledge or bind_knowledge(None, names)
@@ -59,20 +49,13 @@ def assemble(
     circular = drop_circular(edges, known)
     skeleton = draw_skeleton(len(names), edges)
     arrows = known.arrows(skeleton.astype(bool))
-    colliders, suggested = (
-        (_collider_pvalues(searches, position),) * 2
-        if orient is None
-        else _oriented(orient, skeleton, arrows, known)
-    )
+    colliders = _collider_pvalues(searches, position)
     pattern, refused, left_out = fit_pattern(skeleton, edges, colliders, arrows)
-    refused += [(triple, NOT_WITH_KNOWLEDGE) for triple in suggested if triple not in colliders]
     background = tuple((names[i], names[j]) for i, j in np.argwhere(arrows))
     cpdag = CPDAG(names, apply_meek_rules(pattern), background)
     drawn = list(unshielded_colliders(pattern))
     unsuggested = [
-        (x, z, y)
-        for x, z, y in drawn
-        if (x, z, y) not in suggested and (arrows[x, z] or arrows[y, z] or (x, z, y) in colliders)
+        (x, z, y) for x, z, y in drawn if (x, z, y) not in colliders and (arrows[x, z] or arrows[y, z])
     ]
     return Construction(
         cpdag=cpdag,
@@ -92,15 +75,55 @@ def assemble(
     )
 
 
-def _oriented(
-    orient: Orient, skeleton: IntArray, arrows: BoolArray, known: BoundKnowledge
-) -> tuple[Mapping[Triple, float], Mapping[Triple, float]]:
-    """The colliders given knowledge, and those of the data alone if these contradict it."""
-    colliders = orient(skeleton.astype(bool), forbidden=known.forbidden)
-    if not arrows.any():
-        return colliders, colliders
-    alone = orient(skeleton.astype(bool), forbidden=np.zeros_like(arrows))
-    return colliders, colliders if agree(skeleton, alone, arrows) else alone
+def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKnowledge) -> Construction:
+    """The CPDAG of the class of a DAG, given what is known."""
+    names = tuple(names)
+    skeleton = skeleton_of(outcome.dag)
+    arrows = knowledge.arrows(skeleton)
+    learned = dag_to_cpdag(outcome.dag)
+    known = [(int(i), int(j)) for i, j in np.argwhere(arrows)]
+    cpdag = CPDAG(names, with_arrows(learned, known), tuple((names[i], names[j]) for i, j in known))
+    searches = target_searches(
+        names,
+        [sorted(_boundary(outcome.dag, target)) for target in range(len(names))],
+        {edge.pair: float(np.exp(edge.log_pvalue)) for edge in outcome.edges},
+        _differences(outcome, knowledge),
+    )
+    position = {name: index for index, name in enumerate(names)}
+    suggested = set() if outcome.unconstrained is None else set(unshielded_colliders(outcome.unconstrained))
+    drawn = set(unshielded_colliders(outcome.dag))
+    against = [
+        t for t in suggested - drawn if knowledge.forbidden[t[0], t[1]] or knowledge.forbidden[t[2], t[1]]
+    ]
+    by_knowledge = [t for t in drawn - suggested if arrows[t[0], t[1]] or arrows[t[2], t[1]]]
+    return Construction(
+        cpdag=cpdag,
+        markov_boundaries={search.target: _roles(search, cpdag) for search in searches},
+        conflicts=(
+            *overruled(searches, position, knowledge),
+            *(refused_collider(names, t, NOT_WITH_KNOWLEDGE, knowledge) for t in sorted(against)),
+            *(known_collider(names, t) for t in sorted(by_knowledge)),
+        ),
+        searches=searches,
+        colliders={},
+    )
+
+
+def _boundary(dag: IntArray, target: int) -> set[int]:
+    """Parents, children and the children's other parents."""
+    children = np.flatnonzero(dag[target])
+    members = {*np.flatnonzero(dag[:, target]), *children, *np.flatnonzero(dag[:, children].any(axis=1))}
+    return {int(v) for v in members} - {target}
+
+
+def _differences(outcome: GraphOutcome, knowledge: BoundKnowledge) -> set[VariablePair]:
+    """Edges that are required against a test, and edges that are forbidden against the data."""
+    level = np.log(outcome.level)
+    pairs = {edge.pair for edge in outcome.edges if knowledge.joined[edge.pair] and edge.log_pvalue >= level}
+    if outcome.unconstrained is not None:
+        suggested = skeleton_of(outcome.unconstrained) & knowledge.apart
+        pairs |= {(int(i), int(j)) for i, j in np.argwhere(np.triu(suggested))}
+    return pairs
 
 
 def orient_skeleton(skeleton: BoolArray, colliders: Mapping[Triple, float]) -> IntArray:

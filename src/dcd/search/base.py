@@ -1,8 +1,8 @@
-"""The contract of a search: `SearchTask` in, `SearchOutcome` (boundaries and neighbours) out.
+"""The contracts of searches: for a graph (`GraphTask` in, `GraphOutcome` out) and for one Markov boundary.
 
-`assemble` turns the outcome into a valid CPDAG. A new search is one class with the methods of
-`BoundarySearch`, passed as `RobustDCD(search=...)`. The searches of Algorithm 1 within boundaries exchange
-`Exclusion`, `Drop` and `Findings`.
+A new search is one class with the methods of `GraphSearch`, passed as `RobustDCD(search=...)`, or of
+`BoundarySearch`, passed as `MarkovBoundary(search=...)`. `assemble` turns outcomes into a valid CPDAG. The
+searches of Algorithm 1 within boundaries exchange `Exclusion`, `Drop` and `Findings`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Protocol
 
 import numpy as np
 
-from dcd.features.rank_scores import Scores
+from dcd.features.family_gram import Categories, FamilyGram
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
-from dcd.runtime.errors import InputError
+from dcd.runtime.array_types import IntArray
 from dcd.runtime.runs import Run
 from dcd.weights.sketch import WeightSketch
 
@@ -53,16 +53,14 @@ class TargetSearch:
     ----------
     boundary : its Markov boundary within all variables.
     neighbours : the adjacent variables with a p-value each: the smaller, the stronger the evidence for the
-        edge. In `DCD` it is the p-value with all other variables decoupled; in `RobustDCD` the largest over
-        all candidate separating sets (a bound from a subsample if there are many rows), or that of the
-        regression if all relations are linear.
+        edge. In `DCD` it is the p-value with all other variables decoupled; in `RobustDCD` that given the
+        other parents of the edge's effect.
     colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
         excluded: the larger, the stronger the evidence for target -> z <- dropped. Algorithm 1 only.
     cut : set if not all subsets were searched.
     overruled : the variables whose adjacency is decided by knowledge against the data: required neighbours
         that the data separate, and forbidden ones that they do not.
-    pvalues : of each member of the boundary its p-value with all other variables decoupled; in `RobustDCD`,
-        given the other members.
+    pvalues : of each member of the boundary its p-value with all other variables decoupled; `DCD` only.
     decoupled, weights : the variables that were decoupled for the boundary and a sketch of the weights; none
         where no test was repeated under weights.
     """
@@ -143,50 +141,78 @@ class Construction:
 
 
 @dataclass(frozen=True)
-class SearchTask:
-    """The input of a search; variables are positions in `names`.
+class GraphTask:
+    """The input of a search for a graph; variables are positions in `names`.
 
     Attributes
     ----------
     names : the d variables.
+    gram : the Gram matrix of the table.
+    categories : the table as codes, if all variables are categories and no value is missing.
     test : the independence test on the table; it keeps a record of the tests.
     level : level of each single test.
     knowledge : required and forbidden arrows.
-    scores : of all variables, for searches by regression; None with missing values, or if the test always
-        uses decoupling weights.
     rng : for random starts.
     n_jobs : number of processes; the outcome must not depend on it.
     run : checkpoint and progress.
     """
 
     names: tuple[str, ...]
+    gram: FamilyGram
+    categories: Categories | None
     test: SearchTest
     level: float
     knowledge: BoundKnowledge
-    scores: Scores | None = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     n_jobs: int | None = None
     run: Run = field(default_factory=Run)
 
 
 @dataclass(frozen=True)
-class SearchOutcome:
-    """Boundaries and neighbours of all variables.
+class TestedEdge:
+    """An edge between `pair`, x < y, and the log p-value of their independence given a set."""
+
+    __test__ = False  # its name tells pytest otherwise
+
+    pair: VariablePair
+    given: tuple[int, ...]
+    log_pvalue: float
+
+
+@dataclass(frozen=True)
+class GraphOutcome:
+    """A graph and its tests.
 
     Attributes
     ----------
-    searches : the findings about each variable, in the order of `SearchTask.names`.
-    order : the best order of the variables if all relations are linear, where orientation starts; else None.
-    cut_boundaries : the variables whose boundary reached the largest size allowed.
+    dag : (d, d) a DAG that respects knowledge; the CPDAG is that of its class.
+    edges : its edges with their tests.
+    level : level of these tests.
+    separated : pairs that an earlier graph joined and a test separated.
+    unconstrained : the best DAG without knowledge, where there is some.
     """
 
-    searches: tuple[TargetSearch, ...]
-    order: Sequence[int] | None = None
-    cut_boundaries: tuple[str, ...] = ()
+    dag: IntArray
+    edges: tuple[TestedEdge, ...]
+    level: float
+    separated: tuple[VariablePair, ...] = ()
+    unconstrained: IntArray | None = None
+
+
+class GraphSearch(Protocol):
+    """Strategy of searching the graph of a table."""
+
+    def check(self) -> None:
+        """Raise `InputError` for a parameter out of range."""
+        ...
+
+    def find(self, task: GraphTask) -> GraphOutcome:
+        """The graph of a table."""
+        ...
 
 
 class BoundarySearch(Protocol):
-    """Strategy of searching boundaries and neighbours."""
+    """Strategy of searching the Markov boundary of one variable."""
 
     def check(self) -> None:
         """Raise `InputError` for a parameter out of range."""
@@ -197,24 +223,6 @@ class BoundarySearch(Protocol):
     ) -> list[int]:
         """The Markov boundary of one target; it includes the required variables."""
         ...
-
-    def find(self, task: SearchTask) -> SearchOutcome:
-        """Boundaries and neighbours of all variables."""
-        ...
-
-
-def check_search(search: object) -> None:
-    """Raise `InputError` unless the object is a `BoundarySearch` with valid parameters."""
-    needed = ("check", "boundary", "find")
-    absent = [f"{name}()" for name in needed if not callable(getattr(search, name, None))]
-    if absent or isinstance(search, type):
-        problem = "is a class" if isinstance(search, type) else f"has no {' and no '.join(absent)}"
-        raise InputError(
-            "parameter 'search'",
-            f"must be None or an object with the methods of BoundarySearch, got {search!r}, which {problem}",
-            "Try GrowShrink().",
-        )
-    search.check()  # type: ignore[attr-defined]
 
 
 # --- searches within the boundaries of Algorithm 1 -------------------------------------------------------

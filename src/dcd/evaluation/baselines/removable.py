@@ -15,13 +15,15 @@ import numpy as np
 from rcd import marvel as rcd_marvel
 from rcd import rsl_d as rcd_rsl_d
 
+from dcd.features.family_gram import gram_of
 from dcd.features.rank_scores import make_scores
+from dcd.graph.adjacency import unshielded_colliders
 from dcd.independence.association import PartialAssociation
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.errors import check_number
 from dcd.search.assemble import orient_skeleton
-from dcd.search.colliders import ColliderEvidence
 from dcd.search.grow_shrink import GrowShrink
+from dcd.search.whole_graph import best_dag
 
 
 def rsl(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
@@ -55,4 +57,5 @@ def _learn(method: Callable[..., Any], values: FloatArray, seed: int, alpha: flo
     skeleton = np.zeros((n_variables, n_variables), dtype=bool)
     for i, j in graph.edges:
         skeleton[i, j] = skeleton[j, i] = True
-    return orient_skeleton(skeleton, ColliderEvidence().colliders(scores, skeleton, seed))
+    best = best_dag(gram_of(scores), allowed=skeleton, rng=np.random.default_rng(seed))
+    return orient_skeleton(skeleton, dict.fromkeys(unshielded_colliders(best), 0.0))

@@ -1,0 +1,275 @@
+"""The Gram matrix of a table: all that a search over whole graphs needs to know of its rows.
+
+A numeric variable has a line (its normal score) and a curve (Legendre polynomials of its ranks beside the
+line); a nominal one has indicators of its categories. Two variables that have a line have a product, that of
+their lines. All columns are centred, those of one variable are orthonormal, and a product has variance 1.
+
+The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share; after
+it, nothing depends on the number of rows. With many variables, only products that are associated with a third
+variable are kept, by their third moments on at most `SAMPLE_ROWS` rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from scipy.special import digamma
+
+from dcd.features.rank_scores import LINEAR, Scores, VariableScores, owners, scores_of
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.parallel import n_processes
+from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
+from dcd.runtime.threads import one_blas_thread
+from dcd.table.columns import merge_rare
+from dcd.table.dataset import Dataset
+
+Pair = tuple[int, int]
+
+N_COLUMNS = 8  # of a numeric variable: the line and seven of the curve
+_BULK = tuple(range(3, 2 + N_COLUMNS))  # Legendre polynomials among the columns of `rank_scores`
+_FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
+_CLEAR = 4.5  # standard errors of a third moment from which on a product is kept, with more variables
+_MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
+_NEGLIGIBLE = 1e-9
+_NOT_NORMAL, _RAW_PRICE = 25.0, 15.0  # nats: of negentropy for the own scale to matter; of using it
+
+
+@dataclass(frozen=True)
+class FamilyGram:
+    """Sums of products of the columns of all variables, over `n_samples` (effective) samples.
+
+    Attributes
+    ----------
+    gram : (c, c); each column has a sum of squares of `n_samples`.
+    starts : (d + 1,) where the columns of each variable start; products come after them.
+    n_line : (d,) how many of its columns are its line: one, or all of them for a nominal variable.
+    product : (d, d) the column of each product, -1 where there is none.
+    raw : (d,) the column of each variable on its own scale, -1 where it has none.
+    raw_offset : (d,) the log density of the variable on its own scale under a normal distribution, relative
+        to that of its line: minus n times its negentropy.
+    """
+
+    gram: FloatArray = field(repr=False)
+    starts: Positions
+    n_line: Positions
+    product: Positions = field(repr=False)
+    raw: Positions
+    raw_offset: FloatArray
+    n_samples: float
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A table of categories alone, each combination once.
+
+    Attributes
+    ----------
+    codes : (d, m) the level of each variable in each of the m combinations.
+    n_levels : (d,) levels of each variable.
+    weights : (m,) how many (effective) samples have each combination.
+    """
+
+    codes: Positions = field(repr=False)
+    n_levels: Positions
+    weights: FloatArray = field(repr=False)
+
+
+def categories(dataset: Dataset) -> Categories | None:
+    """The combinations of a table, if all its variables are categories and no value is missing."""
+    if dataset.has_gaps or any(kind != "nominal" for kind in dataset.kinds):
+        return None
+    merged = [merge_rare(dataset.values[:, v]) for v in range(len(dataset.names))]
+    codes, row = np.unique(np.column_stack(merged), axis=0, return_inverse=True)
+    ess = effective_sample_size(dataset.probabilities)
+    weights = ess * np.bincount(row.reshape(-1), weights=dataset.probabilities).astype(np.float64)
+    return Categories(np.ascontiguousarray(codes.T), codes.max(axis=0) + 1, weights)
+
+
+def family_gram(dataset: Dataset, scores: Scores | None = None, n_jobs: int | None = None) -> FamilyGram:
+    """The Gram matrix of a table; `scores` are those of the table, if they are known."""
+    if dataset.has_gaps:
+        return _with_gaps(dataset)
+    return gram_of(scores_of(dataset) if scores is None else scores, n_jobs)
+
+
+def gram_of(scores: Scores, n_jobs: int | None = None) -> FamilyGram:
+    """The Gram matrix of a table without missing values, from the scores of its variables."""
+    columns = [(v, chosen_columns(variable)) for v, variable in enumerate(scores.variables)]
+    products = _products(scores)
+    with one_blas_thread():
+        sums = _sums(scores, columns, products, n_jobs)
+    own = owners(columns)
+    return _normalised(sums, own, products, _n_line(scores), scores.ess, _raw_offsets(scores))
+
+
+def chosen_columns(variable: VariableScores) -> tuple[int, ...]:
+    """The columns of a variable: line and curve, or all there are if it has few values."""
+    if variable.codes is not None:
+        return variable.adjusters
+    curve = _BULK if set(_BULK) <= set(variable.adjusters) else variable.adjusters[1:N_COLUMNS]
+    return (LINEAR, *curve)
+
+
+def _n_line(scores: Scores) -> Positions:
+    return np.array([len(v.adjusters) if v.kind == "nominal" else 1 for v in scores.variables], dtype=np.intp)
+
+
+# --- products --------------------------------------------------------------------------------------------
+
+
+def _products(scores: Scores) -> list[Pair]:
+    """The pairs of variables whose product is kept."""
+    lines = [v for v, n_columns in enumerate(_n_line(scores)) if n_columns == 1]
+    if len(lines) <= _FEW_VARIABLES:
+        return list(combinations(lines, 2))
+    return _associated_products(_some_lines(scores, lines), lines)
+
+
+def _some_lines(scores: Scores, lines: Sequence[int]) -> FloatArray:
+    """The lines (m, l) of at most `SAMPLE_ROWS` rows, evenly spaced."""
+    step = -(-scores.n_samples // SAMPLE_ROWS)
+    whole = slice(0, scores.n_samples)
+    chosen = [(LINEAR,)] * len(lines)
+    return np.column_stack(
+        [scores.variables[v].part(whole, one)[::step, 0] for v, one in zip(lines, chosen, strict=True)]
+    )
+
+
+def _associated_products(z: FloatArray, lines: Sequence[int]) -> list[Pair]:
+    """The pairs with the largest third moments with any other variable."""
+    found: list[tuple[float, Pair]] = []
+    for i in range(len(lines) - 1):
+        product = z[:, i, None] * z[:, i + 1 :]
+        product -= product.mean(axis=0)
+        product /= np.maximum(product.std(axis=0), _NEGLIGIBLE)
+        moments = np.abs(product.T @ z) / np.sqrt(len(z))
+        moments[:, i] = 0.0
+        moments[np.arange(len(moments)), np.arange(i + 1, len(lines))] = 0.0
+        largest = moments.max(axis=1)
+        found += [
+            (largest[j], (lines[i], lines[i + 1 + j])) for j in np.flatnonzero(largest > _CLEAR).tolist()
+        ]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return sorted(pair for _, pair in found[: _MOST_A_VARIABLE * len(lines)])
+
+
+# --- the pass over the rows ------------------------------------------------------------------------------
+
+
+def _sums(
+    scores: Scores, columns: Sequence[tuple[int, Sequence[int]]], products: Sequence[Pair], n_jobs: int | None
+) -> FloatArray:
+    """Mean products of a constant, all columns and all products; blocks are added up in their order."""
+    first, second = np.array(products, dtype=np.intp).reshape(-1, 2).T
+    centre = scores.probabilities @ scores.values
+    scale = np.sqrt(scores.probabilities @ np.square(scores.values - centre))
+
+    def of_block(rows: slice) -> FloatArray:
+        part = scores.part(rows, columns)
+        lines = scores.part(rows, [(v, (0,)) for v in range(scores.n_variables)]) if products else part
+        raw = ((scores.values[rows] - centre) / scale).astype(part.dtype)
+        whole = np.hstack(
+            [np.ones((len(part), 1), part.dtype), part, lines[:, first] * lines[:, second], raw]
+        )
+        shares = scores.probabilities[rows, None].astype(part.dtype)
+        return (whole.T @ (shares * whole)).astype(np.float64)
+
+    with ThreadPoolExecutor(max_workers=n_processes(n_jobs)) as pool:
+        return np.asarray(sum(pool.map(of_block, scores.blocks)))
+
+
+def _normalised(
+    sums: FloatArray,
+    own: Sequence[Sequence[int]],
+    products: Sequence[Pair],
+    n_line: Positions,
+    ess: float,
+    raw_offset: FloatArray,
+) -> FamilyGram:
+    """Centre all columns, make those of a variable orthonormal and scale products, by algebra on the sums."""
+    gram = sums[1:, 1:] - np.outer(sums[0, 1:], sums[0, 1:])
+    n_columns = own[-1][-1] + 1
+    transform = np.zeros((len(gram), len(gram)))
+    for block in own:
+        part = np.ix_(block, block)
+        transform[part] = np.linalg.inv(np.linalg.cholesky(gram[part])).T
+    rest = np.arange(n_columns, len(gram))
+    transform[rest, rest] = 1.0 / np.sqrt(np.maximum(gram[rest, rest], _NEGLIGIBLE))
+    product = np.full((len(own), len(own)), -1)
+    for column, (i, j) in zip(rest[: len(products)], products, strict=True):
+        product[i, j] = product[j, i] = column
+    starts = np.array([block[0] for block in own] + [n_columns], dtype=np.intp)
+    raw = np.where(np.isfinite(raw_offset), np.arange(len(own)) + len(gram) - len(own), -1)
+    return FamilyGram(ess * (transform.T @ gram @ transform), starts, n_line, product, raw, raw_offset, ess)
+
+
+def _raw_offsets(scores: Scores) -> FloatArray:
+    """Minus infinity where the scale of a variable tells nothing: nearly normal, or of few values."""
+    negentropies = np.array(
+        [
+            scores.ess * negentropy(scores.values[:, v]) if variable.codes is None else np.inf
+            for v, variable in enumerate(scores.variables)
+        ]
+    )
+    return np.where(negentropies > _NOT_NORMAL, -negentropies - _RAW_PRICE, -np.inf)
+
+
+def negentropy(values: FloatArray) -> float:
+    """How far a sample is from normal, in nats a sample, by spacings (Vasicek 1976); infinite with ties."""
+    ordered = np.sort(values)
+    n_samples = len(ordered)
+    reach = max(int(np.sqrt(n_samples)), 1)
+    at = np.arange(n_samples)
+    high, low = np.minimum(at + reach, n_samples - 1), np.maximum(at - reach, 0)
+    gaps = (ordered[high] - ordered[low]) / (high - low) * n_samples
+    if (gaps <= 0).any():
+        return float("inf")
+    entropy = np.log(gaps).mean() - np.log(2 * reach) + digamma(2 * reach)
+    return float(0.5 * np.log(2 * np.pi * np.e * ordered.var()) - entropy)
+
+
+# --- missing values --------------------------------------------------------------------------------------
+
+
+def _with_gaps(dataset: Dataset) -> FamilyGram:
+    """Every entry from the rows that have both variables; without products.
+
+    A matrix of such means need not be that of any sample, so its negative eigenvalues are set to zero. The
+    effective sample size is the mean of that of all pairs of variables.
+    """
+    parts = [_present_columns(dataset, v) for v in range(len(dataset.names))]
+    own = owners([(v, range(block.shape[1])) for v, (block, _) in enumerate(parts)])
+    together, squares = np.zeros((2, len(parts), len(parts)))
+    gram = np.zeros((own[-1][-1] + 1,) * 2)
+    for rows in dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)):
+        present = np.isfinite(dataset.values[rows])
+        shares = dataset.probabilities[rows, None] * present
+        together += present.T @ shares
+        squares += present.T @ np.square(shares)
+        part = np.hstack([block[rows] for block, _ in parts])
+        gram += part.T @ (dataset.probabilities[rows, None].astype(part.dtype) * part)
+    counts = list(map(len, own))
+    gram /= np.repeat(np.repeat(np.maximum(together, 1e-12), counts, axis=0), counts, axis=1)
+    values, vectors = np.linalg.eigh(gram)
+    gram = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    ess = float(np.mean(np.square(together) / np.maximum(squares, 1e-300)))
+    sums = np.zeros((len(gram) + 1,) * 2)
+    sums[1:, 1:] = gram
+    n_line = np.array([line for _, line in parts], dtype=np.intp)
+    return _normalised(sums, own, [], n_line, ess, np.full(len(own), -np.inf))
+
+
+def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int]:
+    """Columns (n, c) of one variable, 0 where it is missing, and how many of them are its line."""
+    scores = scores_of(dataset.complete_in([v]))
+    chosen = chosen_columns(scores.variables[0])
+    positions = np.flatnonzero(dataset.present_in([v]))
+    columns = dataset.memory.array((len(dataset.values), len(chosen)), scores.dtype)
+    columns[:] = 0.0
+    for rows in scores.blocks:
+        columns[positions[rows]] = scores.variables[0].part(rows, chosen)
+    return columns, int(_n_line(scores)[0])

@@ -1,0 +1,110 @@
+"""From the Gram matrix of a table to the model that scores its families.
+
+The scales of the prior of each child are those under which its best family without any order, of all other
+variables that may be its parents, has the most evidence. Where that family has no curves and no products,
+none are tried for this child.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcd.features.family_gram import Categories, FamilyGram
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
+from dcd.search.family_score import ScoreModel
+from dcd.search.order_search import improve_family
+
+# Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
+_PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
+_N_PAIRS = 20  # pairs of parents that are tried together for their product
+_COUNTED_PRICE = 0.0  # of a parent in a table of categories, where BDeu has its own
+_CLEAR = 3.5  # standard errors of a third moment from which on they are
+
+
+def edge_price(n_variables: int) -> float:
+    """What a parent costs in the log posterior; the more candidates there are, the more."""
+    return max(2.0 * float(np.log(n_variables)) - 1.0, 1.0)
+
+
+def score_model(
+    table: FamilyGram, categories: Categories | None = None, *, allowed: BoolArray, required: BoolArray
+) -> ScoreModel:
+    """The model of a table, with arrows that are allowed and required `[cause, effect]`."""
+    n_variables = len(table.n_line)
+    has_line = table.n_line == 1
+    many = np.ones(n_variables, dtype=bool)
+    model = ScoreModel(
+        gram=np.ascontiguousarray(table.gram),
+        n_samples=float(table.n_samples),
+        starts=table.starts.astype(np.int64),
+        n_line=table.n_line.astype(np.int64),
+        raw=table.raw.astype(np.int64),
+        raw_offset=table.raw_offset,
+        product=table.product.astype(np.int64),
+        sd_line=np.ones(n_variables),
+        sd_curve=np.ones(n_variables),
+        may_curve=many,
+        may_cross=many & (table.product >= 0).any(),
+        allowed=allowed & ~np.eye(n_variables, dtype=bool),
+        required=required,
+        pairs=_promising_pairs(table, has_line),
+        edge_price=edge_price(n_variables),
+        collider_price=0.0,
+        codes=np.zeros((0, 0), np.int64),
+        n_levels=np.zeros(0, np.int64),
+        weights=np.zeros(0),
+    )
+    if categories is not None:
+        return model._replace(
+            codes=categories.codes.astype(np.int64),
+            n_levels=categories.n_levels.astype(np.int64),
+            weights=categories.weights,
+            may_cross=~many,
+            edge_price=_COUNTED_PRICE,
+        )
+    return _with_chosen_priors(model)
+
+
+def _promising_pairs(table: FamilyGram, has_line: BoolArray) -> Positions:
+    """For each child the pairs whose product has the largest moments with it."""
+    n_variables = len(has_line)
+    pairs = np.full((n_variables, _N_PAIRS, 2), -1, dtype=np.int64)
+    first, second = np.nonzero(np.triu(table.product >= 0))
+    columns = table.product[first, second]
+    for child in np.flatnonzero(has_line):
+        moments = np.abs(table.gram[table.starts[child], columns]) / np.sqrt(table.n_samples)
+        moments[(first == child) | (second == child)] = 0.0
+        largest = np.argsort(-moments, kind="stable")[:_N_PAIRS]
+        chosen = largest[moments[largest] > _CLEAR]
+        pairs[child, : len(chosen)] = np.column_stack([first[chosen], second[chosen]])
+    return pairs
+
+
+def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
+    n_variables = len(model.n_line)
+    chosen: list[tuple[float, float]] = []
+    curves, products = np.zeros((2, n_variables), dtype=bool)
+    for child in range(n_variables):
+        families = [_best_family(model, child, *prior) for prior in _PRIORS]
+        at = int(np.argmax([score for score, _, _ in families]))
+        chosen.append(_PRIORS[at])
+        _, curves[child], products[child] = families[at]
+    variances = np.array(chosen)
+    return model._replace(
+        sd_line=np.sqrt(variances[:, 0]),
+        sd_curve=np.sqrt(variances[:, 1]),
+        may_curve=curves,
+        may_cross=products,
+    )
+
+
+def _best_family(model: ScoreModel, child: int, line: float, curve: float) -> tuple[float, bool, bool]:
+    """The score of the best family of a child in any order, and whether it has curves and products."""
+    n_variables = len(model.n_line)
+    scales: list[FloatArray] = [np.full(n_variables, np.sqrt(value)) for value in (line, curve)]
+    parents, curved = np.zeros(n_variables + 2, np.int64), np.zeros(n_variables + 2, np.bool_)
+    before = np.ones(n_variables, dtype=bool)
+    before[child] = False
+    free = model._replace(sd_line=scales[0], sd_curve=scales[1], required=np.zeros_like(model.required))
+    count, crossed, score = improve_family(free, child, before, parents, curved, 0, False, 0.0)
+    return score, bool(curved[:count].any()), bool(crossed)

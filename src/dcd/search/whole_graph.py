@@ -1,0 +1,196 @@
+r"""The graph as a whole: the best one by family scores, with every edge confirmed by a test.
+
+**Search.** Scores come from a Gram matrix (`family_score`), the best graph from a search over orders
+(`order_search`).
+
+**Prior on colliders.** Noise and misfit make colliders where there are none, and one of them turns many
+edges. The share of the edges that lead to a variable with other parents is uniform up to a half: of N edges
+with V such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear
+colliders the first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of
+family scores cannot express this, so graphs are searched at a falling price for each parent beyond the first,
+and the best of them by the prior is taken.
+
+**Confirmation.** A score believes its model; the independence test adjusts for any function of the other
+parents, and decouples where needed. Each edge is tested given the other parents of its effect. What is
+independent there may not be joined, and the search goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import betaln, logsumexp
+
+from dcd.features.family_gram import Categories, FamilyGram
+from dcd.graph.pattern import VariablePair
+from dcd.independence.base import Record, SearchTest
+from dcd.runtime.array_types import BoolArray, IntArray, Positions
+from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.parallel import Shared, as_done
+from dcd.runtime.threads import one_blas_thread
+from dcd.search.base import GraphOutcome, GraphTask, TestedEdge
+
+if TYPE_CHECKING:
+    from dcd.search.family_score import ScoreModel
+
+_COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class WholeGraph:
+    """Strategy: the best graph by evidence, its edges confirmed by tests.
+
+    Attributes
+    ----------
+    restarts : random restarts of the search at each price of a collider.
+    confirm : test each edge given the other parents of its effect, and leave out what fails.
+    """
+
+    restarts: int = 2
+    confirm: bool = True
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_number("restarts", self.restarts, at_least=0, at_most=10_000, whole=True, suggestion=2)
+        if not isinstance(self.confirm, (bool, np.bool_)):
+            problem = f"must be True or False, got {self.confirm!r}"
+            raise InputError("parameter 'confirm'", problem, "Try True.")
+
+    def find(self, task: GraphTask) -> GraphOutcome:
+        """The best graph; `task.test` records the tests."""
+        from dcd.search.score_model import score_model  # Numba takes a second to load
+
+        allowed, required = ~task.knowledge.forbidden, task.knowledge.required
+        with one_blas_thread():
+            model = score_model(task.gram, task.categories, allowed=allowed, required=required)
+            search = _GraphSearch(model, task.rng, self.restarts)
+            known: dict[_Question, tuple[float, Record]] = {}
+            while True:
+                dag = search.best()
+                tested = _test_edges(task, dag, known)
+                failing = [edge.pair for edge in tested if self.confirm and _fails(edge, task)]
+                if not failing:
+                    break
+                search.forbid(failing)
+            unconstrained = None
+            if task.knowledge.says_something:
+                unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
+        return GraphOutcome(dag, tuple(tested), task.level, search.separated, unconstrained)
+
+
+def best_dag(
+    gram: FamilyGram,
+    categories: Categories | None = None,
+    *,
+    rng: np.random.Generator,
+    allowed: BoolArray | None = None,
+    restarts: int = WholeGraph.restarts,
+) -> IntArray:
+    """The best graph by scores and prior alone, with `allowed` arrows `[cause, effect]`."""
+    from dcd.search.score_model import score_model
+
+    anything = np.ones((len(gram.n_line),) * 2, dtype=bool)
+    model = score_model(
+        gram, categories, allowed=anything if allowed is None else allowed, required=~anything
+    )
+    return _GraphSearch(model, rng, restarts).best()
+
+
+def collider_log_prior(n_shared: int, n_edges: int) -> float:
+    """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half."""
+    # The incomplete beta function at a half is the probability of at least V + 1 heads in N + 1 tosses.
+    heads = np.arange(n_shared + 1, n_edges + 2)
+    log_chance = -betaln(heads + 1, n_edges - heads + 2) - np.log(n_edges + 2) - (n_edges + 1) * np.log(2.0)
+    return float(betaln(n_shared + 1, n_edges - n_shared + 1) + logsumexp(log_chance))
+
+
+class _GraphSearch:
+    """The best graph, again and again as edges are forbidden; each search starts at the order of the last."""
+
+    def __init__(self, model: ScoreModel, rng: np.random.Generator, restarts: int) -> None:
+        from dcd.search.order_search import OrderSearch
+
+        self._model, self._restarts = model, restarts
+        self._orders = OrderSearch(len(model.required), model.required, rng)
+        self.separated: tuple[VariablePair, ...] = ()
+
+    def forbid(self, pairs: Sequence[VariablePair]) -> None:
+        """Allow no edge between these."""
+        allowed = self._model.allowed.copy()
+        for x, y in pairs:
+            allowed[x, y] = allowed[y, x] = False
+        self._model = self._model._replace(allowed=allowed)
+        self.separated += tuple(pairs)
+
+    def best(self) -> IntArray:
+        """The best graph by family scores and the prior on colliders."""
+        from dcd.search.order_search import dag_of
+
+        found: list[tuple[float, IntArray, Positions]] = []
+        for price in _COLLIDER_PRICES:
+            total = self._orders.run(self._model._replace(collider_price=price), self._restarts)
+            dag = dag_of(self._orders.families)
+            n_shared, n_edges = int(np.maximum(dag.sum(axis=0) - 1, 0).sum()), int(dag.sum())
+            posterior = total + price * n_shared + collider_log_prior(n_shared, n_edges)
+            found.append((posterior, dag, self._orders.order))
+        _, dag, self._orders.order = max(found, key=lambda one: one[0])
+        return dag
+
+
+# --- confirmation ----------------------------------------------------------------------------------------
+
+_Question = tuple[int, ...]  # x, y and the set
+
+
+def _fails(edge: TestedEdge, task: GraphTask) -> bool:
+    """Whether the data separate a pair that need not be joined; what cannot be tested stays."""
+    return bool(edge.log_pvalue >= np.log(task.level)) and not task.knowledge.joined[edge.pair]
+
+
+def _questions(dag: IntArray) -> dict[VariablePair, _Question]:
+    """For each edge the pair and the other parents of its effect."""
+    questions = {}
+    for cause, effect in np.argwhere(dag).tolist():
+        given = [v for v in np.flatnonzero(dag[:, effect]).tolist() if v != cause]
+        pair = (min(cause, effect), max(cause, effect))
+        questions[pair] = (*pair, *given)
+    return dict(sorted(questions.items()))
+
+
+def _test_edges(
+    task: GraphTask, dag: IntArray, known: dict[_Question, tuple[float, Record]]
+) -> list[TestedEdge]:
+    """The edges of a graph with their tests; `known` are answers so far."""
+    questions = _questions(dag)
+    fresh = [question for question in questions.values() if question not in known]
+    shared = Shared(task.test)
+
+    def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
+        return as_done(_answer, [fresh[at] for at in pending], shared=shared, n_jobs=task.n_jobs)
+
+    answers = task.run.gather("edges", fresh, compute, label="edges to confirm")
+    known.update(zip(fresh, answers, strict=True))
+    task.test.record = _all_records(known, questions)
+    return [TestedEdge(pair, question[2:], known[question][0]) for pair, question in questions.items()]
+
+
+def _all_records(
+    known: Mapping[_Question, tuple[float, Record]], questions: Mapping[VariablePair, _Question]
+) -> Record:
+    """What was decoupled: for the edges as they are, and for those that were left out."""
+    whole = Record()
+    for question, (_, record) in sorted(known.items()):
+        if question in questions.values() or question[:2] not in questions:
+            whole.add(record)
+    return whole
+
+
+def _answer(test: SearchTest, question: _Question) -> tuple[float, Record]:
+    test.record = Record()
+    x, y, *given = question
+    with one_blas_thread():
+        log_pvalue = test.log_pvalue(x, y, given)
+    return log_pvalue, test.record
