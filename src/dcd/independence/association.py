@@ -4,9 +4,9 @@
 the sample.
 
 **Decouple where needed.** No regression follows every function of a set: of two effects of sign(A·B), both
-residuals keep a part. If adjustment has left structure in the residuals of x and of y (`neighbours`), an
-association has to survive under weights that make x independent of S (`dcd.weights`), with S adjusted for as
-well. Otherwise all of the sample is used.
+residuals keep a part. If adjustment has left structure in the residuals of x and of y (`neighbours`), and
+enough of it to make their association, this has to survive under weights that make x independent of S
+(`dcd.weights`), with S adjusted for as well. Otherwise all of the sample is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from dcd.features.rank_scores import Scores
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.base import Interaction, SearchTest
-from dcd.independence.neighbours import structure_log_pvalues
+from dcd.independence.neighbours import structure
 from dcd.independence.partial_pvalues import log_pvalues
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.runtime.array_types import FloatArray
@@ -153,8 +153,8 @@ class BoundAssociation(SearchTest):
         if adjusted >= self._log_level or len(members) < 2 or self.strategy.decouple == "never":
             return _Answer(adjusted)
         if self.strategy.decouple == "where-needed":
-            both_structured = structure_log_pvalues(columns).max()
-            if both_structured >= np.log(self.strategy.interaction_level):
+            left = structure(columns)
+            if not left.may_explain(adjusted, self.scores.ess, self.strategy.interaction_level):
                 return _Answer(adjusted)
         learned = self._weights(members)
         weighted = Adjustment(self.scores, given, learned.probabilities)

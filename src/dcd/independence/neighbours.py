@@ -9,6 +9,7 @@ as ridge regression has used all rows, slightly less. Where such a function of S
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -20,11 +21,36 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part
 
 _NEAREST = 5
+_MARGIN = 10.0  # of the squared correlation that structure may make
 _JITTER, _SEED = 1e-6, 5  # far below the distances of different points
 
 
-def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
-    """For each variable (v,), the log p-value that its residuals given a set are no function of the set."""
+@dataclass(frozen=True)
+class Structure:
+    """What is left of a set in the residuals of variables (v,).
+
+    Attributes
+    ----------
+    log_pvalues : of the residuals being no function of the set.
+    shares : share of their variance that is a function of the set.
+    """
+
+    log_pvalues: FloatArray
+    shares: FloatArray
+
+    def may_explain(self, log_pvalue: float, ess: float, level: float) -> bool:
+        """Whether an association of two variables may be due to what both have left of the set.
+
+        Shares s and t of it make a correlation of at most sqrt(s t). Near rows are not at the same point, so
+        that the shares are underestimated; hence the margin.
+        """
+        squared_correlation = -2.0 * log_pvalue / ess
+        bound = _MARGIN * float(np.prod(np.maximum(self.shares, 0.0)))
+        return bool(self.log_pvalues.max() < np.log(level)) and squared_correlation <= bound
+
+
+def structure(columns: ResidualColumns) -> Structure:
+    """What adjustment for a set has left of it in the residuals of each variable."""
     adjustment = columns.adjustment
     scores = adjustment.scores
     chosen = np.arange(scores.n_samples)
@@ -37,8 +63,8 @@ def structure_log_pvalues(columns: ResidualColumns) -> FloatArray:
     expected = _expected_likeness(columns, chosen, nearest, shares)
     spread = np.sqrt(np.square(shares) @ np.square(likeness))
     z = (shares @ likeness - expected) / np.where(spread > 0, spread, np.inf)
-    log_pvalues: FloatArray = log_ndtr(-z)
-    return log_pvalues
+    variance = shares @ np.square(leads).sum(axis=2)
+    return Structure(log_ndtr(-z), (shares @ likeness - expected) / np.maximum(variance, 1e-300))
 
 
 def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:

@@ -43,6 +43,7 @@ class ScoreModel(NamedTuple):
     may_curve, may_cross : (d,) whether curves and products are tried in the family of each child.
     allowed, required : (d, d) `[u, v]`: whether u may, must be a parent of v.
     pairs : (d, q, 2) pairs of parents to try together, for their product; -1 where there are fewer.
+    promising : (p, d) whether each product may matter for each child.
     edge_price, collider_price : of each parent; of each parent beyond the first.
     codes, n_levels, weights : see `Categories`.
     """
@@ -61,6 +62,7 @@ class ScoreModel(NamedTuple):
     allowed: BoolArray
     required: BoolArray
     pairs: Positions
+    promising: BoolArray
     edge_price: float
     collider_price: float
     codes: Positions
@@ -147,7 +149,7 @@ def append_products(model, child, parents, first, n_parents, work, size):  # typ
     for a in range(first, n_parents):
         for b in range(a):
             column = model.product[parents[a], parents[b]]
-            if column >= 0:
+            if column >= 0 and model.promising[column - model.starts[-1], child]:
                 sd = model.sd_curve[child]
                 size = append(model, child, column, sd, factor, solved, scales, columns, size)
     return size
@@ -190,7 +192,7 @@ def regression(model, child, parents, curved, n_parents, crossed, work):  # type
 @njit(cache=True)
 def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     """The prior of a family, as what is taken off its evidence."""
-    # Dirichlet priors are dearer than those of coefficients: half the price was best on networks of categories.
+    # Dirichlet priors cost more than those of coefficients; half the price was best on discrete networks.
     each = model.edge_price * (0.5 if model.n_levels[child] else 1.0)
     price = n_parents * each + max(n_parents - 1, 0) * model.collider_price
     for v in range(model.n_line.size):

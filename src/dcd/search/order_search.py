@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from dcd.graph.adjacency import topological_order
@@ -31,6 +32,7 @@ from dcd.search.family_score import (
 
 _LEAST = 1e-9  # improvement of a family
 _LEAST_MOVE = 1e-7  # of an order
+_MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
 
 
 class Families(NamedTuple):
@@ -41,6 +43,32 @@ class Families(NamedTuple):
     curved: BoolArray
     crossed: BoolArray
     scores: FloatArray
+
+
+class Memo(NamedTuple):
+    """The best families found so far, by child and predecessors; a later one takes the place of an earlier.
+
+    Attributes
+    ----------
+    signs : (2, d) random numbers: those of the predecessors and the child together are the key.
+    keys, scores, lines : (m,), (m,) and (m, p + 2): number of parents, products, parents and their forms.
+    """
+
+    signs: npt.NDArray[np.uint64]
+    keys: npt.NDArray[np.uint64]
+    scores: FloatArray
+    lines: npt.NDArray[np.int32]
+
+
+def empty_memo(n_variables: int) -> Memo:
+    """A memo without families."""
+    signs = np.random.default_rng(0).integers(1, 2**63, size=(2, n_variables), dtype=np.uint64)
+    return Memo(
+        signs,
+        np.zeros(_MEMO_SIZE, np.uint64),
+        np.zeros(_MEMO_SIZE),
+        np.zeros((_MEMO_SIZE, _MEMO_PARENTS + 2), np.int32),
+    )
 
 
 def no_families(n_variables: int) -> Families:
@@ -250,21 +278,64 @@ def grow_all(model, order, families):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def exchange(model, order, at, families):  # type: ignore[no-untyped-def]
+def recall(memo, key, child, families):  # type: ignore[no-untyped-def]
+    """Take a family from the memo; whether there is one."""
+    slot = np.int64(key % np.uint64(_MEMO_SIZE))
+    if memo.keys[slot] != key:
+        return False
+    count = memo.lines[slot, 0]
+    families.n_parents[child], families.crossed[child] = count, memo.lines[slot, 1] == 1
+    families.scores[child] = memo.scores[slot]
+    for at in range(count):
+        families.parents[child, at] = memo.lines[slot, at + 2] // 2
+        families.curved[child, at] = memo.lines[slot, at + 2] % 2 == 1
+    return True
+
+
+@njit(cache=True)
+def remember(memo, key, child, families):  # type: ignore[no-untyped-def]
+    """Keep a family in the memo."""
+    count = families.n_parents[child]
+    if count > _MEMO_PARENTS:
+        return
+    slot = np.int64(key % np.uint64(_MEMO_SIZE))
+    memo.keys[slot], memo.scores[slot] = key, families.scores[child]
+    memo.lines[slot, 0], memo.lines[slot, 1] = count, families.crossed[child]
+    for at in range(count):
+        memo.lines[slot, at + 2] = 2 * families.parents[child, at] + families.curved[child, at]
+
+
+@njit(cache=True)
+def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
     """Exchange two neighbours in the order and update their families."""
     earlier, later = order[at], order[at + 1]
     order[at], order[at + 1] = later, earlier
-    parents, curved, n_parents = families.parents[later], families.curved[later], families.n_parents[later]
-    for index in range(n_parents):
-        if parents[index] == earlier:
-            left = without_parent(parents, curved, n_parents, index)
-            crossed = families.crossed[later] and left > 1
-            families.n_parents[later], families.crossed[later] = left, crossed
-            families.scores[later] = family_score(model, later, parents, curved, left, crossed)
-            refresh(model, families, later, predecessors(order, at))
-            break
+    key = np.uint64(0)
+    for position in range(at):
+        key ^= memo.signs[0, order[position]]
+    lose_parent(model, families, later, earlier, order, at, memo, key ^ memo.signs[1, later])
     if model.allowed[later, earlier]:
-        gain_parent(model, families, earlier, later, order, at + 1)
+        key ^= memo.signs[0, later] ^ memo.signs[1, earlier]
+        if not recall(memo, key, earlier, families):
+            gain_parent(model, families, earlier, later, order, at + 1)
+            remember(memo, key, earlier, families)
+
+
+@njit(cache=True)
+def lose_parent(model, families, child, lost, order, position, memo, key):  # type: ignore[no-untyped-def]
+    """Do without a variable that now comes after the child, if it is a parent."""
+    parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
+    for index in range(n_parents):
+        if parents[index] == lost:
+            if recall(memo, key, child, families):
+                return
+            left = without_parent(parents, curved, n_parents, index)
+            crossed = families.crossed[child] and left > 1
+            families.n_parents[child], families.crossed[child] = left, crossed
+            families.scores[child] = family_score(model, child, parents, curved, left, crossed)
+            refresh(model, families, child, predecessors(order, position))
+            remember(memo, key, child, families)
+            return
 
 
 @njit(cache=True)
@@ -307,7 +378,7 @@ def copy_into(target, source):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def move_variable(model, variable, state, start, best):  # type: ignore[no-untyped-def]
+def move_variable(model, variable, state, start, best, memo):  # type: ignore[no-untyped-def]
     """Move a variable to its best place; `start` and `best` are of the kind of `state`, to work with."""
     order, families = state
     position = 0
@@ -317,13 +388,13 @@ def move_variable(model, variable, state, start, best):  # type: ignore[no-untyp
     copy_into(best, state)
     highest = total_of(families.scores) + _LEAST_MOVE
     for at in range(position - 1, -1, -1):
-        exchange(model, order, at, families)
+        exchange(model, order, at, families, memo)
         if total_of(families.scores) > highest:
             highest = total_of(families.scores) + _LEAST_MOVE
             copy_into(best, state)
     copy_into(state, start)
     for at in range(position, order.size - 1):
-        exchange(model, order, at, families)
+        exchange(model, order, at, families, memo)
         if total_of(families.scores) > highest:
             highest = total_of(families.scores) + _LEAST_MOVE
             copy_into(best, state)
@@ -331,13 +402,13 @@ def move_variable(model, variable, state, start, best):  # type: ignore[no-untyp
 
 
 @njit(cache=True)
-def climb(model, state, start, best, sequence):  # type: ignore[no-untyped-def]
+def climb(model, state, start, best, sequence, memo):  # type: ignore[no-untyped-def]
     """Move all variables, in this sequence, to their best places until that changes nothing."""
     total = -np.inf
     while total_of(state[1].scores) > total + _LEAST_MOVE:
         total = total_of(state[1].scores)
         for variable in sequence:
-            move_variable(model, variable, state, start, best)
+            move_variable(model, variable, state, start, best, memo)
     return total
 
 
@@ -356,9 +427,11 @@ class OrderSearch:
         )
         self.order = _consistent(rng.permutation(n_variables), required)
         self.families = no_families(n_variables)
+        self._memo = empty_memo(n_variables)
 
     def run(self, model, restarts: int) -> float:  # type: ignore[no-untyped-def]
         """Search from the best order so far, then from random neighbours of it; the best total score."""
+        self._memo.keys[:] = 0  # families of another model are not the same
         best = self._climb(model, self.order)
         for _ in range(restarts):
             best = max(best, self._climb(model, self._shaken(), best))
@@ -367,7 +440,9 @@ class OrderSearch:
     def _climb(self, model, order: Positions, least: float = -np.inf) -> float:  # type: ignore[no-untyped-def]
         self._state[0][:] = order
         grow_all(model, self._state[0], self._state[1])
-        total = climb(model, self._state, self._start, self._best, self._rng.permutation(len(order)))
+        total = climb(
+            model, self._state, self._start, self._best, self._rng.permutation(len(order)), self._memo
+        )
         if total > least + _LEAST_MOVE:
             self.order = self._state[0].copy()
             self.families = Families._make(part.copy() for part in self._state[1])

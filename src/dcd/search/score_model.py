@@ -17,6 +17,7 @@ from dcd.search.order_search import improve_family
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
+_POSSIBLE = 2.0  # standard errors of a third moment from which on a product enters at all
 _CLEAR = 3.5  # standard errors of a third moment from which on they are
 
 
@@ -47,6 +48,7 @@ def score_model(
         allowed=allowed & ~np.eye(n_variables, dtype=bool),
         required=required,
         pairs=_promising_pairs(table, has_line),
+        promising=_promising(table),
         edge_price=edge_price(n_variables),
         collider_price=0.0,
         codes=np.zeros((n_variables, 0), np.int64),
@@ -61,6 +63,13 @@ def score_model(
             may_cross=model.may_cross & (categories.n_levels == 0),
         )
     return _with_chosen_priors(model)
+
+
+def _promising(table: FamilyGram) -> BoolArray:
+    """Which products have a moment with which children that chance seldom makes."""
+    products = np.arange(table.starts[-1], table.product.max() + 1)
+    moments = table.gram[np.ix_(products, table.starts[:-1])] / np.sqrt(table.n_samples)
+    return np.ascontiguousarray(np.abs(moments) > _POSSIBLE)
 
 
 def _promising_pairs(table: FamilyGram, has_line: BoolArray) -> Positions:
