@@ -1,7 +1,6 @@
 """Make the pictures of the pages beside this file: `python docs/robust/pictures.py`, some five minutes."""
 
 import warnings
-from itertools import pairwise
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,7 +10,7 @@ from scipy import stats
 
 import dcd
 from dcd.features.rank_scores import make_scores
-from dcd.graph.adjacency import skeleton_of, unshielded_colliders
+from dcd.graph.adjacency import skeleton_of
 from dcd.weights.convex import BalanceColumns
 
 IMAGES = Path(__file__).parents[1] / "images"
@@ -130,34 +129,6 @@ def interactions_picture():
     finish(axes, "robust-interactions")
 
 
-def orientation_picture():
-    """How often a collider is true, by its evidence: Erdős–Rényi graphs of 8 variables."""
-    evidence, right = [], []
-    for seed in range(150):
-        rng = np.random.default_rng([seed, 9])
-        dag = dcd.simulate.random_dag(8, graph="erdos-renyi", degree=2, random_state=rng)
-        values = dcd.simulate.sample(dag, 500, noise_std=1.0, random_state=rng)
-        model = dcd.RobustDCD(progress=False).fit(values)
-        true = set(unshielded_colliders(dag))
-        for collider in model.colliders_:
-            x, z, y = (int(name[1:]) for name in (collider.first, collider.middle, collider.second))
-            evidence.append(collider.evidence)
-            right.append((min(x, y), z, max(x, y)) in true)
-    edges = [0, 1, 2, 4, 8, 16, np.inf]
-    group = np.digitize(evidence, edges) - 1
-    shares = [np.mean(np.array(right)[group == index]) for index in range(len(edges) - 1)]
-    counts = [int((group == index).sum()) for index in range(len(edges) - 1)]
-    print("orientation", shares, counts)
-    _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
-    ax.bar(range(len(shares)), shares, 0.7, color=BLUE)
-    labels = [f"{low} to {high}" if np.isfinite(high) else f"> {low}" for low, high in pairwise(edges)]
-    for index, count in enumerate(counts):
-        ax.text(index, 0.03, f"{count}", ha="center", color="white")
-    ax.set_xticks(range(len(shares)), labels)
-    ax.set(xlabel="evidence of a collider (numbers: how many)", ylabel="share that is true", ylim=(0, 1))
-    finish([ax], "robust-orientation")
-
-
 def trust_picture():
     """False edges of DCD against the dependence that decoupling left."""
     left, false, robust = [], [], []
@@ -198,5 +169,4 @@ if __name__ == "__main__":
     weights_picture()
     test_picture()
     interactions_picture()
-    orientation_picture()
     trust_picture()
