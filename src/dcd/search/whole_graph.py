@@ -131,7 +131,9 @@ class _GraphSearch:
 
         found: list[tuple[float, IntArray, Positions]] = []
         for price in _COLLIDER_PRICES:
-            total = self._orders.run(self._model._replace(collider_price=price), self._restarts)
+            # Random restarts where few colliders are, and where all are that pay: between, orders are near.
+            restarts = self._restarts if price in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]) else 0
+            total = self._orders.run(self._model._replace(collider_price=price), restarts)
             dag = dag_of(self._orders.families)
             n_shared, n_edges = int(np.maximum(dag.sum(axis=0) - 1, 0).sum()), int(dag.sum())
             posterior = total + price * n_shared + collider_log_prior(n_shared, n_edges)
