@@ -14,7 +14,6 @@ import dcd
 
 NAMES = [
     "CPDAG",
-    "ColliderEvidence",
     "ConvexWeights",
     "DCD",
     "GrowShrink",
@@ -25,6 +24,7 @@ NAMES = [
     "PartialAssociation",
     "RobustDCD",
     "WeightedAssociation",
+    "WholeGraph",
     "audit",
     "load_result",
     "stability",

@@ -188,7 +188,7 @@ def test_the_code_runs_and_gives_the_same(tmp_path, table):
     chosen = RobustDCD(
         alpha=0.01,
         test=dcd.PartialAssociation(decouple="always", weights=dcd.ConvexWeights(keep=0.5)),
-        orientation=dcd.ColliderEvidence(min_evidence=1.0),
+        search=dcd.WholeGraph(restarts=1),
     )
     table.to_csv(tmp_path / "table.csv", index=False)
     stability = dcd.stability(chosen, table, n_resamples=4, fraction=0.75, random_state=3)

@@ -155,7 +155,7 @@ def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
         ({"X": interacting_table().assign(a=interacting_table()["a"] * (1 + 1e-15))}, "data was"),
         ({"sample_weight": np.arange(1.0, 251)}, "sample_weight was None"),
         ({"model": RobustDCD(alpha=0.1)}, "model parameter 'alpha' was '0.05', is '0.1'"),
-        ({"model": RobustDCD(search=dcd.GrowShrink(max_size=5))}, "model parameter 'search' was 'None'"),
+        ({"model": RobustDCD(search=dcd.WholeGraph(restarts=5))}, "model parameter 'search' was 'None'"),
         ({"model": RobustDCD(knowledge=dcd.Knowledge(roots=["e"]))}, "model parameter 'knowledge'"),
         ({"model": RobustDCD(random_state=1)}, "random_state was 0, is 1"),
         ({"model": DCD()}, "model was 'RobustDCD', is 'DCD'"),
