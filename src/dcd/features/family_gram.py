@@ -1,8 +1,9 @@
 """The Gram matrix of a table: all that a search over whole graphs needs to know of its rows.
 
-A numeric variable has a line (its normal score) and a curve (Legendre polynomials of its ranks beside the
-line); a nominal one has indicators of its categories. Two variables that have a line have a product, that of
-their lines. All columns are centred, those of one variable are orthonormal, and a product has variance 1.
+A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and of its normal score
+beside the line); a nominal one has indicators of its categories. Two variables that have a line have a
+product, that of their lines. All columns are centred, those of one variable are orthonormal, and a product
+has variance 1.
 
 The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share; after
 it, nothing depends on the number of rows. With many variables, only products that are associated with a third
@@ -19,7 +20,17 @@ from itertools import combinations
 import numpy as np
 from scipy.special import digamma
 
-from dcd.features.rank_scores import LINEAR, Scores, VariableScores, owners, scores_of
+from dcd.features.rank_scores import (
+    BULK_CUBE,
+    BULK_SQUARE,
+    CUBE,
+    LINEAR,
+    SQUARE,
+    Scores,
+    VariableScores,
+    owners,
+    scores_of,
+)
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
@@ -29,8 +40,9 @@ from dcd.table.dataset import Dataset
 
 Pair = tuple[int, int]
 
-N_COLUMNS = 8  # of a numeric variable: the line and seven of the curve
-_BULK = tuple(range(3, 2 + N_COLUMNS))  # Legendre polynomials among the columns of `rank_scores`
+# The curve of a numeric variable, of the columns of `rank_scores`, by falling weight in the prior: bulk,
+# tails (without which the effect of a cube or an exponential is better fitted backwards), finer bulk.
+_CURVE = (BULK_SQUARE, BULK_CUBE, SQUARE, CUBE, 5, 6, 7)
 _FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
 _CLEAR = 4.5  # standard errors of a third moment from which on a product is kept, with more variables
 _MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
@@ -110,7 +122,7 @@ def chosen_columns(variable: VariableScores) -> tuple[int, ...]:
     """The columns of a variable: line and curve, or all there are if it has few values."""
     if variable.codes is not None:
         return variable.adjusters
-    curve = _BULK if set(_BULK) <= set(variable.adjusters) else variable.adjusters[1:N_COLUMNS]
+    curve = _CURVE if set(_CURVE) <= set(variable.adjusters) else variable.adjusters[1 : len(_CURVE) + 1]
     return (LINEAR, *curve)
 
 
