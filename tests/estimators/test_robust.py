@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
-from support.tables import NOT_APPLICABLE, collider_with_bystanders, simulated
+from support.tables import assert_contract_of_scikit_learn, collider_with_bystanders, simulated
 
 import dcd
 from dcd import InputError, RobustDCD
@@ -12,7 +11,7 @@ from dcd.estimators.base import Diagnostics
 
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_scikit_learns_contract():
-    check_estimator(RobustDCD(progress=False), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
+    assert_contract_of_scikit_learn(RobustDCD(progress=False))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dcd.features.family_gram import N_COLUMNS, categories, family_gram, gram_of, negentropy
+from dcd.features.family_gram import categories, family_gram, gram_of, negentropy
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
@@ -38,14 +38,15 @@ def orthonormal(columns, shares):
 
 
 def columns_by_hand(values):
-    """Normal scores and Legendre polynomials of ranks, then products of normal scores, then the values."""
+    """Normal scores with polynomials of ranks and of normal scores, then products, then the values."""
     n, d = values.shape
     shares = np.full(n, 1 / n)
     u = (stats.rankdata(values, axis=0) - 0.5) / n
     lines = standardised(stats.norm.ppf(u), shares)
     blocks = []
     for v in range(d):
-        curve = [np.polynomial.Legendre.basis(degree)(2 * u[:, v] - 1) for degree in range(2, 1 + N_COLUMNS)]
+        ranks = [np.polynomial.Legendre.basis(degree)(2 * u[:, v] - 1) for degree in range(2, 7)]
+        curve = [*ranks[:2], lines[:, v] ** 2, lines[:, v] ** 3, *ranks[2:]]
         blocks.append(orthonormal(np.column_stack([lines[:, v], *curve]), shares))
     products = [lines[:, i] * lines[:, j] for i in range(d) for j in range(i + 1, d)]
     return np.hstack([*blocks, *(standardised(part, shares) for part in (np.column_stack(products), values))])
@@ -171,7 +172,7 @@ def test_with_gaps_it_is_still_a_gram_matrix_of_normalised_columns():
     assert np.linalg.eigvalsh(made.gram).min() > 0
     for v in range(4):
         block = slice(*made.starts[v : v + 2])
-        np.testing.assert_allclose(made.gram[block, block] / made.n_samples, np.eye(N_COLUMNS), atol=1e-8)
+        np.testing.assert_allclose(made.gram[block, block] / made.n_samples, np.eye(8), atol=1e-8)
     present = holes.notna().to_numpy(dtype=float)
     assert made.n_samples == pytest.approx((present.T @ present).mean())
 

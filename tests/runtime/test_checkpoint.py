@@ -39,7 +39,8 @@ def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
 def test_the_robust_record_is_not_trivial():
     for name in ("always", "weights", "gaps"):
         diagnostics = fresh(name).fit(table_for(name)).diagnostics_
-        assert len(diagnostics.sets) > 5, name
+        assert len(diagnostics.sets) > 2, name
+        assert name == "weights" or len(diagnostics.interactions) > 3, name
 
 
 @pytest.mark.parametrize("name", ["published", "always"])
@@ -59,7 +60,7 @@ def test_a_finished_run_does_nothing_again(name, tmp_path, monkeypatch):
     path, table = tmp_path / "run.dcd", table_for(name)
     wanted = fresh(name).fit(table, checkpoint=path)
     content = path.read_bytes()
-    monkeypatch.setattr("dcd.search.grow_shrink.as_done", None)
+    monkeypatch.setattr("dcd.search.whole_graph.as_done", None)
     monkeypatch.setattr("dcd.search.decoupled_boundaries.as_done", None)
     assert_same_result(fresh(name).fit(table, checkpoint=path), wanted)
     assert path.read_bytes() == content
@@ -188,7 +189,7 @@ def test_what_changes_no_result_makes_no_other_run(name, tmp_path, monkeypatch):
     """n_jobs, progress, memory_limit, the order of the columns, and the library that holds the table."""
     path, table = tmp_path / "run.dcd", interacting_table()
     wanted = fresh(name).fit(table, checkpoint=path)
-    monkeypatch.setattr("dcd.search.grow_shrink.as_done", None)
+    monkeypatch.setattr("dcd.search.whole_graph.as_done", None)
     monkeypatch.setattr("dcd.search.decoupled_boundaries.as_done", None)
     turned = table[list(table)[::-1]]
     again = (
@@ -221,7 +222,7 @@ def test_one_file_for_the_fit_and_its_resamples(tmp_path, monkeypatch):
             dcd.stability(RobustDCD(), other, n_resamples=4, checkpoint=path)
     with pytest.raises(InputError, match="scheme was 'subsample', is 'bootstrap'"):
         dcd.stability(RobustDCD(), table, n_resamples=4, scheme="bootstrap", checkpoint=path)
-    for module in ("search.grow_shrink", "search.decoupled_boundaries", "estimators.resampling"):
+    for module in ("search.whole_graph", "search.decoupled_boundaries", "estimators.resampling"):
         monkeypatch.setattr(f"dcd.{module}.as_done", None)
     assert_same_result(RobustDCD().fit(table, checkpoint=path), model)
     assert dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path) == stability
