@@ -179,7 +179,7 @@ class RobustDCD(Discovery):
             task = GraphTask(
                 names=names,
                 gram=family_gram(dataset, scores, self.n_jobs),
-                categories=categories(dataset),
+                categories=None if scores is None else categories(scores),
                 test=bind_test(test, dataset, self.alpha, scores),
                 level=self.alpha,
                 knowledge=known,

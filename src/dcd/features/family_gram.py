@@ -33,9 +33,8 @@ from dcd.features.rank_scores import (
 )
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.parallel import n_processes
-from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
+from dcd.runtime.rows import SAMPLE_ROWS
 from dcd.runtime.threads import one_blas_thread
-from dcd.table.columns import merge_rare
 from dcd.table.dataset import Dataset
 
 Pair = tuple[int, int]
@@ -43,6 +42,7 @@ Pair = tuple[int, int]
 # The curve of a numeric variable, of the columns of `rank_scores`, by falling weight in the prior: bulk,
 # tails (without which the effect of a cube or an exponential is better fitted backwards), finer bulk.
 _CURVE = (BULK_SQUARE, BULK_CUBE, SQUARE, CUBE, 5, 6, 7)
+_FEW_LEVELS = 5  # up to so many, the levels of an ordinal variable are counted
 _FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
 _CLEAR = 4.5  # standard errors of a third moment from which on a product is kept, with more variables
 _MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
@@ -76,12 +76,12 @@ class FamilyGram:
 
 @dataclass(frozen=True)
 class Categories:
-    """A table of categories alone, each combination once.
+    """The variables of a table that are counted rather than regressed: each combination of them once.
 
     Attributes
     ----------
-    codes : (d, m) the level of each variable in each of the m combinations.
-    n_levels : (d,) levels of each variable.
+    codes : (d, m) the level of each variable in each of the m combinations; 0 if it is not counted.
+    n_levels : (d,) levels of each variable; 0 if it is not counted.
     weights : (m,) how many (effective) samples have each combination.
     """
 
@@ -90,15 +90,26 @@ class Categories:
     weights: FloatArray = field(repr=False)
 
 
-def categories(dataset: Dataset) -> Categories | None:
-    """The combinations of a table, if all its variables are categories and no value is missing."""
-    if dataset.has_gaps or any(kind != "nominal" for kind in dataset.kinds):
+def categories(scores: Scores) -> Categories | None:
+    """The nominal variables of a table, and the ordinal ones of few levels; None if there are none."""
+    counted = [v for v, variable in enumerate(scores.variables) if _is_counted(variable)]
+    if not counted:
         return None
-    merged = [merge_rare(dataset.values[:, v]) for v in range(len(dataset.names))]
-    codes, row = np.unique(np.column_stack(merged), axis=0, return_inverse=True)
-    ess = effective_sample_size(dataset.probabilities)
-    weights = ess * np.bincount(row.reshape(-1), weights=dataset.probabilities).astype(np.float64)
-    return Categories(np.ascontiguousarray(codes.T), codes.max(axis=0) + 1, weights)
+    present = np.column_stack([np.asarray(scores.variables[v].codes) for v in counted])
+    distinct, row = np.unique(present, axis=0, return_inverse=True)
+    codes = np.zeros((scores.n_variables, len(distinct)), dtype=np.intp)
+    codes[counted] = distinct.T
+    n_levels = np.zeros(scores.n_variables, dtype=np.intp)
+    n_levels[counted] = distinct.max(axis=0) + 1
+    weights = scores.ess * np.bincount(row.reshape(-1), weights=scores.probabilities)
+    return Categories(codes, n_levels, weights.astype(np.float64))
+
+
+def _is_counted(variable: VariableScores) -> bool:
+    """Whether a variable has levels that are too few to be numbers."""
+    if variable.codes is None:
+        return False
+    return variable.kind == "nominal" or int(variable.codes.max()) < _FEW_LEVELS
 
 
 def family_gram(dataset: Dataset, scores: Scores | None = None, n_jobs: int | None = None) -> FamilyGram:

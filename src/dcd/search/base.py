@@ -148,7 +148,7 @@ class GraphTask:
     ----------
     names : the d variables.
     gram : the Gram matrix of the table.
-    categories : the table as codes, if all variables are categories and no value is missing.
+    categories : the variables that are counted, if there are any and no value is missing.
     test : the independence test on the table; it keeps a record of the tests.
     level : level of each single test.
     knowledge : required and forbidden arrows.

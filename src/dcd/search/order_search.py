@@ -20,7 +20,7 @@ from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.search.family_score import (
     append_parent,
     append_products,
-    bdeu,
+    counted_score,
     evidence,
     family_score,
     n_columns,
@@ -58,15 +58,12 @@ def no_families(n_variables: int) -> Families:
 
 
 @njit(cache=True)
-def with_parent(model, child, parents, n_parents, crossed, work, base):  # type: ignore[no-untyped-def]
+def with_parent(model, child, parents, curved, n_parents, crossed, work, base):  # type: ignore[no-untyped-def]
     """The best score with one more parent, `parents[n_parents]`, and its form `(score, curve, products)`.
 
     `work` holds the regression on the others, of `base` columns.
     """
     price = prices(model, child, parents, n_parents + 1)
-    if model.n_levels.size:
-        score = bdeu(model, child, parents, n_parents + 1) - bdeu(model, child, parents, 0)
-        return score - price, False, False
     new = parents[n_parents]
     n_line, width = model.n_line[new], model.starts[new + 1] - model.starts[new]
     may_cross = model.may_cross[child] and n_parents > 0
@@ -74,6 +71,12 @@ def with_parent(model, child, parents, n_parents, crossed, work, base):  # type:
     for curve in (False, True):
         if curve and (n_line == width or not model.may_curve[child]):
             break
+        if model.n_levels[child]:
+            curved[n_parents] = curve
+            score = counted_score(model, child, parents, curved, n_parents + 1)
+            if score > best:
+                best, best_curve, best_cross = score, curve, False
+            continue
         size = append_parent(model, child, new, 0, width if curve else n_line, work, base)
         if not crossed:
             score = evidence(model, child, work[0], work[1], size)
@@ -98,13 +101,13 @@ def add_parents(model, child, before, parents, curved, n_parents, crossed, score
     while True:
         work = workspace(model, child, n_parents + 1)
         base = 0
-        if not model.n_levels.size:
+        if not model.n_levels[child]:
             base = regression(model, child, parents, curved, n_parents, crossed, work)
         best, new, new_curve, new_cross = score + _LEAST, -1, False, False
         for v in range(n_variables):
             if before[v] and model.allowed[v, child] and not inside[v]:
                 parents[n_parents] = v
-                s, curve, cross = with_parent(model, child, parents, n_parents, crossed, work, base)
+                s, curve, cross = with_parent(model, child, parents, curved, n_parents, crossed, work, base)
                 if s > best:
                     best, new, new_curve, new_cross = s, v, curve, cross
         if new < 0:
@@ -137,7 +140,7 @@ def simplify(model, child, parents, curved, n_parents, crossed, score):  # type:
                 if s > best:
                     best, what, where, cross = s, 1, at, products
             one_form = n_columns(model, parents[at], True) == model.n_line[parents[at]]
-            if not (one_form or model.n_levels.size) and model.may_curve[child]:
+            if not one_form and model.may_curve[child]:
                 curved[at] = not curved[at]
                 s = family_score(model, child, parents, curved, n_parents, crossed)
                 curved[at] = not curved[at]
@@ -272,9 +275,9 @@ def gain_parent(model, families, child, new, order, position):  # type: ignore[n
     parents[n_parents] = new
     work = workspace(model, child, n_parents + 1)
     base = 0
-    if not model.n_levels.size:
+    if not model.n_levels[child]:
         base = regression(model, child, parents, curved, n_parents, crossed, work)
-    score, curve, cross = with_parent(model, child, parents, n_parents, crossed, work, base)
+    score, curve, cross = with_parent(model, child, parents, curved, n_parents, crossed, work, base)
     if score > families.scores[child] + _LEAST:
         curved[n_parents] = curve
         families.n_parents[child], families.crossed[child] = n_parents + 1, cross

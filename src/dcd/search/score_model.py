@@ -17,7 +17,6 @@ from dcd.search.order_search import improve_family
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
-_COUNTED_PRICE = 0.0  # of a parent in a table of categories, where BDeu has its own
 _CLEAR = 3.5  # standard errors of a third moment from which on they are
 
 
@@ -50,17 +49,16 @@ def score_model(
         pairs=_promising_pairs(table, has_line),
         edge_price=edge_price(n_variables),
         collider_price=0.0,
-        codes=np.zeros((0, 0), np.int64),
-        n_levels=np.zeros(0, np.int64),
+        codes=np.zeros((n_variables, 0), np.int64),
+        n_levels=np.zeros(n_variables, np.int64),
         weights=np.zeros(0),
     )
     if categories is not None:
-        return model._replace(
+        model = model._replace(
             codes=categories.codes.astype(np.int64),
             n_levels=categories.n_levels.astype(np.int64),
             weights=categories.weights,
-            may_cross=~many,
-            edge_price=_COUNTED_PRICE,
+            may_cross=model.may_cross & (categories.n_levels == 0),
         )
     return _with_chosen_priors(model)
 
