@@ -196,7 +196,7 @@ def letters(n, seed):
 
 def test_combinations_of_categories_are_counted():
     frame = letters(200, 0)
-    made = categories(read_table(frame))
+    made = categories(scores_of(read_table(frame)))
     shown = {tuple(codes): weight for codes, weight in zip(made.codes.T.tolist(), made.weights, strict=True)}
     expected = Counter(tuple("xyz".index(cell) for cell in row) for row in frame.itertuples(index=False))
     assert shown == pytest.approx(dict(expected))
@@ -205,15 +205,19 @@ def test_combinations_of_categories_are_counted():
 
 def test_weighted_categories_have_as_many_samples_as_the_weights_are_worth():
     weights = np.random.default_rng(1).uniform(0.2, 2.0, 200)
-    made = categories(read_table(letters(200, 0), sample_weight=weights))
+    made = categories(scores_of(read_table(letters(200, 0), sample_weight=weights)))
     assert made.weights.sum() == pytest.approx(weights.sum() ** 2 / np.square(weights).sum())
 
 
-def test_tables_of_other_kinds_or_with_gaps_are_not_counted():
-    frame = letters(200, 0)
-    assert categories(read_table(frame.assign(number=np.arange(200.0)))) is None
-    frame.iloc[0, 0] = None
-    assert categories(read_table(frame, options=TableOptions(missing="testwise"))) is None
+def test_variables_of_few_levels_are_counted_and_others_are_not():
+    rng = np.random.default_rng(0)
+    frame = letters(300, 0).assign(
+        number=np.arange(300.0), grade=rng.integers(0, 4, 300), age=rng.integers(0, 9, 300)
+    )
+    made = categories(scores_of(read_table(frame)))
+    levels = dict(zip(read_table(frame).names, made.n_levels.tolist(), strict=True))
+    assert levels == {"a": 3, "b": 3, "c": 3, "number": 0, "grade": 4, "age": 0}
+    assert categories(make_scores(rng.standard_normal((100, 3)))) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from scipy.stats import matrix_normal, multivariate_normal
 from support.known_graphs import all_dags
 from support.score_models import arrays, counted_model, model_of, score_of
 
-from dcd.features.family_gram import family_gram
+from dcd.features.family_gram import categories, gram_of
+from dcd.features.rank_scores import scores_of
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.search.family_score import ABSENT, DECAY, regression, workspace
 from dcd.search.order_search import with_parent
@@ -98,13 +99,14 @@ def test_a_child_on_its_own_scale_pays_for_not_being_normal():
         assert found == pytest.approx(max(line, own + offset), abs=1e-6)
 
 
-def mixed_model(n=200, seed=0):
+def mixed_model(n=200, seed=0, *, counted=False):
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, n))
     town = np.array(list("pqrs"))[np.digitize(x + 0.5 * rng.standard_normal(n), [-1, 0, 1])]
-    gram = family_gram(read_table(pd.DataFrame({"x": x, "y": y, "town": town})))
-    anything = np.ones((3, 3), dtype=bool)
-    return score_model(gram, allowed=anything, required=~anything)
+    scores = scores_of(read_table(pd.DataFrame({"x": x, "y": y, "town": town, "flag": x > y})))
+    anything = np.ones((4, 4), dtype=bool)
+    counts = categories(scores) if counted else None
+    return score_model(gram_of(scores), counts, allowed=anything, required=~anything)
 
 
 @pytest.mark.parametrize("curve", [False, True])
@@ -146,7 +148,7 @@ def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
         room, curved = arrays(parents, forms)
         work = workspace(model, child, len(parents))
         base = regression(model, child, room, curved, len(parents) - 1, crossed, work)
-        found, curve, cross = with_parent(model, child, room, len(parents) - 1, crossed, work, base)
+        found, curve, cross = with_parent(model, child, room, curved, len(parents) - 1, crossed, work, base)
         tried = {
             (new, products): score_of(model, child, parents, [*forms, new], crossed=products)
             for new in (False, True)
@@ -189,11 +191,28 @@ def test_evidence_for_an_edge_grows_with_the_sample_and_noise_has_none():
 # --- categories ------------------------------------------------------------------------------------------
 
 
+def test_a_counted_child_takes_other_parents_by_what_they_add_to_a_regression():
+    """BDeu of the parents of few levels; the others add what they add to a regression on all."""
+    model = mixed_model(counted=True)
+    regressed = mixed_model()
+    assert model.n_levels.tolist() == [0, 0, 4, 2]
+    added = score_of(regressed, 2, [3, 0]) - score_of(regressed, 2, [3]) + regressed.edge_price
+    both, one = evidence_of(model, 2, [0, 3]), evidence_of(model, 2, [3])
+    shared = model._replace(sd_line=regressed.sd_line, sd_curve=regressed.sd_curve)
+    assert evidence_of(shared, 2, [0, 3]) - evidence_of(shared, 2, [3]) == pytest.approx(added, abs=1e-6)
+    assert both > one
+
+
 def some_codes(n=300, seed=0, levels=(2, 3, 2, 4)):
     rng = np.random.default_rng(seed)
     codes = np.column_stack([rng.integers(0, k, n) for k in levels])
     codes[:, 2] = np.where(rng.random(n) < 0.7, codes[:, 0], codes[:, 2])
     return codes
+
+
+def evidence_of(model, child, parents):
+    """The score of a counted child without the price of its parents, which is half of the usual one."""
+    return score_of(model, child, parents) + 0.5 * len(parents) * model.edge_price
 
 
 def bdeu_by_hand(codes, child, parents, sample_size=1.0):
@@ -213,7 +232,7 @@ def bdeu_by_hand(codes, child, parents, sample_size=1.0):
 def test_categories_score_as_bdeu_by_hand(parents):
     codes = some_codes()
     expected = bdeu_by_hand(codes, 2, parents) - bdeu_by_hand(codes, 2, [])
-    assert score_of(counted_model(codes), 2, parents) == pytest.approx(expected, abs=1e-8)
+    assert evidence_of(counted_model(codes), 2, parents) == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.slow
@@ -225,7 +244,7 @@ def test_categories_score_as_bdeu_of_pgmpy():
     model = counted_model(codes)
     for parents in ([0], [3, 0], [3, 1, 0]):
         expected = theirs.local_score("c", ["abcd"[v] for v in parents]) - theirs.local_score("c", [])
-        assert score_of(model, 2, parents) == pytest.approx(expected, abs=1e-6)
+        assert evidence_of(model, 2, parents) == pytest.approx(expected, abs=1e-6)
 
 
 def test_equivalent_graphs_of_categories_have_the_same_score():

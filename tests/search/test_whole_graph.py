@@ -9,6 +9,7 @@ from support.tables import linear
 
 import dcd
 from dcd.features.family_gram import categories, family_gram
+from dcd.features.rank_scores import scores_of
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.independence.association import PartialAssociation
@@ -36,10 +37,11 @@ class Says(SearchTest):
 def task_of(values, test=None, **stated):
     """What a fit asks of a search, with a test of one's own and some knowledge."""
     dataset = read_table(values)
+    scores = scores_of(dataset)
     return GraphTask(
         names=dataset.names,
-        gram=family_gram(dataset),
-        categories=categories(dataset),
+        gram=family_gram(dataset, scores),
+        categories=categories(scores),
         test=bind_test(PartialAssociation(), dataset, 0.05) if test is None else test,
         level=0.05,
         knowledge=bind_knowledge(Knowledge(**stated) if stated else None, dataset.names),

@@ -48,9 +48,7 @@ def score_of(model, child, parents, curved=(), *, crossed=False):
 
 def best_form(model, child, parents):
     """The best score of a family over all its forms."""
-    if model.n_levels.size:
-        return score_of(model, child, parents)
-    curves = (False, True) if model.may_curve[child] else (False,)
+    curves = (False, True) if model.may_curve[child] and not model.n_levels.all() else (False,)
     crosses = (False, True) if model.may_cross[child] and len(parents) > 1 else (False,)
     return max(
         score_of(model, child, parents, forms, crossed=crossed)
