@@ -35,7 +35,7 @@ def test_recovers_a_collider_with_direction(seed):
 
 @pytest.mark.slow
 def test_same_result_for_any_number_of_jobs_and_order_of_columns():
-    for seed in range(20):
+    for seed in range(5):
         frame = simulated(seed)
         one = DCD(n_jobs=1).fit(frame)
         two = DCD(n_jobs=2).fit(frame)

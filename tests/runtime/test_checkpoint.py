@@ -126,6 +126,24 @@ def test_two_processes_go_on_with_what_one_did(tmp_path):
     assert_same_result(fresh("always", n_jobs=2).fit(table, checkpoint=path), wanted)
 
 
+class CannotTell:
+    """A test of one's own for which the data are never enough."""
+
+    def bind(self, scores, level):
+        return self
+
+    def log_pvalue(self, x, y, given):
+        return np.nan
+
+
+def test_what_could_not_be_tested_is_kept_as_such(tmp_path):
+    path, table = tmp_path / "run.dcd", interacting_table()
+    model = RobustDCD(test=CannotTell(), progress=False).fit(table, checkpoint=path)
+    assert model.cpdag_.directed_edges
+    again = RobustDCD(test=CannotTell(), progress=False).fit(table, checkpoint=path)
+    assert again.cpdag_ == model.cpdag_
+
+
 def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
     path, table = tmp_path / "run.dcd", table_for("always")
     wanted = fresh("always").fit(table)
