@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -126,6 +127,7 @@ def test_two_processes_go_on_with_what_one_did(tmp_path):
     assert_same_result(fresh("always", n_jobs=2).fit(table, checkpoint=path), wanted)
 
 
+@dataclass(frozen=True)
 class CannotTell:
     """A test of one's own for which the data are never enough."""
 
