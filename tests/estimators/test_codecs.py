@@ -6,15 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from support.checkpoints import (
-    interacting_table,
-)
+from support.checkpoints import interacting_table
 
 from dcd.estimators.codecs import published_codecs, robust_codecs
 from dcd.estimators.description import digest_of
 from dcd.independence.base import Interaction, Record
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.search.grow_shrink import GrownBoundary
 from dcd.table.reading import read_columns
 from dcd.weights.base import SampleWeights
 from dcd.weights.sketch import WeightSketch
@@ -41,16 +38,12 @@ def test_every_number_comes_back_to_the_last_bit():
         given = DecoupledSet(("a", "c", "d"), *numbered, square, -square, wide, wide[::-1], sketch)
         assert_same_bits(through_json(published_codecs("abcde", 4)["sets"], members, given), given)
         log_pvalue, ess, left = (float(number) for number in rng.choice(numbers[1:], size=3))
-        record = Record(
-            {(1, 2): SampleWeights(np.empty(0), ess, left, ess, 0.0, "ess_floor")},
-            {(0, 3, (1, 2)): Interaction((0, 3), (1, 2), log_pvalue, left, ess, left)},
-        )
-        codecs = robust_codecs(5, 4)
-        assert through_json(codecs["separations"], (0, 3), (log_pvalue, record)) == (log_pvalue, record)
-        boundary = GrownBoundary((1, 2), ((1, log_pvalue), (2, left)), (1, 2), sketch)
-        back, read = through_json(codecs["boundaries"], 4, (boundary, record))
-        assert_same_bits(back, boundary)
-        assert read == record
+        weights = SampleWeights(np.empty(0), ess, left, ess, 0.0, "ess_floor", sketch=sketch)
+        interaction = Interaction((0, 3), (1, 2), log_pvalue, left, ess, left)
+        result = (log_pvalue, Record({(1, 2): weights}, {(0, 3, (1, 2)): interaction}))
+        back, record = through_json(robust_codecs(5, 4)["edges"], (0, 3, 1, 2), result)
+        assert (back, record.interactions) == (log_pvalue, result[1].interactions)
+        assert_same_bits(record.balances[1, 2], weights)
 
 
 def assert_same_bits(found, wanted):
@@ -96,12 +89,8 @@ def test_sets_that_nobody_can_have_written_are_refused(change):
 @pytest.mark.parametrize(
     "change",
     [
-        {"boundary": {"members": [0, 5], "log_pvalues": [[0, -3.0], [5, -3.0]]}},
-        {"boundary": {"members": [2], "log_pvalues": [[2, -3.0]]}},
-        {"boundary": {"members": [0, 1], "log_pvalues": [[0, -3.0]]}},
-        {"boundary": {"members": [0, 1], "log_pvalues": [[0, -3.0], [1, -3.0]], "decoupled": [0, 7]}},
-        {"boundary": {"members": "a", "log_pvalues": []}},
-        {"boundary": None},
+        {"log_pvalue": "small"},
+        {"log_pvalue": [0.0]},
         {"balances": [{"members": [0, 9]}]},
         {"balances": [[[0, 9], {}]]},
         {"interactions": [{"pair": [0, 1]}]},
@@ -109,13 +98,12 @@ def test_sets_that_nobody_can_have_written_are_refused(change):
         {"more": 1},
     ],
 )
-def test_boundaries_that_nobody_can_have_written_are_refused(change):
-    codec = robust_codecs(4, 0)["boundaries"]
-    boundary = GrownBoundary((0, 1), ((0, -3.0), (1, -4.0)))
-    written = json.loads(json.dumps(codec.write((boundary, Record()))))
-    assert codec.read(2, written) == (boundary, Record())
+def test_tests_of_edges_that_nobody_can_have_written_are_refused(change):
+    codec = robust_codecs(4, 0)["edges"]
+    written = json.loads(json.dumps(codec.write((-3.0, Record()))))
+    assert codec.read((0, 1), written) == (-3.0, Record())
     with pytest.raises((ValueError, TypeError, KeyError)):
-        codec.read(2, {**written, **change})
+        codec.read((0, 1), {**written, **change})
 
 
 def test_digests_tell_tables_apart_and_know_them_again():

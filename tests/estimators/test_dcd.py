@@ -6,8 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
-from support.tables import NOT_APPLICABLE, collider_with_bystanders, simulated
+from support.tables import assert_contract_of_scikit_learn, collider_with_bystanders, simulated
 
 import dcd
 from dcd import DCD, InputError
@@ -16,7 +15,7 @@ from dcd.runtime.runs import Run
 
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_scikit_learns_contract():
-    check_estimator(DCD(progress=False), expected_failed_checks=NOT_APPLICABLE, on_skip=None)
+    assert_contract_of_scikit_learn(DCD(progress=False))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -36,7 +35,7 @@ def test_recovers_a_collider_with_direction(seed):
 
 @pytest.mark.slow
 def test_same_result_for_any_number_of_jobs_and_order_of_columns():
-    for seed in range(20):
+    for seed in range(5):
         frame = simulated(seed)
         one = DCD(n_jobs=1).fit(frame)
         two = DCD(n_jobs=2).fit(frame)

@@ -149,7 +149,6 @@ dcd.stability(dcd.RobustDCD(), table, n_resamples=400, n_jobs=int(sys.argv[3]), 
 @pytest.mark.parametrize(
     ("end", "n_jobs"),
     [
-        pytest.param(signal.SIGKILL, 1, marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, 2, marks=pytest.mark.slow),
         (signal.SIGINT, 1),
     ],

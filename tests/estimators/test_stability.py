@@ -181,13 +181,13 @@ def test_bad_input_is_refused_before_any_work():
 @pytest.mark.slow
 def test_frequent_edges_are_true_more_often():
     found = []
-    for seed in range(8):
+    for seed in range(5):
         truth = dcd.simulate.random_dag(8, degree=4, graph="erdos-renyi", random_state=seed)
         table = dcd.simulate.sample(truth, 300, noise_std=1.0, random_state=seed)
         edge = dcd.stability(RobustDCD(), table, n_resamples=20, random_state=seed).edge
         found += [(edge[i, j], skeleton_of(truth)[i, j]) for i, j in combinations(range(8), 2)]
     frequency, true = np.array(found, dtype=float).T
     often, at_times = true[frequency > 0.9], true[(frequency > 0.05) & (frequency < 0.5)]
-    assert min(len(often), len(at_times)) > 20
+    assert min(len(often), len(at_times)) > 10
     assert often.mean() > 0.95
     assert often.mean() > at_times.mean()

@@ -61,7 +61,7 @@ def test_blocks_give_what_all_rows_at_once_give(seed, given):
         np.testing.assert_allclose(other, one, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_single_precision_changes_nothing_that_matters(seed, monkeypatch):
     """Log p-values agree to a hundredth; most comes from the grid on which residuals are ranked."""
     dataset = read_table(mixed(N_MANY, seed) if seed else table(N_MANY))
@@ -69,7 +69,7 @@ def test_single_precision_changes_nothing_that_matters(seed, monkeypatch):
     monkeypatch.setattr(dcd.features.rank_scores, "MANY_ROWS", 10**9)
     double = scores_of(dataset)
     assert (single.dtype, double.dtype) == (np.float32, np.float64)
-    for given in ((), (0,), (1, 2)):
+    for given in ((), (1, 2)):
         np.testing.assert_allclose(
             adjusted_log_pvalues(single, given), adjusted_log_pvalues(double, given), rtol=1e-2, atol=1e-2
         )
@@ -121,7 +121,7 @@ def test_weights_started_from_a_sample_are_the_weights(seed, monkeypatch):
     np.testing.assert_allclose(ours.weights, theirs.weights, atol=0.02)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 2])
 @pytest.mark.slow
 def test_a_sample_first_finds_the_graph_that_all_rows_find(seed, monkeypatch):
     values = table(N_MANY, seed, mechanism="product" if seed == 2 else "func")

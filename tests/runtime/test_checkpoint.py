@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,8 @@ def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
 def test_the_robust_record_is_not_trivial():
     for name in ("always", "weights", "gaps"):
         diagnostics = fresh(name).fit(table_for(name)).diagnostics_
-        assert len(diagnostics.sets) > 5, name
+        assert len(diagnostics.sets) > 2, name
+        assert name == "weights" or len(diagnostics.interactions) > 3, name
 
 
 @pytest.mark.parametrize("name", ["published", "always"])
@@ -59,7 +61,7 @@ def test_a_finished_run_does_nothing_again(name, tmp_path, monkeypatch):
     path, table = tmp_path / "run.dcd", table_for(name)
     wanted = fresh(name).fit(table, checkpoint=path)
     content = path.read_bytes()
-    monkeypatch.setattr("dcd.search.grow_shrink.as_done", None)
+    monkeypatch.setattr("dcd.search.whole_graph.as_done", None)
     monkeypatch.setattr("dcd.search.decoupled_boundaries.as_done", None)
     assert_same_result(fresh(name).fit(table, checkpoint=path), wanted)
     assert path.read_bytes() == content
@@ -125,6 +127,25 @@ def test_two_processes_go_on_with_what_one_did(tmp_path):
     assert_same_result(fresh("always", n_jobs=2).fit(table, checkpoint=path), wanted)
 
 
+@dataclass(frozen=True)
+class CannotTell:
+    """A test of one's own for which the data are never enough."""
+
+    def bind(self, scores, level):
+        return self
+
+    def log_pvalue(self, x, y, given):
+        return np.nan
+
+
+def test_what_could_not_be_tested_is_kept_as_such(tmp_path):
+    path, table = tmp_path / "run.dcd", interacting_table()
+    model = RobustDCD(test=CannotTell(), progress=False).fit(table, checkpoint=path)
+    assert model.cpdag_.directed_edges
+    again = RobustDCD(test=CannotTell(), progress=False).fit(table, checkpoint=path)
+    assert again.cpdag_ == model.cpdag_
+
+
 def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
     path, table = tmp_path / "run.dcd", table_for("always")
     wanted = fresh("always").fit(table)
@@ -155,7 +176,7 @@ def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
         ({"X": interacting_table().assign(a=interacting_table()["a"] * (1 + 1e-15))}, "data was"),
         ({"sample_weight": np.arange(1.0, 251)}, "sample_weight was None"),
         ({"model": RobustDCD(alpha=0.1)}, "model parameter 'alpha' was '0.05', is '0.1'"),
-        ({"model": RobustDCD(search=dcd.GrowShrink(max_size=5))}, "model parameter 'search' was 'None'"),
+        ({"model": RobustDCD(search=dcd.WholeGraph(restarts=5))}, "model parameter 'search' was 'None'"),
         ({"model": RobustDCD(knowledge=dcd.Knowledge(roots=["e"]))}, "model parameter 'knowledge'"),
         ({"model": RobustDCD(random_state=1)}, "random_state was 0, is 1"),
         ({"model": DCD()}, "model was 'RobustDCD', is 'DCD'"),
@@ -188,7 +209,7 @@ def test_what_changes_no_result_makes_no_other_run(name, tmp_path, monkeypatch):
     """n_jobs, progress, memory_limit, the order of the columns, and the library that holds the table."""
     path, table = tmp_path / "run.dcd", interacting_table()
     wanted = fresh(name).fit(table, checkpoint=path)
-    monkeypatch.setattr("dcd.search.grow_shrink.as_done", None)
+    monkeypatch.setattr("dcd.search.whole_graph.as_done", None)
     monkeypatch.setattr("dcd.search.decoupled_boundaries.as_done", None)
     turned = table[list(table)[::-1]]
     again = (
@@ -221,7 +242,7 @@ def test_one_file_for_the_fit_and_its_resamples(tmp_path, monkeypatch):
             dcd.stability(RobustDCD(), other, n_resamples=4, checkpoint=path)
     with pytest.raises(InputError, match="scheme was 'subsample', is 'bootstrap'"):
         dcd.stability(RobustDCD(), table, n_resamples=4, scheme="bootstrap", checkpoint=path)
-    for module in ("search.grow_shrink", "search.decoupled_boundaries", "estimators.resampling"):
+    for module in ("search.whole_graph", "search.decoupled_boundaries", "estimators.resampling"):
         monkeypatch.setattr(f"dcd.{module}.as_done", None)
     assert_same_result(RobustDCD().fit(table, checkpoint=path), model)
     assert dcd.stability(RobustDCD(), table, n_resamples=4, checkpoint=path) == stability

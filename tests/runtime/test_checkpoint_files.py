@@ -32,12 +32,10 @@ def test_damaged_lines_are_refused_and_left(tmp_path):
         "[]",
         "null",
         '{"stage": 3, "key": 0}',
-        lines[2].replace("members", "x"),
-        '{"stage": "boundaries", "key": 1, "result": {"boundary": {"members": [], "log_pvalues": []}, '
-        '"balances": [1], "interactions": []}}',
-        '{"stage": "separations", "key": [0, 1], "result": {"log_pvalue": 1'
-        + "0" * 400
-        + ', "balances": [], '
+        lines[2].replace("log_pvalue", "x"),
+        '{"stage": "edges", "key": [0, 1], "result": {"log_pvalue": 1.0, "balances": [1], '
+        '"interactions": []}}',
+        '{"stage": "edges", "key": [0, 1], "result": {"log_pvalue": 1' + "0" * 400 + ', "balances": [], '
         '"interactions": []}}',
     ):
         content = "\n".join([*lines[:2], damaged, *lines[3:]]) + "\n"

@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
-from support.tables import NOT_APPLICABLE, collider_with_bystanders
+from support.tables import assert_contract_of_scikit_learn, collider_with_bystanders
 from threadpoolctl import threadpool_limits
 
 import dcd
@@ -28,7 +27,7 @@ from dcd.weights.hsic_descent import HSICDescent
 @pytest.mark.parametrize("method", ["robust", "published"])
 def test_scikit_learns_contract(target, method):
     model = MarkovBoundary(target=target, method=method)
-    check_estimator(model, expected_failed_checks=NOT_APPLICABLE, on_skip=None)
+    assert_contract_of_scikit_learn(model)
 
 
 @pytest.mark.parametrize("seed", range(5))

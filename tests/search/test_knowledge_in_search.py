@@ -1,6 +1,6 @@
-"""Algorithm 1 and the search for colliders within what is known: what brute force says."""
+"""Algorithm 1, and the class of a DAG, within what is known: what brute force says."""
 
-from itertools import combinations, islice, product
+from itertools import combinations, islice
 
 import numpy as np
 import pandas as pd
@@ -10,23 +10,18 @@ from support.brute_force import (
     any_knowledge,
     assert_valid_and_respectful,
     members_of_class,
-    orientations,
     respects,
     shared_arrows,
     true_knowledge,
 )
 from support.known_graphs import all_dags, random_dag
-from support.searches import Oracle, erring_identifier, likelihood_of, searches_with
-from support.tables import linear
+from support.searches import erring_identifier
 
 import dcd
-from dcd import InputError, Knowledge, graph
-from dcd.features.rank_scores import make_scores
-from dcd.graph.adjacency import skeleton_of, unshielded_colliders
+from dcd import Knowledge, graph
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.search.assemble import assemble, orient_skeleton
-from dcd.search.colliders import BlockLikelihood, ColliderEvidence, log_prior
-from dcd.search.grow_shrink import GrowShrink
+from dcd.search.assemble import assemble_dag
+from dcd.search.base import GraphOutcome, TestedEdge
 
 
 def assert_exact(dag, knowledge):
@@ -101,22 +96,23 @@ def test_rule_4_is_needed():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_robust_stages_are_exact_too(seed):
-    """Boundaries that grow, with a perfect test, and the colliders of the true graph."""
+def test_the_class_of_a_dag_given_what_is_known(seed):
+    """Of the true DAG, the arrows that all DAGs of its class with the knowledge share."""
     rng = np.random.default_rng(seed)
     for _ in range(40):
         n = int(rng.integers(4, 7))
         dag = random_dag(n, rng)
         names, knowledge = NAMES[:n], true_knowledge(dag, rng)
-        bound = knowledge.bind(names)
-        strategy = GrowShrink(max_size=n, max_conditioning=n)
-        searches = searches_with(strategy, Oracle(dag), names, 0.01, bound)
-        assert all(search.overruled == () for search in searches)
-        colliders = dict.fromkeys(unshielded_colliders(dag), 1.0)
-        result = assemble(names, searches, lambda skeleton, forbidden: colliders, knowledge=bound)  # noqa: B023
+        edges = tuple(
+            TestedEdge((i, j), (), -9.0) for i, j in combinations(range(n), 2) if (dag | dag.T)[i, j]
+        )
+        result = assemble_dag(names, GraphOutcome(dag, edges, 0.05, unconstrained=dag), knowledge.bind(names))
         dags = [one for one in members_of_class(dag_to_cpdag(dag)) if respects(one, knowledge)]
         np.testing.assert_array_equal(result.cpdag.adjacency, shared_arrows(dags))
         assert result.conflicts == ()
+        truth = graph.oracle(dag, names)
+        boundaries = {a: set(truth(a, [b for b in names if b != a])) for a in names}
+        assert {a: set(members) for a, members in result.markov_boundaries.items()} == boundaries
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -152,53 +148,3 @@ def test_one_way_statements_that_would_close_a_ring():
         assert str(result.cpdag) == edges
         (conflict,) = result.conflicts
         assert "would close a cycle" in str(conflict)
-
-
-# --- the search for colliders within what is known --------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_search_finds_the_best_of_all_allowed_orientations(seed):
-    rng = np.random.default_rng(seed)
-    dag = random_dag(6, rng)
-    skeleton = skeleton_of(dag)
-    order = np.argsort(rng.permutation(6))  # arrows against this order are forbidden for some pairs
-    forbidden = (order[:, None] > order[None, :]) & (rng.random((6, 6)) < 0.4)
-    scores = make_scores(linear(dag, seed, n=150, weight=0.4))
-    likelihood = BlockLikelihood(scores)
-    found = ColliderEvidence().colliders(scores, skeleton, seed, forbidden=forbidden)
-
-    cpdag = orient_skeleton(skeleton, found)
-    n_arms = sum(
-        any(skeleton[y, z] and not skeleton[x, y] and not forbidden[y, z] for y in range(6) if y != x)
-        for z, x in product(range(6), range(6))
-        if skeleton[x, z] and not forbidden[x, z]
-    )
-
-    def posterior(candidate):
-        taken = {(end, z) for x, z, y in unshielded_colliders(candidate) for end in (x, y)}
-        return likelihood_of(candidate, likelihood) / 1.5 + log_prior(len(taken), n_arms)
-
-    allowed = {
-        frozenset(unshielded_colliders(one)): posterior(one)
-        for one in orientations(skeleton)
-        if not (one.astype(bool) & forbidden).any()
-    }
-    assert set(found) == set(max(allowed, key=allowed.get))
-    assert set(unshielded_colliders(cpdag)) == set(found)
-    for triple, evidence in found.items():
-        without = [value for colliders, value in allowed.items() if triple not in colliders]
-        if not without:
-            assert evidence == np.inf
-        else:
-            assert evidence >= max(allowed.values()) - max(without) - 1e-6
-
-
-def test_a_search_without_any_allowed_orientation_is_refused():
-    skeleton, forbidden = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)
-    for i, j in ((0, 1), (1, 2), (2, 3)):
-        skeleton[i, j] = skeleton[j, i] = True
-    forbidden[2, 3] = forbidden[3, 2] = True
-    scores = make_scores(np.random.default_rng(0).standard_normal((100, 4)))
-    with pytest.raises(InputError, match="'forbidden': leaves no DAG of the skeleton"):
-        ColliderEvidence().colliders(scores, skeleton, 0, forbidden=forbidden)

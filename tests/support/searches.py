@@ -1,14 +1,12 @@
-"""Identifiers, tests and scores of known graphs."""
+"""Identifiers and tests that know the graph, and the p-values of all pairs given a set."""
 
 import numpy as np
 
-from dcd.graph.knowledge import bind_knowledge
 from dcd.graph.separation import d_separated, oracle
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.base import SearchTest
 from dcd.independence.partial_pvalues import log_pvalues
 from dcd.independence.residual_columns import ResidualColumns
-from dcd.search.base import SearchTask
 
 
 def erring_identifier(dag, rate, rng):
@@ -35,16 +33,6 @@ class Oracle(SearchTest):
 
     def log_pvalue(self, x, y, given):
         return 0.0 if d_separated(self.dag, x, y, given) else -50.0 - abs(x - y)
-
-
-def searches_with(strategy, test, names, level, knowledge=None):
-    """What a strategy finds about each variable."""
-    known = bind_knowledge(None, names) if knowledge is None else knowledge
-    return strategy.find(SearchTask(names=names, test=test, level=level, knowledge=known)).searches
-
-
-def likelihood_of(dag, likelihood):
-    return sum(likelihood(v, tuple(np.flatnonzero(dag[:, v]).tolist())) for v in range(len(dag)))
 
 
 def adjusted_log_pvalues(scores, given):

@@ -1,7 +1,11 @@
 """Small tables, and the checks of scikit-learn that do not apply to estimators here."""
 
+from contextlib import suppress
+from unittest import SkipTest
+
 import numpy as np
 import pandas as pd
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from dcd.evaluation import simulate
 from dcd.graph.adjacency import topological_order
@@ -14,6 +18,15 @@ def collider_with_bystanders(n, seed):
     c = a + b + rng.standard_normal(n)
     d = c + 2.5 * rng.standard_normal(n)
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": e})
+
+
+def assert_contract_of_scikit_learn(estimator):
+    """All checks that apply; those that do not are not even begun, since some take long."""
+    for candidate, check in estimator_checks_generator(
+        estimator, expected_failed_checks=NOT_APPLICABLE, mark="skip"
+    ):
+        with suppress(SkipTest):
+            check(candidate)
 
 
 NOT_APPLICABLE = {

@@ -1,0 +1,139 @@
+"""The search over orders, against all graphs on a few variables."""
+
+import numpy as np
+import pytest
+from support.brute_force import NAMES, any_knowledge
+from support.known_graphs import all_dags, random_dag
+from support.score_models import best_total, counted_model, model_of, score_of, total_of_dag
+from support.tables import linear
+
+from dcd.graph.adjacency import is_acyclic
+from dcd.search.order_search import OrderSearch, dag_of, exchange, grow_all, no_families, total_of
+
+
+def some_values(seed, d=4, n=200):
+    """Random graphs with lines and curves, and a product."""
+    rng = np.random.default_rng(seed)
+    values = linear(random_dag(d, rng), seed, n=n, weight=0.6)
+    if seed % 2:
+        values[:, 0] += 0.5 * np.square(values[:, 1]) + 0.5 * values[:, 2] * values[:, 3]
+    return values
+
+
+def some_categories(seed, d=4, n=300):
+    return (some_values(seed, d, n) > 0).astype(np.int64)
+
+
+def searched(model, seed=0, restarts=5):
+    """The score of the best order that a search finds, and its graph."""
+    search = OrderSearch(len(model.allowed), model.required, np.random.default_rng(seed))
+    total = search.run(model, restarts)
+    dag = dag_of(search.families)
+    assert total == pytest.approx(search.families.scores.sum())
+    return total, dag
+
+
+def test_the_best_last_variable_of_every_set_makes_the_best_of_all_graphs():
+    """The witness of the tests below, against all 543 graphs on 4 variables."""
+    for model in (model_of(some_values(1)), counted_model(some_categories(0))):
+        everything = max(total_of_dag(model, dag) for dag in all_dags(4))
+        assert best_total(model) == pytest.approx(everything)
+
+
+@pytest.mark.parametrize("d", [4, 5])
+@pytest.mark.parametrize(
+    "make",
+    [lambda *args: model_of(some_values(*args)), lambda *args: counted_model(some_categories(*args))],
+    ids=["numbers", "categories"],
+)
+def test_it_finds_the_best_of_all_graphs(make, d):
+    """Growing and shrinking may miss a family once in a while."""
+    missed = 0
+    for seed in range(16 if d == 4 else 8):
+        model = make(seed, d)
+        best, (found, dag) = best_total(model), searched(model)
+        assert found <= best + 1e-6
+        assert found <= total_of_dag(model, dag) + 1e-6
+        missed += found < best - 1e-6
+    assert missed <= 1
+
+
+def test_a_price_of_colliders_is_part_of_what_is_best():
+    for seed in range(6):
+        model = model_of(some_values(seed))._replace(collider_price=4.0)
+        assert searched(model)[0] == pytest.approx(best_total(model), abs=1e-6)
+
+
+def test_the_same_seed_takes_the_same_way():
+    model = model_of(some_values(3, d=8))
+    first, second = searched(model, seed=4, restarts=1), searched(model, seed=4, restarts=1)
+    assert first[0] == second[0]
+    np.testing.assert_array_equal(first[1], second[1])
+
+
+def test_more_restarts_never_make_it_worse():
+    for seed in range(4):
+        model = model_of(some_values(seed, d=8))
+        totals = [searched(model, restarts=restarts)[0] for restarts in (0, 2, 6)]
+        assert totals == sorted(totals)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_known_is_always_respected(seed):
+    """Statements at random, mostly against the data."""
+    rng = np.random.default_rng(seed)
+    values = some_values(seed, d=6)
+    for _ in range(12):
+        known = any_knowledge(6, rng).bind(NAMES[:6])
+        model = model_of(values, ~known.forbidden, known.required)
+        _, dag = searched(model, seed=int(rng.integers(100)), restarts=1)
+        assert is_acyclic(dag)
+        assert not (dag & known.forbidden).any()
+        assert dag[known.required].all()
+
+
+def test_within_what_is_known_it_finds_the_best_too():
+    rng = np.random.default_rng(0)
+    missed = 0
+    for seed in range(10):
+        known = any_knowledge(4, rng).bind(NAMES[:4])
+        model = model_of(some_values(seed), ~known.forbidden, known.required)
+        best, (found, _) = best_total(model), searched(model)
+        assert found <= best + 1e-5
+        missed += found < best - 1e-5
+    assert missed <= 1
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
+    """After any exchanges in an order: the scores from scratch, parents before children, about as good."""
+    behind = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        model = counted_model(some_categories(seed, 6)) if counted else model_of(some_values(seed, 6))
+        order, families = rng.permutation(6), no_families(6)
+        grow_all(model, order, families)
+        for _ in range(30):
+            exchange(model, order, int(rng.integers(5)), families)
+        place = np.argsort(order)
+        for child in range(6):
+            count = families.n_parents[child]
+            parents, curved = families.parents[child, :count], families.curved[child, :count]
+            assert (place[parents] < place[child]).all()
+            anew = score_of(model, child, parents, curved, crossed=bool(families.crossed[child]))
+            assert families.scores[child] == pytest.approx(anew, abs=1e-7)
+        fresh = no_families(6)
+        grow_all(model, order, fresh)
+        behind.append(total_of(fresh.scores) - total_of(families.scores))
+    assert np.median(np.abs(behind)) < 1e-6
+    assert max(behind) < 5.0
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_variables(n):
+    values = np.random.default_rng(0).standard_normal((200, n))
+    total, dag = searched(model_of(values))
+    assert (total, dag.sum()) == (0.0, 0)
+    if n == 2:
+        values[:, 1] += values[:, 0]
+        assert searched(model_of(values))[1].sum() == 1

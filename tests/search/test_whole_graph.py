@@ -1,0 +1,256 @@
+"""The graph as a whole: its prior, its confirmation by tests, and what is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from support.searches import Oracle
+from support.tables import linear
+
+import dcd
+from dcd.features.family_gram import categories, family_gram
+from dcd.features.rank_scores import scores_of
+from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.independence.association import PartialAssociation
+from dcd.independence.base import SearchTest
+from dcd.independence.binding import bind_test
+from dcd.search.base import GraphTask
+from dcd.search.whole_graph import WholeGraph, best_dag, collider_log_prior
+from dcd.table.reading import read_table
+
+COLLIDER = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
+
+
+class Says(SearchTest):
+    """A test with the same answer for all pairs but some; it remembers what it was asked."""
+
+    def __init__(self, d, log_pvalue, other=None):
+        super().__init__(d)
+        self.log_p, self.other, self.asked = log_pvalue, other or {}, []
+
+    def log_pvalue(self, x, y, given):
+        self.asked.append((x, y, *given))
+        return self.other.get((x, y), self.log_p)
+
+
+def task_of(values, test=None, **stated):
+    """What a fit asks of a search, with a test of one's own and some knowledge."""
+    dataset = read_table(values)
+    scores = scores_of(dataset)
+    return GraphTask(
+        names=dataset.names,
+        gram=family_gram(dataset, scores),
+        categories=categories(scores),
+        test=bind_test(PartialAssociation(), dataset, 0.05) if test is None else test,
+        level=0.05,
+        knowledge=bind_knowledge(Knowledge(**stated) if stated else None, dataset.names),
+    )
+
+
+def edges_of(dag):
+    return {(int(min(i, j)), int(max(i, j))) for i, j in np.argwhere(dag)}
+
+
+# --- the prior -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_shared", "n_edges"), [(0, 0), (0, 12), (3, 12), (12, 12), (40, 60)])
+def test_the_prior_is_the_integral_over_shares(n_shared, n_edges):
+    integral, _ = quad(lambda s: s**n_shared * (1 - s) ** (n_edges - n_shared), 0, 0.5)
+    assert collider_log_prior(n_shared, n_edges) == pytest.approx(np.log(integral), rel=1e-6)
+
+
+def test_a_thousand_edges_are_no_problem():
+    """All with other parents: the integral of s^N up to a half."""
+    assert collider_log_prior(1100, 1100) == pytest.approx(-(1101 * np.log(2) + np.log(1101)))
+
+
+def test_each_further_collider_costs_less():
+    costs = -np.diff([collider_log_prior(shared, 40) for shared in range(30)])
+    assert (np.diff(costs) < 1e-9).all()
+    assert costs[0] > 3
+    assert costs[-1] > 0
+
+
+# --- scores alone ----------------------------------------------------------------------------------------
+
+
+def tree(seed, d=10):
+    """Each variable but the first has one parent before it."""
+    rng = np.random.default_rng(seed)
+    dag = np.zeros((d, d), dtype=np.int8)
+    for v in range(1, d):
+        dag[rng.integers(v), v] = 1
+    return dag
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_trees_stay_trees(curved):
+    exact = 0
+    for seed in range(5):
+        dag = tree(seed)
+        values = linear(dag, seed, n=1000, weight=0.8)
+        if curved:
+            values = np.random.default_rng(seed).standard_normal((1000, 10))
+            for cause, effect in sorted(np.argwhere(dag).tolist(), key=lambda edge: edge[1]):
+                values[:, effect] += 2 * np.cos(values[:, cause])
+        found = best_dag(family_gram(read_table(values)), rng=np.random.default_rng(0))
+        assert not list(unshielded_colliders(found))
+        exact += edges_of(found) == edges_of(dag)
+    assert exact >= 4
+
+
+def test_a_collider_a_chain_and_independence_are_told_apart():
+    chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    for dag, colliders in ((COLLIDER, [(0, 2, 1)]), (chain, []), (np.zeros((3, 3), dtype=int), [])):
+        for seed in range(3):
+            gram = family_gram(read_table(linear(dag, seed, n=600)))
+            found = best_dag(gram, rng=np.random.default_rng(0))
+            assert edges_of(found) == edges_of(dag)
+            assert list(unshielded_colliders(found)) == colliders
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a triangle scores more: a and b are joined though they are independent"
+)
+@pytest.mark.parametrize("law", ["uniform", "exponential"])
+def test_a_collider_whose_noise_is_not_normal(law):
+    """c = (a - b) / 2 + noise: a and b are independent, and more rows make that plainer."""
+    right = 0
+    for seed in range(4):
+        a, b, e = getattr(np.random.default_rng(seed), law)(size=(3, 3000))
+        table = pd.DataFrame({"a": a, "b": b, "c": 0.5 * a - 0.5 * b + e})
+        right += str(dcd.RobustDCD(progress=False).fit(table).cpdag_) == "a -> c\nb -> c"
+    assert right >= 3
+
+
+def test_arrows_that_are_not_allowed_are_not_drawn():
+    gram = family_gram(read_table(linear(COLLIDER, 0, n=600)))
+    allowed = np.ones((3, 3), dtype=bool)
+    allowed[:2, 2] = False
+    found = best_dag(gram, rng=np.random.default_rng(0), allowed=allowed)
+    assert found[2, :2].all()
+    assert not found[:2, 2].any()
+
+
+# --- confirmation ----------------------------------------------------------------------------------------
+
+
+def test_each_edge_is_tested_given_the_other_parents_of_its_effect():
+    test = Says(3, -99.0)
+    outcome = WholeGraph().find(task_of(linear(COLLIDER, 0, n=600), test))
+    assert sorted(test.asked) == [(0, 2, 1), (1, 2, 0)]
+    assert [(edge.pair, edge.given, edge.log_pvalue) for edge in outcome.edges] == [
+        ((0, 2), (1,), -99.0),
+        ((1, 2), (0,), -99.0),
+    ]
+    assert (outcome.level, outcome.separated, outcome.unconstrained) == (0.05, (), None)
+
+
+def test_an_edge_that_a_test_separates_is_not_drawn_and_told():
+    values = linear(COLLIDER, 0, n=600)
+    outcome = WholeGraph().find(task_of(values, Says(3, -99.0, {(0, 2): 0.0})))
+    assert (0, 2) in outcome.separated
+    assert (0, 2) not in edges_of(outcome.dag)
+    assert (1, 2) in edges_of(outcome.dag)
+    nothing = WholeGraph().find(task_of(values, Says(3, 0.0)))
+    assert not nothing.dag.any()
+    assert set(nothing.separated) >= {(0, 2), (1, 2)}
+
+
+def test_what_cannot_be_tested_stays():
+    outcome = WholeGraph().find(task_of(linear(COLLIDER, 0, n=600), Says(3, np.nan)))
+    assert edges_of(outcome.dag) == {(0, 2), (1, 2)}
+
+
+def test_without_confirmation_tests_only_give_pvalues():
+    outcome = WholeGraph(confirm=False).find(task_of(linear(COLLIDER, 0, n=600), Says(3, 0.0)))
+    assert edges_of(outcome.dag) == {(0, 2), (1, 2)}
+    assert {edge.log_pvalue for edge in outcome.edges} == {0.0}
+    assert outcome.separated == ()
+
+
+def test_no_question_is_asked_twice():
+    test = Says(6, -99.0, {(x, y): 0.0 for x in range(6) for y in range(6) if (x + y) % 2})
+    values = linear(np.triu(np.ones((6, 6), dtype=int), 1), 0, n=400, weight=0.5)
+    outcome = WholeGraph().find(task_of(values, test))
+    assert len(outcome.separated) > 2
+    assert len(test.asked) == len(set(test.asked))
+
+
+def test_with_a_perfect_test_no_edge_is_false_whatever_the_scores_say():
+    """Scores of another table: what is drawn are edges of the graph that the test knows, if any."""
+    for seed in range(5):
+        dag = tree(seed, 7)
+        outcome = WholeGraph().find(task_of(linear(tree(seed + 50, 7), seed, n=500), Oracle(dag)))
+        for edge in outcome.edges:
+            assert edge.log_pvalue < np.log(0.05)
+
+
+# --- what is known ---------------------------------------------------------------------------------------
+
+
+def test_a_required_edge_stays_whatever_a_test_says():
+    stated = {"required": [("x0", "x1")]}
+    outcome = WholeGraph().find(task_of(linear(COLLIDER, 0, n=600), Says(3, 0.0), **stated))
+    assert np.argwhere(outcome.dag).tolist() == [[0, 1]]
+    assert not (outcome.unconstrained[:2, :2]).any()
+
+
+def test_the_graph_without_knowledge_is_kept_to_tell_conflicts():
+    values = linear(COLLIDER, 0, n=600)
+    outcome = WholeGraph().find(task_of(values, no_edge=[("x0", "x2")]))
+    assert (0, 2) not in edges_of(outcome.dag)
+    assert edges_of(outcome.unconstrained) == {(0, 2), (1, 2)}
+    model = dcd.RobustDCD(progress=False, knowledge=Knowledge(no_edge=[("x0", "x2")])).fit(values)
+    kinds = {conflict.kind: set(conflict.variables) for conflict in model.conflicts_}
+    assert kinds["forbidden_edge"] == {"x0", "x2"}
+
+
+# --- categories ------------------------------------------------------------------------------------------
+
+
+def clinic(n, seed):
+    """Two causes of a finding, with an effect and a bystander each, as in Asia; texts alone."""
+    rng = np.random.default_rng(seed)
+
+    def given(chance):
+        return rng.random(n) < chance
+
+    smoke = given(0.5)
+    lung, bronchitis = given(np.where(smoke, 0.5, 0.1)), given(np.where(smoke, 0.7, 0.25))
+    tub = given(np.full(n, 0.3))
+    xray = given(np.where(lung | tub, 0.9, 0.1))
+    cough = given(np.where(bronchitis, 0.8, 0.15))
+    table = {
+        "smoke": smoke, "lung": lung, "bronchitis": bronchitis, "tub": tub, "xray": xray, "cough": cough,
+    }  # fmt: skip
+    return pd.DataFrame({name: np.where(column, "yes", "no") for name, column in table.items()})
+
+
+CLINIC = {
+    ("smoke", "lung"),
+    ("smoke", "bronchitis"),
+    ("tub", "xray"),
+    ("lung", "xray"),
+    ("bronchitis", "cough"),
+}
+
+
+def test_tables_of_categories_alone():
+    for seed in range(3):
+        model = dcd.RobustDCD(progress=False).fit(clinic(2000, seed))
+        found = {frozenset(edge) for edge in (*model.cpdag_.directed_edges, *model.cpdag_.undirected_edges)}
+        assert found == {frozenset(edge) for edge in CLINIC}
+        assert {("tub", "xray"), ("lung", "xray")} <= set(model.cpdag_.directed_edges)
+        assert ("bronchitis", "cough") not in model.cpdag_.directed_edges
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"restarts": -1}, "restarts"), ({"restarts": 2.5}, "restarts"), ({"confirm": "yes"}, "confirm")],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(dcd.InputError, match=f"'{message}'"):
+        dcd.RobustDCD(search=WholeGraph(**parameters)).fit(np.random.default_rng(0).random((200, 3)))

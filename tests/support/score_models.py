@@ -1,0 +1,84 @@
+"""Models that score families, and what exhaustive search says of them."""
+
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+
+from dcd.features.family_gram import Categories, gram_of
+from dcd.features.rank_scores import make_scores
+from dcd.search.family_score import family_score
+from dcd.search.score_model import score_model
+
+
+def model_of(values, allowed=None, required=None):
+    """The model of measurements (n, d)."""
+    d = values.shape[1]
+    anything = np.ones((d, d), dtype=bool)
+    return score_model(
+        gram_of(make_scores(values)),
+        allowed=anything if allowed is None else allowed,
+        required=~anything if required is None else required,
+    )
+
+
+def counted_model(codes, weights=None):
+    """The model of codes (n, d), a table of categories."""
+    n, d = codes.shape
+    weights = np.ones(n) if weights is None else weights
+    counted = Categories(np.ascontiguousarray(codes.T, dtype=np.int64), codes.max(axis=0) + 1, weights)
+    anything = np.ones((d, d), dtype=bool)
+    gram = gram_of(make_scores(np.random.default_rng(0).standard_normal((50, d))))  # it is not looked at
+    return score_model(gram, counted, allowed=anything, required=~anything)
+
+
+def arrays(parents, curved=()):
+    """A family as compiled code takes it, with room for more parents."""
+    room = np.zeros(len(parents) + 3, np.int64)
+    room[: len(parents)] = parents
+    forms = np.zeros(len(parents) + 3, np.bool_)
+    forms[: len(curved)] = curved
+    return room, forms
+
+
+def score_of(model, child, parents, curved=(), *, crossed=False):
+    """`family_score` of a list of parents."""
+    return family_score(model, child, *arrays(parents, curved), len(parents), crossed)
+
+
+def best_form(model, child, parents):
+    """The best score of a family over all its forms."""
+    curves = (False, True) if model.may_curve[child] and not model.n_levels.all() else (False,)
+    crosses = (False, True) if model.may_cross[child] and len(parents) > 1 else (False,)
+    return max(
+        score_of(model, child, parents, forms, crossed=crossed)
+        for forms in product(curves, repeat=len(parents))
+        for crossed in crosses
+    )
+
+
+def best_total(model):
+    """The highest score of any DAG, from the best last variable of every set of variables."""
+    d = len(model.allowed)
+
+    @cache
+    def family(child, before):
+        may = [v for v in before if model.allowed[v, child]]
+        return max(
+            best_form(model, child, list(parents))
+            for size in range(len(may) + 1)
+            for parents in combinations(may, size)
+        )
+
+    @cache
+    def total(members):
+        if not members:
+            return 0.0
+        return max(total(members - {last}) + family(last, members - {last}) for last in members)
+
+    return total(frozenset(range(d)))
+
+
+def total_of_dag(model, dag):
+    """The score of a DAG, each family in its best form."""
+    return sum(best_form(model, v, np.flatnonzero(dag[:, v]).tolist()) for v in range(len(dag)))
