@@ -92,8 +92,11 @@ def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKn
     position = {name: index for index, name in enumerate(names)}
     suggested = set() if outcome.unconstrained is None else set(unshielded_colliders(outcome.unconstrained))
     drawn = set(unshielded_colliders(outcome.dag))
+    forbidden = knowledge.forbidden
     against = [
-        t for t in suggested - drawn if knowledge.forbidden[t[0], t[1]] or knowledge.forbidden[t[2], t[1]]
+        (x, z, y)
+        for x, z, y in suggested - drawn
+        if forbidden[x, z] or forbidden[y, z] or (skeleton[x, z] and skeleton[y, z])
     ]
     by_knowledge = [t for t in drawn - suggested if arrows[t[0], t[1]] or arrows[t[2], t[1]]]
     return Construction(

@@ -30,6 +30,7 @@ from dcd.search.family_score import (
     workspace,
 )
 
+_SAMPLES_A_PARENT = 5  # with fewer, a family takes no more parents
 _LEAST = 1e-9  # improvement of a family
 _LEAST_MOVE = 1e-7  # of an order
 _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
@@ -127,6 +128,8 @@ def add_parents(model, child, before, parents, curved, n_parents, crossed, score
     for at in range(n_parents):
         inside[parents[at]] = True
     while True:
+        if n_parents > model.n_samples / _SAMPLES_A_PARENT:
+            return n_parents, crossed, score
         work = workspace(model, child, n_parents + 1)
         base = 0
         if not model.n_levels[child]:

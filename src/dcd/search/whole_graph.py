@@ -11,20 +11,23 @@ family scores cannot express this, so graphs are searched at a falling price for
 and the best of them by the prior is taken.
 
 **Confirmation.** A score believes its model; the independence test adjusts for any function of the other
-parents, and decouples where needed. Each edge is tested given the other parents of its effect. What is
-independent there may not be joined, and the search goes on without it.
+parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
+the class. What is independent there may not be joined, and the search goes on without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaln, logsumexp
 
 from dcd.features.family_gram import Categories, FamilyGram
+from dcd.graph.adjacency import directed_part, skeleton_of, undirected_part
+from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import VariablePair
 from dcd.independence.base import Record, SearchTest
 from dcd.runtime.array_types import BoolArray, IntArray, Positions
@@ -46,7 +49,7 @@ class WholeGraph:
     Attributes
     ----------
     restarts : random restarts of the search at each price of a collider.
-    confirm : test each edge given the other parents of its effect, and leave out what fails.
+    confirm : leave out edges whose test fails, and search again without them.
     """
 
     restarts: int = 2
@@ -71,10 +74,10 @@ class WholeGraph:
             while True:
                 dag = search.best()
                 tested = _test_edges(task, dag, known)
-                failing = [edge.pair for edge in tested if self.confirm and _fails(edge, task)]
+                failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
                 if not failing:
                     break
-                search.forbid(failing)
+                search.forbid(_apart(failing))
             unconstrained = None
             if task.knowledge.says_something:
                 unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
@@ -145,47 +148,91 @@ class _GraphSearch:
 # --- confirmation ----------------------------------------------------------------------------------------
 
 _Question = tuple[int, ...]  # x, y and the set
+_MOST_ADDED, _MOST_SETS = 2, 8  # variables of the clique that are added to the parents; sets for an edge
 
 
 def _fails(edge: TestedEdge, task: GraphTask) -> bool:
-    """Whether the data separate a pair that need not be joined; what cannot be tested stays."""
-    return bool(edge.log_pvalue >= np.log(task.level)) and not task.knowledge.joined[edge.pair]
+    """Whether the data separate a pair that need not be joined, or cannot tell."""
+    return not edge.log_pvalue < np.log(task.level) and not task.knowledge.joined[edge.pair]
 
 
-def _questions(dag: IntArray) -> dict[VariablePair, _Question]:
-    """For each edge the pair and the other parents of its effect."""
-    questions = {}
-    for cause, effect in np.argwhere(dag).tolist():
-        given = [v for v in np.flatnonzero(dag[:, effect]).tolist() if v != cause]
-        pair = (min(cause, effect), max(cause, effect))
-        questions[pair] = (*pair, *given)
-    return dict(sorted(questions.items()))
+def _apart(failing: Sequence[TestedEdge]) -> list[VariablePair]:
+    """The failing edges with the largest p-values, of which no two share a variable.
+
+    What an edge is tested given depends on the edges around it, so these are looked at again.
+    """
+    taken: set[int] = set()
+    pairs = []
+    for edge in sorted(failing, key=lambda edge: (-np.nan_to_num(edge.log_pvalue), edge.pair)):
+        if taken.isdisjoint(edge.pair):
+            taken.update(edge.pair)
+            pairs.append(edge.pair)
+    return pairs
+
+
+def _questions(dag: IntArray) -> dict[VariablePair, list[_Question]]:
+    """For each edge the sets to test it given: the other parents of either end in some graph of the class.
+
+    In each of these graphs, the parents of a variable are those of its arrows in the CPDAG and a clique of
+    the variables to which it has a line.
+    """
+    cpdag = dag_to_cpdag(dag)
+    arrows, lines, adjacent = directed_part(cpdag), undirected_part(cpdag), skeleton_of(cpdag)
+    questions: dict[VariablePair, list[_Question]] = {}
+    for x, y in np.argwhere(np.triu(adjacent)).tolist():
+        sets: dict[tuple[int, ...], None] = {}
+        for cause, effect in ((x, y), (y, x)):
+            if arrows[effect, cause]:
+                continue
+            parents = set(np.flatnonzero(arrows[:, effect]).tolist()) - {cause}
+            beside = np.flatnonzero(lines[:, effect] & adjacent[cause]).tolist()
+            for size in range(_MOST_ADDED + 1):
+                for added in combinations(beside, size):
+                    if all(adjacent[a, b] for a, b in combinations(added, 2)):
+                        sets[tuple(sorted(parents.union(added)))] = None
+        questions[x, y] = [(x, y, *given) for given in list(sets)[:_MOST_SETS]]
+    return questions
 
 
 def _test_edges(
     task: GraphTask, dag: IntArray, known: dict[_Question, tuple[float, Record]]
 ) -> list[TestedEdge]:
-    """The edges of a graph with their tests; `known` are answers so far."""
+    """The edges of a graph, each with the test that is least certain of it; `known` are answers so far."""
     questions = _questions(dag)
-    fresh = [question for question in questions.values() if question not in known]
+    _ask(task, [question for asked in questions.values() for question in asked], known)
+    untold = [pair for pair, asked in questions.items() if all(np.isnan(known[one][0]) for one in asked)]
+    _ask(task, untold, known)  # too few rows are complete; perhaps enough are in the pair
+    tested = []
+    for pair, asked in questions.items():
+        told = [one for one in asked if not np.isnan(known[one][0])] or [pair]
+        least = max(told, key=lambda one: known[one][0])
+        tested.append(TestedEdge(pair, least[2:], known[least][0]))
+    task.test.record = _all_records(known, questions)
+    return tested
+
+
+def _ask(
+    task: GraphTask, questions: Sequence[_Question], known: dict[_Question, tuple[float, Record]]
+) -> None:
+    """Add the answers to questions that are not known."""
+    fresh = [question for question in questions if question not in known]
     shared = Shared(task.test)
 
     def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
         return as_done(_answer, [fresh[at] for at in pending], shared=shared, n_jobs=task.n_jobs)
 
-    answers = task.run.gather("edges", fresh, compute, label="edges to confirm")
+    answers = task.run.gather("edges", fresh, compute, label="tests of edges")
     known.update(zip(fresh, answers, strict=True))
-    task.test.record = _all_records(known, questions)
-    return [TestedEdge(pair, question[2:], known[question][0]) for pair, question in questions.items()]
 
 
 def _all_records(
-    known: Mapping[_Question, tuple[float, Record]], questions: Mapping[VariablePair, _Question]
+    known: Mapping[_Question, tuple[float, Record]], questions: Mapping[VariablePair, Sequence[_Question]]
 ) -> Record:
     """What was decoupled: for the edges as they are, and for those that were left out."""
     whole = Record()
     for question, (_, record) in sorted(known.items()):
-        if question in questions.values() or question[:2] not in questions:
+        pair = (question[0], question[1])
+        if pair not in questions or question in questions[pair]:
             whole.add(record)
     return whole
 
