@@ -12,7 +12,7 @@ import numpy as np
 from dcd.features.family_gram import Categories, FamilyGram
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.search.family_score import ScoreModel
-from dcd.search.order_search import improve_family
+from dcd.search.family_search import improve_family
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
