@@ -92,12 +92,7 @@ def test_what_the_data_contradict_is_told(model):
     assert ("c", "a") in fitted.cpdag_.directed_edges
 
 
-UNTOLD = pytest.mark.xfail(
-    strict=True, reason="a collider that an arrow elsewhere makes impossible is not told"
-)
-
-
-@pytest.mark.parametrize("model", [MODELS[0], pytest.param(MODELS[1], marks=UNTOLD)], ids=["dcd", "robust"])
+@pytest.mark.parametrize("model", MODELS, ids=["dcd", "robust"])
 def test_a_collider_that_knowledge_of_another_arrow_turns_is_told(model):
     fitted, _ = told(model, "known_collider", forbidden=[("c", "d")])
     assert ("d", "c") in fitted.cpdag_.directed_edges

@@ -10,7 +10,8 @@ import dcd
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import PENALTIES, Adjustment
 from dcd.independence.association import PartialAssociation, weighted_log_pvalue
-from dcd.independence.neighbours import _nearest, structure_log_pvalues
+from dcd.independence.neighbours import _nearest
+from dcd.independence.neighbours import structure as structure_of
 from dcd.independence.null_distribution import gamma_log_sf, null_log_sf
 from dcd.independence.partial_pvalues import partial_correlation
 from dcd.independence.residual_columns import ResidualColumns
@@ -164,7 +165,7 @@ def test_a_true_cause_survives_the_weights():
 
 def structure(values, given):
     columns = ResidualColumns(Adjustment(make_scores(values), given), [0, 1])
-    return structure_log_pvalues(columns)
+    return structure_of(columns).log_pvalues
 
 
 def test_structure_that_is_left_is_seen_and_noise_is_not_taken_for_it():
@@ -297,7 +298,7 @@ def test_weights_of_a_survey_are_not_taken_for_structure():
         x, y = z + rng.standard_normal((2, 400))
         dataset = read_table(np.column_stack([x, y, z]), sample_weight=np.exp(0.7 * x))
         columns = ResidualColumns(Adjustment(scores_of(dataset), (2,)), [0, 1])
-        found += structure_log_pvalues(columns).tolist()
+        found += structure_of(columns).log_pvalues.tolist()
     assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(found))
 
 

@@ -41,7 +41,7 @@ def test_the_robust_record_is_not_trivial():
     for name in ("always", "weights", "gaps"):
         diagnostics = fresh(name).fit(table_for(name)).diagnostics_
         assert len(diagnostics.sets) > 2, name
-        assert name == "weights" or len(diagnostics.interactions) > 3, name
+        assert name == "weights" or len(diagnostics.interactions) > 2, name
 
 
 @pytest.mark.parametrize("name", ["published", "always"])
@@ -141,7 +141,8 @@ class CannotTell:
 def test_what_could_not_be_tested_is_kept_as_such(tmp_path):
     path, table = tmp_path / "run.dcd", interacting_table()
     model = RobustDCD(test=CannotTell(), progress=False).fit(table, checkpoint=path)
-    assert model.cpdag_.directed_edges
+    assert not model.cpdag_.directed_edges  # no edge is drawn that no test confirms
+    assert len(path.read_bytes().splitlines()) > 2
     again = RobustDCD(test=CannotTell(), progress=False).fit(table, checkpoint=path)
     assert again.cpdag_ == model.cpdag_
 

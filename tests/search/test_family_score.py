@@ -15,7 +15,7 @@ from dcd.features.family_gram import categories, gram_of
 from dcd.features.rank_scores import scores_of
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.search.family_score import ABSENT, DECAY, regression, workspace
-from dcd.search.order_search import with_parent
+from dcd.search.family_search import with_parent
 from dcd.search.score_model import edge_price, score_model
 from dcd.table.reading import read_table
 
@@ -78,7 +78,7 @@ FORMS = [
 @pytest.mark.parametrize(("parents", "curved", "crossed"), FORMS)
 def test_the_evidence_is_a_density_of_a_dense_normal_distribution(parents, curved, crossed):
     model = model_of(curved_values())
-    model = model._replace(raw=np.full(4, -1))
+    model = model._replace(raw=np.full(4, -1), promising=np.ones_like(model.promising))
     rows = rows_of(model)
     columns, scales = columns_and_scales(model, 2, parents, curved, crossed=crossed)
     expected = log_evidence(rows[:, model.starts[2]], rows[:, columns], scales)

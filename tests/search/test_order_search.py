@@ -8,7 +8,7 @@ from support.score_models import best_total, counted_model, model_of, score_of, 
 from support.tables import linear
 
 from dcd.graph.adjacency import is_acyclic
-from dcd.search.order_search import OrderSearch, dag_of, exchange, grow_all, no_families, total_of
+from dcd.search.order_search import OrderSearch, dag_of, empty_memo, exchange, grow_all, no_families, total_of
 
 
 def some_values(seed, d=4, n=200):
@@ -113,8 +113,9 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
         model = counted_model(some_categories(seed, 6)) if counted else model_of(some_values(seed, 6))
         order, families = rng.permutation(6), no_families(6)
         grow_all(model, order, families)
+        memo = empty_memo(6)
         for _ in range(30):
-            exchange(model, order, int(rng.integers(5)), families)
+            exchange(model, order, int(rng.integers(5)), families, memo)
         place = np.argsort(order)
         for child in range(6):
             count = families.n_parents[child]

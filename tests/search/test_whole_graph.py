@@ -111,10 +111,10 @@ def test_a_collider_a_chain_and_independence_are_told_apart():
             assert list(unshielded_colliders(found)) == colliders
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a triangle scores more: a and b are joined though they are independent"
-)
-@pytest.mark.parametrize("law", ["uniform", "exponential"])
+SKEWED = pytest.mark.xfail(strict=True, reason="with skewed noise a fork fits the normal scores better")
+
+
+@pytest.mark.parametrize("law", ["uniform", pytest.param("exponential", marks=SKEWED)])
 def test_a_collider_whose_noise_is_not_normal(law):
     """c = (a - b) / 2 + noise: a and b are independent, and more rows make that plainer."""
     right = 0
@@ -159,9 +159,10 @@ def test_an_edge_that_a_test_separates_is_not_drawn_and_told():
     assert set(nothing.separated) >= {(0, 2), (1, 2)}
 
 
-def test_what_cannot_be_tested_stays():
+def test_what_no_test_can_tell_is_left_out():
     outcome = WholeGraph().find(task_of(linear(COLLIDER, 0, n=600), Says(3, np.nan)))
-    assert edges_of(outcome.dag) == {(0, 2), (1, 2)}
+    assert edges_of(outcome.dag) == set()
+    assert set(outcome.separated) >= {(0, 2), (1, 2)}
 
 
 def test_without_confirmation_tests_only_give_pvalues():

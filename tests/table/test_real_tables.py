@@ -356,9 +356,6 @@ def test_the_sign_of_two_categories_is_that_of_their_values():
         assert dcd.MarkovBoundary(target="size", **options).fit(frame).statistics_[1] > 0.3
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a pair that is never seen together counts as uncorrelated in the Gram matrix"
-)
 def test_what_is_never_seen_together_is_not_taken_for_independent():
     """b - c is an edge; a set with a in it cannot be tested, since a and b are never both there."""
     kept = 0
