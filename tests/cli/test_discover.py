@@ -42,6 +42,15 @@ def test_discover_tells_conflicts(call, data):
     assert all(str(found) in out for found in model.conflicts_[:20])
 
 
+def test_discover_tells_edges_that_a_test_did_not_confirm(call, data):
+    frame = chain()
+    separated = dcd.RobustDCD(alpha=1e-300).fit(frame).diagnostics_.separated
+    assert separated
+    out = call("discover", data(frame), "--alpha", 1e-300).out
+    assert f"Edges that fitted the data, but that a test did not confirm ({len(separated)})\n" in out
+    assert all(f"  {first} - {second}\n" in out for first, second in separated)
+
+
 def test_a_graph_without_edges_says_so(call, data):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((200, 3)), columns=list("abc"))
     assert "No edges." in call("discover", data(frame), "--alpha", 0.001).out
@@ -183,7 +192,7 @@ def test_a_limit_on_time(call, data, tmp_path, method, pieces):
     limited = call("discover", data.path, "--method", method, "--max-time", "0.001")
     assert limited.code == 124
     assert limited.out == ""
-    assert re.match(rf"out of time: stopped after .* {pieces} .*to do\. Nothing is kept", limited.err)
+    assert re.match(rf"out of time: stopped after .* {pieces} remaining\. Nothing is kept", limited.err)
     path = tmp_path / "run.dcd"
     limited = call("discover", data.path, "--method", method, "--max-time", "0.001s", "--checkpoint", path)
     assert limited.code == 124

@@ -58,8 +58,8 @@ def files(tmp_path_factory, result):
     dag[0, 2] = dag[1, 2] = 1
     document = make_document(CPDAG.from_dag(RIGHT_TO_LEFT, dag), n_sample=20)
     first, second, third, _ = RIGHT_TO_LEFT
-    text = f"The directions {first} → {third} ← {second} rest on little evidence."
-    document["cautions"] = [{"kind": "weak-collider", "variables": [first, third, second], "text": text}]
+    text = f"Be careful with {first} → {third} ← {second}."
+    document["cautions"] = [{"kind": "few-rows", "variables": [first, third, second], "text": text}]
     made["right to left"] = Result.from_dict(document)
     for name, each in made.items():
         report.write(each, folder / f"{name}.html")

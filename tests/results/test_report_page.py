@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html as html_text
+import json
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -103,6 +104,25 @@ def test_findings_tell_the_graph():
     assert "Of 3 pairs of variables, three pairs are directly related." in told
     assert "cannot be told" in told
     assert groups(result) == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ([("a", "d")], "One other edge fitted the data, but a test did not confirm it: a — d."),
+        (
+            [("a", "d"), ("b", "d")],
+            "Two other edges fitted the data, but a test did not confirm them: a — d and b — d.",
+        ),
+    ],
+)
+def test_findings_tell_edges_that_a_test_did_not_confirm(pairs, words):
+    cpdag = CPDAG.from_dag(list("abcd"), np.diag([1, 1, 0], 1))
+    document = make_document(cpdag) | {"separated": pairs, "conflicts": [], "cautions": []}
+    result = Result.from_dict(json.loads(json.dumps(document)))
+    told = findings(result, given_in(result))
+    assert told[-2:] == [words, "No caveats were noted."]
+    assert "contradict" not in report.render(result)
 
 
 # --- knowledge -------------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ def _change(document, path, value):
         (("names", 0), "v1", "names has a name twice"),
         (("names",), ["v0"], "names: expected `array` of length >= 2, got ['v0']"),
         (("extra",), 1, "object contains unknown field `extra`"),
+        (("edges", 0, "evidence"), None, "edges[0]: object contains unknown field `evidence`"),
+        (("separated",), [["v0", "nobody"]], "separated[0] names 'nobody', which is not a variable"),
         (("data", "n_rows"), 3.5, "data.n_rows: expected `int`, got `float`"),
         (("data", "n_rows"), 2, "sample.rows has a position beyond the rows of the table"),
         (("data", "columns"), [], "data.columns are not the variables of the graph"),

@@ -40,8 +40,7 @@ def test_says_what_the_model_says(estimator, table):
 
 def test_colliders_are_those_of_the_graph(result):
     (collider,) = result.colliders
-    assert {collider.first, collider.second} == {"first", "second"}
-    assert (collider.middle, collider.evidence) == ("third", None)
+    assert (collider.first, collider.middle, collider.second) == ("first", "third", "second")
 
 
 def test_views_of_the_published_method_are_of_all_other_variables(table):
@@ -222,7 +221,7 @@ def test_cautions_are_in_words(table):
     assert "60 rows" in kinds["few-rows"]
 
 
-def test_weak_colliders_and_unstable_edges_are_told(robust, table):
+def test_unstable_edges_are_told(robust, table):
     names = robust.cpdag_.names
     directed, undirected = np.zeros((2, 5, 5))
     i, j, alone = (names.index(name) for name in ("first", "third", "alone"))
@@ -286,13 +285,48 @@ def test_knowledge_is_told_in_words_and_marked(table):
     assert "direction by knowledge that was given" in dcd.report.render(result)
 
 
-def test_an_edge_that_only_knowledge_draws_is_no_restored_edge(table):
+def test_an_edge_that_only_knowledge_draws_is_a_conflict(table):
     knowledge = dcd.Knowledge(required=[("first", "alone")])
-    result = summarise(RobustDCD(knowledge=knowledge).fit(table))
+    model = RobustDCD(knowledge=knowledge).fit(table)
+    result = summarise(model)
     edge = next(e for e in result.edges if (e.first, e.second) == ("first", "alone"))
     assert edge.pvalue > result.level
     assert ("required_edge", {"first", "alone"}) in [(c.kind, set(c.variables)) for c in result.conflicts]
-    assert "restored-edge" not in {caution.kind for caution in result.cautions}
+    n_edges = len(result.edges)
+    assert f"{n_edges} edges, {n_edges - 1} of them confirmed by a test" in str(model.diagnostics_)
+
+
+def test_a_required_edge_that_no_test_can_tell_has_no_pvalue(tmp_path):
+    """No row has both: the data show no edge."""
+    a, c = np.random.default_rng(0).standard_normal((2, 400))
+    frame = pd.DataFrame({"a": a, "b": c, "c": a + c})
+    frame.loc[:200, "a"], frame.loc[195:, "b"] = np.nan, np.nan
+    knowledge = dcd.Knowledge(required=[("a", "b")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        result = summarise(RobustDCD(missing="testwise", knowledge=knowledge).fit(frame))
+    assert {(e.first, e.second): e.pvalue for e in result.edges}["a", "b"] is None
+    assert [(c.kind, c.variables) for c in result.conflicts] == [("required_edge", ("a", "b"))]
+    result.save(tmp_path / "result.json")
+    assert load_result(tmp_path / "result.json") == result
+    assert "required as knowledge" in dcd.report.render(result)
+
+
+def test_edges_that_a_test_did_not_confirm_are_told(table):
+    """At a level at which the weaker edge fails; without confirmation it is drawn and counted."""
+    table = table.assign(fourth=table["third"] + 3 * np.random.default_rng(1).standard_normal(400))
+    model = RobustDCD(alpha=1e-30).fit(table)
+    result = summarise(model)
+    n_separated = len(result.separated)
+    assert {"third", "fourth"} in [set(pair) for pair in result.separated]
+    assert f"2 edges, 2 of them confirmed by a test; {n_separated} others fitted" in str(model.diagnostics_)
+    assert Result.from_dict(result.to_dict()).separated == result.separated == model.diagnostics_.separated
+    page = dcd.report.render(result)
+    assert "fitted the data, but a test did not confirm" in page
+    assert "contradict" not in page
+    unconfirmed = RobustDCD(alpha=1e-30, search=dcd.WholeGraph(confirm=False)).fit(table)
+    assert "3 edges, 2 of them confirmed by a test; 0 others" in str(unconfirmed.diagnostics_)
+    assert "fitted the data" not in dcd.report.render(summarise(unconfirmed))
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_an_estimate_that_is_not_far_off_stops_nothing_before_its_time():
     clock, done = Clock(), []
     run = Run(max_time=800.0, clock=clock)
     with pytest.raises(
-        TimeLimitError, match=r"stopped after 13 min, with 20 targets to do\. These would take "
+        TimeLimitError, match=r"stopped after 13 min with 20 of 100 targets remaining\. These would take "
     ):
         run.gather("a", range(100), pieces_of(clock, 10, done), label="targets")
     assert len(done) == 80
@@ -139,7 +139,9 @@ def test_the_limit_counts_what_came_before_the_pieces():
     clock = Clock()
     run = Run(max_time=10.0, clock=clock)
     clock.now += 11
-    with pytest.raises(TimeLimitError, match=r"stopped after 11 s, with 3 pieces to do\. Nothing is kept"):
+    with pytest.raises(
+        TimeLimitError, match=r"stopped after 11 s with 3 of 3 pieces remaining\. Nothing is kept"
+    ):
         run.gather("a", range(3), pieces_of(clock, 1, []), label="pieces")
 
 

@@ -71,7 +71,6 @@ def edges_of(cpdag, rng, resampled):
             "second": second,
             "type": kind,
             "pvalue": float(10.0 ** -rng.uniform(2, 30)),
-            "evidence": 2.5 if kind == "->" else None,
             "background": False,
             "frequencies": frequencies if resampled else None,
         }
@@ -110,10 +109,11 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
         },
         "edges": edges,
         "colliders": [
-            {"first": names[x], "middle": names[z], "second": names[y], "evidence": 2.5}
+            {"first": names[x], "middle": names[z], "second": names[y]}
             for x, z, y in unshielded_colliders(cpdag.adjacency)
         ],
         "boundaries": [boundary_of(cpdag, name, rng) for name in names],
+        "separated": [],
         "conflicts": [
             {
                 "kind": "asymmetric_boundary",

@@ -1,4 +1,4 @@
-"""A graph and the evidence for it, as text for the terminal."""
+"""A graph as text for the terminal, with what a reader should know about it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def show_model(model: Any, n_rows: int, method: str, stability: Any = None) -> N
         _show_list("Known beforehand", model.knowledge.statements())
     say()
     _show_edges(cpdag, stability)
-    _show_list("Colliders, with their evidence", model.colliders_)
-    _show_list("Conflicts in the data, and what was done", model.conflicts_)
+    separated = [f"{first} - {second}" for first, second in model.diagnostics_.separated]
+    _show_list("Edges that fitted the data, but that a test did not confirm", separated)
+    _show_list("Conflicts, and what was done", model.conflicts_)
 
 
 def show_losses(table: TableSummary, n_rows: int) -> None:

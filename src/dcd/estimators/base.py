@@ -35,22 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
-class WeighedCollider:
-    """`first -> middle <- second`.
-
-    Its evidence is by how much, in the log posterior, the best graph without it is worse than the best graph.
-    """
-
-    first: str
-    second: str
-    middle: str
-    evidence: float
-
-    def __str__(self) -> str:
-        return f"{self.first} -> {self.middle} <- {self.second} (evidence {self.evidence:.1f})"
-
-
 class DecoupledVariables(Decoupling, Protocol):
     """A set that a fit decoupled, and how far that went."""
 
@@ -68,16 +52,13 @@ class Diagnostics(ABC):
     searches : for each target its boundary, its neighbours with their p-values, and the weights behind them.
     level : level of every single test.
     sets : every decoupled set.
-    colliders : the colliders with their evidence, where the method weighs it.
-    cut_boundaries : the variables whose boundary reached the largest size that the search allows, so that
-        members may be missing.
+    separated : pairs that the best graph joined at first, and a test did not confirm; `RobustDCD` only.
     """
 
     searches: tuple[TargetSearch, ...]
     level: float
     sets: tuple[DecoupledVariables, ...] = field(repr=False)
-    colliders: tuple[WeighedCollider, ...] = ()
-    cut_boundaries: tuple[str, ...] = ()
+    separated: tuple[tuple[str, str], ...] = ()
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
@@ -173,7 +154,6 @@ class Discovery(BaseEstimator):
             target: {name: boundaries[target][name] for name in table.names if name in boundaries[target]}
             for target in table.names
         }
-        self.colliders_: tuple[WeighedCollider, ...] = self.diagnostics_.colliders
         self.conflicts_: tuple[Conflict, ...] = construction.conflicts
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         return self

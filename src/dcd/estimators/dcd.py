@@ -173,8 +173,6 @@ class DCD(Discovery):
         `{target: {member: role}}` with role "parent", "child", "neighbour" (direction unknown) or "spouse"
         in the finished graph. Members are the estimated boundary and the variables with an edge to the
         target; the boundary as estimated is in `diagnostics_.searches`.
-    colliders_ : tuple
-        Empty: the published method attaches no evidence to colliders.
     conflicts_ : tuple of Conflict
         Contradictions found, and how they were resolved.
     diagnostics_ : PublishedDiagnostics

@@ -48,14 +48,15 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         Column of the table whose boundary is sought, by name or position. None takes `y` of `fit` as the
         target, as selectors in a scikit-learn pipeline do.
     method : "robust" or "published", default="robust"
-        "robust" grows and shrinks the boundary as `RobustDCD` does, each test at `alpha` / (d - 1).
+        "robust" grows and shrinks the boundary by conditional independence tests at level `alpha` / (d - 1).
         "published" decouples all other columns and takes those that still depend on the target, as the paper
         does.
     alpha : float, default=0.05
         Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
         this share is taken into the boundary, if decoupling succeeds.
-    test, search : strategies of `RobustDCD`, or None
-        For the robust method: the conditional independence test, and how boundaries are searched.
+    test, search : strategies or None
+        For the robust method: the conditional independence test, and how boundaries are searched. None is
+        `PartialAssociation()` and `GrowShrink()`.
     weights : ConvexWeights, HSICDescent, a strategy of your own, or None
         How `weights_` are learned, which decouple the boundary (robust), or all other columns (published; the
         test rests on them). None is `ConvexWeights()` for the robust method and `HSICDescent()` for the
@@ -187,7 +188,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         return in_table(learned, others, sorted(names, key=table.summary.columns.index))
 
     def _fit_robust(self, table: Dataset, target: str) -> SampleWeights:
-        """The boundary is grown and shrunk by the strategies of `RobustDCD`."""
+        """The boundary is found by conditional independence tests."""
         test, search, strategy = self._strategies()
         dataset = table.in_canonical_order()
         names = dataset.names

@@ -43,14 +43,12 @@ class RobustDiagnostics(Diagnostics):
     names : the variables, in the order of the positions in `interactions`.
     interactions : the associations that were tested again under decoupling weights, with both p-values.
     n_samples : rows of the table.
-    separated : pairs that the best graph joined at first, and a test separated.
     """
 
     names: tuple[str, ...]
     sets: tuple[BalancedSet, ...] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
-    separated: tuple[tuple[str, str], ...] = ()
 
     @property
     def explained_away(self) -> int:
@@ -59,10 +57,11 @@ class RobustDiagnostics(Diagnostics):
         return sum(interaction.log_pvalue_decoupled >= log_level for interaction in self.interactions)
 
     def __str__(self) -> str:
-        n_edges = sum(len(search.neighbours) for search in self.searches) // 2
+        pvalues = [p for search in self.searches for p in search.neighbours.values()]  # of each edge twice
+        n_confirmed = sum(p < self.level for p in pvalues) // 2
         lines = [
-            f"{n_edges} edges, each confirmed by a test; {len(self.separated)} others fitted the data, but "
-            "a test separated them.",
+            f"{len(pvalues) // 2} edges, {n_confirmed} of them confirmed by a test; {len(self.separated)} "
+            "others fitted the data, but a test did not confirm them.",
             f"{len(self.interactions)} associations tested again under decoupling weights, "
             f"{self.explained_away} of them gone.",
         ]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dcd.estimators.base import Diagnostics
-from dcd.results.model import Boundary, Caution, Collider, Data, Edge, ReportedConflict, Resampling
-from dcd.results.origin import required_pairs
+from dcd.results.model import Boundary, Caution, Data, Edge, Resampling
 from dcd.table.checks import FEW_ROWS
 
-LOW_EVIDENCE = 1.0
 _LOW_ESS = 0.3
 _SHOWN = 6
 
@@ -18,9 +16,7 @@ def cautions_of(
     diagnostics: Diagnostics,
     data: Data,
     edges: Sequence[Edge],
-    colliders: Sequence[Collider],
     boundaries: Sequence[Boundary],
-    conflicts: Sequence[ReportedConflict],
     resampling: Resampling | None,
 ) -> tuple[Caution, ...]:
     """All caveats, the gravest kinds first."""
@@ -28,8 +24,6 @@ def cautions_of(
         *_of_rows(data),
         *_of_decoupling(diagnostics, boundaries),
         *_of_search(diagnostics),
-        *_of_colliders(colliders),
-        *_of_edges(edges, required_pairs(conflicts), diagnostics.level),
         *_of_resampling(edges, resampling),
         *_of_columns(data),
     )
@@ -75,14 +69,6 @@ def _of_decoupling(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> 
 
 
 def _of_search(diagnostics: Diagnostics) -> Iterator[Caution]:
-    cut = diagnostics.cut_boundaries
-    if cut:
-        yield Caution(
-            "cut-boundary",
-            cut,
-            f"The boundary of {listed(cut)} reached the largest size that the search allows; members may be "
-            "missing. A larger max_size looks further.",
-        )
     cuts = tuple(cut.target for cut in diagnostics.cuts)
     if cuts:
         yield Caution(
@@ -91,31 +77,6 @@ def _of_search(diagnostics: Diagnostics) -> Iterator[Caution]:
             f"The boundary of {listed(cuts)} was too large to search in full; some of its edges may "
             "be those of a spouse. A larger max_subsets looks further.",
         )
-
-
-def _of_colliders(colliders: Sequence[Collider]) -> Iterator[Caution]:
-    for collider in colliders:
-        if collider.evidence is not None and collider.evidence < LOW_EVIDENCE:
-            yield Caution(
-                "weak-collider",
-                (collider.first, collider.middle, collider.second),
-                f"The directions {collider.first} → {collider.middle} ← {collider.second} rest on "
-                f"little evidence ({collider.evidence:.1f}; from 4 on it is firm): a graph without them fits "
-                "nearly as well.",
-            )
-
-
-def _of_edges(edges: Sequence[Edge], required: set[frozenset[str]], level: float) -> Iterator[Caution]:
-    for edge in edges:
-        by_knowledge = frozenset((edge.first, edge.second)) in required
-        if edge.pvalue is not None and edge.pvalue >= level and not by_knowledge:
-            yield Caution(
-                "restored-edge",
-                (edge.first, edge.second),
-                f"{edge.first} and {edge.second} can be separated by other variables, but without this edge "
-                "two associated parts of the graph would fall apart. Another edge nearby may be the true "
-                "one.",
-            )
 
 
 def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iterator[Caution]:

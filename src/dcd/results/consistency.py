@@ -121,6 +121,8 @@ def _mentions(result: Any) -> Iterator[Problem]:
         yield from ((f"boundaries[{index}].view.decoupled", name) for name in decoupled)
     for index, conflict in enumerate(result.conflicts):
         yield from ((f"conflicts[{index}].variables", name) for name in conflict.variables)
+    for index, pair in enumerate(result.separated):
+        yield from ((f"separated[{index}]", name) for name in pair)
     for index, caution in enumerate(result.cautions):
         yield from ((f"cautions[{index}].variables", name) for name in caution.variables)
     for index, pair in enumerate(() if result.resampling is None else result.resampling.pairs):

@@ -72,8 +72,7 @@ class Edge(_Part, frozen=True):
 
     Attributes
     ----------
-    pvalue : of the independence of the two; None if an edge comes from knowledge alone.
-    evidence : of the best collider that this arrow is part of; None for other edges.
+    pvalue : of the independence of the two; None if no test could tell.
     background : whether the arrow's direction comes from knowledge that was given.
     frequencies : of this pair over resamples.
     """
@@ -82,18 +81,16 @@ class Edge(_Part, frozen=True):
     second: str
     type: Literal["->", "-"]
     pvalue: Share | None
-    evidence: float | None
     background: bool
     frequencies: Frequencies | None
 
 
 class Collider(_Part, frozen=True):
-    """`first -> middle <- second`, with its evidence if the model tells it."""
+    """`first -> middle <- second`."""
 
     first: str
     middle: str
     second: str
-    evidence: float | None
 
 
 class Member(_Part, frozen=True):
@@ -143,7 +140,7 @@ class Boundary(_Part, frozen=True):
 
 
 class ReportedConflict(_Part, frozen=True):
-    """What the data contradicted, and what was done about it; as `dcd.search.base.ReportedConflict`."""
+    """What the data contradicted, and what was done about it; as `dcd.search.base.Conflict`."""
 
     kind: str
     variables: tuple[str, ...]
@@ -220,6 +217,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     title : a line for people.
     names : the variables of the graph.
     level : the level at which one single test rejects.
+    separated : pairs that the best graph joined at first, and a test did not confirm.
     data, edges, colliders, boundaries, conflicts, cautions, resampling, knowledge, sample, reproduction :
         see their types. `knowledge` is statements in words; `resampling` and `sample` can be None.
     """
@@ -231,6 +229,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     edges: tuple[Edge, ...]
     colliders: tuple[Collider, ...]
     boundaries: tuple[Boundary, ...]
+    separated: tuple[tuple[str, str], ...]
     conflicts: tuple[ReportedConflict, ...]
     cautions: tuple[Caution, ...]
     resampling: Resampling | None

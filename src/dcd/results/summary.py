@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcd.estimators.account import Account
-from dcd.estimators.base import Discovery, WeighedCollider
+from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.results.cautions import cautions_of
@@ -41,7 +41,7 @@ Searches = Mapping[str, TargetSearch]
 def summarise(
     model: Any, table: Any = None, *, stability: Any = None, title: str | None = None, rows: bool = True
 ) -> Result:
-    """The account of a fitted model: the graph, the evidence for it, and how to reproduce it.
+    """The account of a fitted model: the graph, what it rests on, and how to reproduce it.
 
     Parameters
     ----------
@@ -71,9 +71,8 @@ def summarise(
     cpdag, diagnostics, account = model.cpdag_, model.diagnostics_, model.account_
     searches = {search.target: search for search in diagnostics.searches}
     data = _data(model.table_, account)
-    colliders = _colliders(cpdag, diagnostics.colliders)
     resampling = _resampling(stability, cpdag)
-    edges = _edges(cpdag, searches, colliders, resampling)
+    edges = _edges(cpdag, searches, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
     conflicts = tuple(
         ReportedConflict(conflict.kind, tuple(conflict.variables), conflict.problem, conflict.action)
@@ -85,10 +84,11 @@ def summarise(
         level=float(diagnostics.level),
         data=data,
         edges=edges,
-        colliders=colliders,
+        colliders=_colliders(cpdag),
         boundaries=boundaries,
+        separated=diagnostics.separated,
         conflicts=conflicts,
-        cautions=cautions_of(diagnostics, data, edges, colliders, boundaries, conflicts, resampling),
+        cautions=cautions_of(diagnostics, data, edges, boundaries, resampling),
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
         sample=_sample(account, searches, cpdag) if rows else None,
@@ -151,11 +151,16 @@ def _member(target: str, name: str, role: Role, searches: Searches, account: Acc
     return Member(
         name=name,
         role=role,
-        pvalue=None if pvalue is None else float(pvalue),
+        pvalue=_told(pvalue),
         measure=strength.measure,
         before=None if strength.before is None else _rounded(strength.before),
         after=None if strength.after is None else _rounded(strength.after),
     )
+
+
+def _told(pvalue: float | None) -> float | None:
+    """A p-value, or None where there was no test or too few rows for one."""
+    return None if pvalue is None or np.isnan(pvalue) else float(pvalue)
 
 
 def _view(search: TargetSearch, decoupled: list[str]) -> View | None:
@@ -174,33 +179,17 @@ def _view(search: TargetSearch, decoupled: list[str]) -> View | None:
     )
 
 
-def _colliders(cpdag: CPDAG, weighed: tuple[WeighedCollider, ...]) -> tuple[Collider, ...]:
-    """The unshielded colliders of the graph, those with the most evidence first."""
-    evidence = {
-        (collider.middle, frozenset((collider.first, collider.second))): float(collider.evidence)
-        for collider in weighed
-    }
+def _colliders(cpdag: CPDAG) -> tuple[Collider, ...]:
+    """The unshielded colliders of the graph, in the order of their names."""
     colliders = []
     for x, z, y in unshielded_colliders(cpdag.adjacency):
         first, second = sorted((cpdag.names[x], cpdag.names[y]))
-        middle = cpdag.names[z]
-        known = evidence.get((middle, frozenset((first, second))))
-        colliders.append(Collider(first, middle, second, known))
-    return tuple(sorted(colliders, key=lambda c: (-(c.evidence or 0.0), c.middle, c.first, c.second)))
+        colliders.append(Collider(first, cpdag.names[z], second))
+    return tuple(sorted(colliders, key=lambda c: (c.middle, c.first, c.second)))
 
 
-def _edges(
-    cpdag: CPDAG,
-    searches: Searches,
-    colliders: tuple[Collider, ...],
-    resampling: Resampling | None,
-) -> tuple[Edge, ...]:
+def _edges(cpdag: CPDAG, searches: Searches, resampling: Resampling | None) -> tuple[Edge, ...]:
     background = set(cpdag.background)
-    evidence: dict[tuple[str, str], float] = {}
-    for collider in reversed(colliders):  # the most evidence last, so that it stays
-        if collider.evidence is not None:
-            evidence[collider.first, collider.middle] = collider.evidence
-            evidence[collider.second, collider.middle] = collider.evidence
     typed: list[tuple[Any, tuple[str, str]]] = [("->", edge) for edge in cpdag.directed_edges]
     typed += [("-", edge) for edge in cpdag.undirected_edges]
     return tuple(
@@ -208,15 +197,16 @@ def _edges(
             first=first,
             second=second,
             type=kind,
-            pvalue=min(
-                (
-                    float(searches[target].neighbours[member])
-                    for target, member in ((first, second), (second, first))
-                    if member in searches[target].neighbours
-                ),
-                default=None,
+            pvalue=_told(
+                min(
+                    (
+                        searches[target].neighbours[member]
+                        for target, member in ((first, second), (second, first))
+                        if member in searches[target].neighbours
+                    ),
+                    default=None,
+                )
             ),
-            evidence=evidence.get((first, second)),
             background=(first, second) in background,
             frequencies=_frequencies(resampling, first, second),
         )

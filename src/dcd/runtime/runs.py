@@ -1,6 +1,6 @@
 """A run in pieces: finished ones are kept, the remaining time is estimated, and a time limit is enforced.
 
-A piece is the smallest work that is worth keeping (the boundary of one target, one decoupled set). Pieces
+A piece is the smallest work that is worth keeping (the test of one edge, one decoupled set). Pieces
 can be done in any order and by any process; results never depend on it.
 """
 
@@ -129,7 +129,8 @@ class Run:
             if self.checkpoint is None
             else f"The same call with checkpoint {str(self.checkpoint.path)!r} resumes from there."
         )
-        return f"stopped after {duration(elapsed)}, with {meter.n_left} {meter.label} to do.{more} {ways}"
+        work = f"{meter.n_left} of {meter.n_pieces} {meter.label}"
+        return f"stopped after {duration(elapsed)} with {work} remaining.{more} {ways}"
 
     def _too_long(self, meter: _Meter, estimate: float) -> str:
         then = "" if meter.then is None else f", before {meter.then}"
@@ -155,7 +156,7 @@ class _Meter:
         then: str | None,
         clock: Callable[[], float],
     ) -> None:
-        self.label, self.then, self.done = label, then, 0
+        self.label, self.then, self.n_pieces, self.done = label, then, len(efforts), 0
         self._efforts, self._at_once = efforts, at_once
         self.total_effort = self._effort_left = sum(efforts)
         self._effort_timed = 0.0
@@ -174,7 +175,7 @@ class _Meter:
     @property
     def n_left(self) -> int:
         """Pieces that remain."""
-        return len(self._efforts) - self.done
+        return self.n_pieces - self.done
 
     def time_left(self) -> float | None:
         """Seconds for the rest of the stage; None while too little is done for an estimate."""

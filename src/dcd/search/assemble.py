@@ -53,9 +53,10 @@ def assemble(
     pattern, refused, left_out = fit_pattern(skeleton, edges, colliders, arrows)
     background = tuple((names[i], names[j]) for i, j in np.argwhere(arrows))
     cpdag = CPDAG(names, apply_meek_rules(pattern), background)
-    drawn = list(unshielded_colliders(pattern))
     unsuggested = [
-        (x, z, y) for x, z, y in drawn if (x, z, y) not in colliders and (arrows[x, z] or arrows[y, z])
+        (x, z, y)
+        for x, z, y in unshielded_colliders(pattern)
+        if (x, z, y) not in colliders and (arrows[x, z] or arrows[y, z])
     ]
     return Construction(
         cpdag=cpdag,
@@ -69,9 +70,6 @@ def assemble(
             *(known_collider(names, triple) for triple in unsuggested),
         ),
         searches=tuple(searches),
-        colliders={
-            (names[x], names[z], names[y]): colliders[x, z, y] for x, z, y in drawn if (x, z, y) in colliders
-        },
     )
 
 
@@ -108,7 +106,6 @@ def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKn
             *(known_collider(names, t) for t in sorted(by_knowledge)),
         ),
         searches=searches,
-        colliders={},
     )
 
 
@@ -120,9 +117,13 @@ def _boundary(dag: IntArray, target: int) -> set[int]:
 
 
 def _differences(outcome: GraphOutcome, knowledge: BoundKnowledge) -> set[VariablePair]:
-    """Edges that are required against a test, and edges that are forbidden against the data."""
+    """Edges that are required and that no test confirms, and edges that are forbidden against the data."""
     level = np.log(outcome.level)
-    pairs = {edge.pair for edge in outcome.edges if knowledge.joined[edge.pair] and edge.log_pvalue >= level}
+    pairs = {
+        edge.pair
+        for edge in outcome.edges
+        if knowledge.joined[edge.pair] and not edge.log_pvalue < level  # it is NaN where no test can tell
+    }
     if outcome.unconstrained is not None:
         suggested = skeleton_of(outcome.unconstrained) & knowledge.apart
         pairs |= {(int(i), int(j)) for i, j in np.argwhere(np.triu(suggested))}

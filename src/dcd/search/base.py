@@ -120,16 +120,12 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Construction:
-    """A CPDAG and how it was constructed.
-
-    `colliders` are those `(x, z, y)` of the graph that the data suggest, with the strength of each.
-    """
+    """A CPDAG and how it was constructed."""
 
     cpdag: CPDAG
     markov_boundaries: Mapping[str, Mapping[str, Role]]
     conflicts: tuple[Conflict, ...]
     searches: tuple[TargetSearch, ...] = field(repr=False)
-    colliders: Mapping[tuple[str, str, str], float] = field(repr=False)
 
     @property
     def cuts(self) -> tuple[Cut, ...]:

@@ -1,7 +1,7 @@
 """RSL and MARVEL of the package rcd, with boundaries and tests from decoupling.
 
 Both remove variables one by one such that the rest of the graph stays intact, starting from Markov boundaries
-and a test. They return a skeleton, which is oriented as in `RobustDCD`.
+and a test. They return a skeleton, which is oriented as in `DCD`.
 """
 
 from __future__ import annotations

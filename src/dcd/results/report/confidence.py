@@ -47,9 +47,9 @@ class Scale:
         if self.knowledge.drew(edge):
             return None
         strength = self.strength(edge)
-        if strength is None or strength >= self.firm:
-            return "firm"
-        return "fair" if strength >= self.fair else "weak"
+        if strength is None or strength < self.fair:
+            return "weak"
+        return "firm" if strength >= self.firm else "fair"
 
     def words(self, grade: Grade) -> str:
         """What a grade means."""

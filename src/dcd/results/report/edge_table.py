@@ -6,7 +6,7 @@ from typing import Any
 
 from dcd.results.model import Edge, Frequencies, Result
 from dcd.results.report.confidence import Scale
-from dcd.results.report.phrases import NONE, percent, pvalue
+from dcd.results.report.phrases import percent, pvalue
 
 _SYMBOLS = {"forward": "→", "backward": "←", "undirected": "—"}
 _BAR_WIDTH = 120
@@ -14,27 +14,18 @@ _BAR_WIDTH = 120
 
 def edge_table(result: Result, scale: Scale) -> dict[str, Any]:
     """Values for the table: its columns and its rows, the surest edge first."""
-    has_evidence = any(
-        edge.evidence is not None and not scale.knowledge.directed(edge) for edge in result.edges
-    )
     columns = [("Edge", None), ("Direction", None), ("p-value", "number")]
-    if has_evidence:
-        columns.append(("Evidence of direction", "number"))
     if result.resampling:
         columns.append(("In resamples", None))
     position = {name: index for index, name in enumerate(result.names)}
     rows = [_row(index, edge, scale, position) for index, edge in enumerate(result.edges)]
-    alpha = result.reproduction.parameters.get("alpha")
     return {
         "edges": sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"]),
         "edge_columns": columns,
-        "has_evidence": has_evidence,
-        "is_shared": isinstance(alpha, float) and result.level * 1.5 < alpha,
     }
 
 
 def _row(index: int, edge: Edge, scale: Scale, position: dict[str, int]) -> dict[str, Any]:
-    by_knowledge = scale.knowledge.directed(edge)
     frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
     return {
         "index": index,
@@ -46,7 +37,6 @@ def _row(index: int, edge: Edge, scale: Scale, position: dict[str, int]) -> dict
         "second_index": position[edge.second],
         "direction": _direction(edge, scale),
         "pvalue": pvalue(edge.pvalue),
-        "evidence": NONE if by_knowledge or edge.evidence is None else f"{edge.evidence:.1f}",
         "frequencies": frequencies,
         **({} if frequencies is None else _bar(frequencies)),
     }

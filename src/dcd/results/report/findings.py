@@ -20,6 +20,7 @@ def findings(result: Result, knowledge: Given) -> list[str]:
         *_directions(seen, knowledge),
         *_groups(result),
         *_sureness(result, seen),
+        *_unconfirmed(result),
         *_doubts(result),
     ]
 
@@ -110,14 +111,22 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     ]
 
 
+def _unconfirmed(result: Result) -> list[str]:
+    pairs = [f"{brief(first)} — {brief(second)}" for first, second in result.separated]
+    if not pairs:
+        return []
+    edges, them = sentence(count(len(pairs), "other edge")), "it" if len(pairs) == 1 else "them"
+    return [f"{edges} fitted the data, but a test did not confirm {them}: {listed(pairs, 6)}."]
+
+
 def _doubts(result: Result) -> list[str]:
     n_cautions, n_conflicts = len(result.cautions), len(result.conflicts)
     n_known = sum(is_with_knowledge(conflict) for conflict in result.conflicts)
     if not n_cautions and not n_conflicts:
-        return ["Nothing in the data contradicted itself, and nothing unusual was noticed on the way."]
+        return ["No caveats were noted."]
     doubts = []
     if n_cautions:
-        doubts.append(count(n_cautions, "reason") + " for care")
+        doubts.append(count(n_cautions, "caveat"))
     if n_conflicts > n_known:
         doubts.append(count(n_conflicts - n_known, "contradiction") + " in the data")
     if n_known:

@@ -18,7 +18,7 @@ _LABEL = "Graph of links to the variables; the table of edges says the same in t
 def draw_graph(result: Result, scale: Scale) -> Markup:
     """The whole picture."""
     position = {name: index for index, name in enumerate(result.names)}
-    contradictions, colliders = contradicted(result), supported_colliders(result, scale)
+    contradictions, colliders = contradicted(result), {collider.middle for collider in result.colliders}
     edges = [
         svg.DrawnEdge(
             position[edge.first],
@@ -61,15 +61,6 @@ def _badges(edge: Edge, scale: Scale, contradictions: set[frozenset[str]]) -> li
     return badges
 
 
-def supported_colliders(result: Result, scale: Scale) -> set[str]:
-    """Variables in which two arrows meet that do not come from knowledge."""
-    return {
-        collider.middle
-        for collider in result.colliders
-        if not {(end, collider.middle) for end in (collider.first, collider.second)} & scale.knowledge.arrows
-    }
-
-
 def contradicted(result: Result) -> set[frozenset[str]]:
     """The edges where the data contradict themselves; an edge against knowledge is drawn as required."""
     pairs = {frozenset(clash.variables) for clash in result.conflicts if not is_with_knowledge(clash)}
@@ -88,8 +79,6 @@ def _described(edge: Edge, scale: Scale) -> str:
         return ", ".join([*parts, "required as knowledge: the data show no edge"])
     if edge.frequencies is not None:
         parts.append(f"in {percent(edge.frequencies.edge)} of resamples")
-    if edge.evidence is not None and not scale.knowledge.directed(edge):
-        parts.append(f"evidence of the direction {edge.evidence:.1f}")
     if scale.knowledge.directed(edge):
         parts.append("direction by knowledge")
     return ", ".join(parts)

@@ -9,7 +9,7 @@ from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import GRADES, Scale, scale_of
 from dcd.results.report.edge_table import edge_table
 from dcd.results.report.findings import findings
-from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class, supported_colliders
+from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
 from dcd.results.report.phrases import count, listed, number, sentence
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
@@ -51,7 +51,6 @@ def _graph(result: Result, scale: Scale) -> dict[str, Any]:
         "picture": draw_graph(result, scale),
         "stops": scale.slider_stops(result),
         "legend": legend,
-        "has_colliders": bool(supported_colliders(result, scale)),
         "has_contradictions": bool(contradicted(result)),
     }
 
