@@ -81,7 +81,7 @@ class RobustDCD(Discovery):
 
     All graphs are scored by one Gram matrix of the table, in which variables may depend on each other by
     lines, curves, products and categories, whichever has more evidence. The best graph is found by a search
-    over orders. Each of its edges is then tested given the other parents of its effect, under decoupling
+    over orders. Each of its edges is then tested given the other parents of its ends, under decoupling
     weights where needed; what a test separates is left out, and the search goes on. The meaning of the arrows
     and the assumptions are those of `DCD`.
 

@@ -53,8 +53,8 @@ class TargetSearch:
     ----------
     boundary : its Markov boundary within all variables.
     neighbours : the adjacent variables with a p-value each: the smaller, the stronger the evidence for the
-        edge. In `DCD` it is the p-value with all other variables decoupled; in `RobustDCD` that given the
-        other parents of the edge's effect.
+        edge. In `DCD` it is the p-value with all other variables decoupled; in `RobustDCD` the largest given
+        the other parents that its ends have in some graph of the class.
     colliders : for each `(z, dropped)` the largest p-value at which `dropped` left the boundary while z was
         excluded: the larger, the stronger the evidence for target -> z <- dropped. Algorithm 1 only.
     cut : set if not all subsets were searched.
