@@ -255,3 +255,47 @@ def test_tables_of_categories_alone():
 def test_bad_parameters(parameters, message):
     with pytest.raises(dcd.InputError, match=f"'{message}'"):
         dcd.RobustDCD(search=WholeGraph(**parameters)).fit(np.random.default_rng(0).random((200, 3)))
+
+
+# --- colliders -------------------------------------------------------------------------------------------
+
+
+class SaysOfEnds(Says):
+    """All pairs are dependent; 0 and 1 by these log p-values without and with 2 in the set."""
+
+    def __init__(self, without, within):
+        super().__init__(6, -99.0)
+        self.without, self.within = without, within
+
+    def log_pvalue(self, x, y, given):
+        if (x, y) != (0, 1):
+            return super().log_pvalue(x, y, given)
+        return self.within if 2 in given else self.without
+
+
+@pytest.mark.parametrize(
+    ("without", "within", "confirm", "kept"),
+    [
+        (-0.5, -20.0, True, True),
+        (-20.0, -0.5, True, False),
+        (-0.5, -0.5, True, False),
+        (-20, -0.5, False, True),
+    ],
+)
+def test_where_colliders_are_few_each_has_to_be_confirmed(without, within, confirm, kept):
+    """0 -> 2 <- 1, 2 -> 3 -> 4 -> 5."""
+    dag = np.zeros((6, 6), dtype=int)
+    for cause, effect in ((0, 2), (1, 2), (2, 3), (3, 4), (4, 5)):
+        dag[cause, effect] = 1
+    for seed in range(3):
+        task = task_of(linear(dag, seed, n=600), SaysOfEnds(without, within))
+        outcome = WholeGraph(confirm=confirm).find(task)
+        assert ((0, 2, 1) in unshielded_colliders(outcome.dag)) == kept
+
+
+def test_a_known_collider_needs_no_confirmation():
+    dag = np.zeros((6, 6), dtype=int)
+    for cause, effect in ((0, 2), (1, 2), (2, 3), (3, 4), (4, 5)):
+        dag[cause, effect] = 1
+    task = task_of(linear(dag, 0, n=600), SaysOfEnds(-20.0, -0.5), required=[("x0", "x2"), ("x1", "x2")])
+    assert (0, 2, 1) in unshielded_colliders(WholeGraph().find(task).dag)

@@ -30,6 +30,7 @@ from numba import njit
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 
 ABSENT = 1e7  # price of a required parent that a family lacks
+UNWANTED = 1e5  # price of an unwanted pair of parents
 _MOST_CONFIGURATIONS = 1_000_000  # of the parents of a category
 
 
@@ -44,6 +45,7 @@ class ScoreModel(NamedTuple):
     allowed, required : (d, d) `[u, v]`: whether u may, must be a parent of v.
     pairs : (d, q, 2) pairs of parents to try together, for their product; -1 where there are fewer.
     promising : (p, d) whether each product may matter for each child.
+    unwanted : (d, u, 2) pairs that may not both be parents of a child; -1 where there are fewer.
     edge_price, collider_price : of each parent; of each parent beyond the first.
     codes, n_levels, weights : see `Categories`.
     """
@@ -63,6 +65,7 @@ class ScoreModel(NamedTuple):
     required: BoolArray
     pairs: Positions
     promising: BoolArray
+    unwanted: Positions
     edge_price: float
     collider_price: float
     codes: Positions
@@ -195,6 +198,16 @@ def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     # Dirichlet priors cost more than those of coefficients; half the price was best on discrete networks.
     each = model.edge_price * (0.5 if model.n_levels[child] else 1.0)
     price = n_parents * each + max(n_parents - 1, 0) * model.collider_price
+    for u in range(model.unwanted.shape[1]):
+        if model.unwanted[child, u, 0] < 0:
+            break
+        together = 0
+        for at in range(n_parents):
+            together += (
+                parents[at] == model.unwanted[child, u, 0] or parents[at] == model.unwanted[child, u, 1]
+            )
+        if together == 2:
+            price += UNWANTED
     for v in range(model.n_line.size):
         if model.required[v, child]:
             price += ABSENT

@@ -49,6 +49,7 @@ def score_model(
         required=required,
         pairs=_promising_pairs(table, has_line),
         promising=_promising(table),
+        unwanted=np.full((n_variables, 1, 2), -1),
         edge_price=edge_price(n_variables),
         collider_price=0.0,
         codes=np.zeros((n_variables, 0), np.int64),

@@ -12,11 +12,14 @@ and the best of them by the prior is taken.
 
 **Confirmation.** A score believes its model; the independence test adjusts for any function of the other
 parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
-the class. What is independent there may not be joined, and the search goes on without it.
+the class. What is independent there may not be joined, and the search goes on without it. Where colliders are
+few, each is tested too: its ends must depend on each other more given the middle than without it. Scores of
+curves prefer directions by more than such a collider is worth, and in a tree all colliders are false.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -26,9 +29,15 @@ import numpy as np
 from scipy.special import betaln, logsumexp
 
 from dcd.features.family_gram import Categories, FamilyGram
-from dcd.graph.adjacency import directed_part, skeleton_of, undirected_part
+from dcd.graph.adjacency import (
+    directed_part,
+    skeleton_of,
+    topological_order,
+    undirected_part,
+    unshielded_colliders,
+)
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.graph.pattern import VariablePair
+from dcd.graph.pattern import Triple, VariablePair
 from dcd.independence.base import Record, SearchTest
 from dcd.runtime.array_types import BoolArray, IntArray, Positions
 from dcd.runtime.errors import InputError, check_number
@@ -49,7 +58,7 @@ class WholeGraph:
     Attributes
     ----------
     restarts : random restarts of the search at each price of a collider.
-    confirm : leave out edges whose test fails, and search again without them.
+    confirm : leave out edges whose test fails, and colliders that tests do not confirm where there are few.
     """
 
     restarts: int = 2
@@ -71,13 +80,19 @@ class WholeGraph:
             model = score_model(task.gram, task.categories, allowed=allowed, required=required)
             search = _GraphSearch(model, task.rng, self.restarts)
             known: dict[_Question, tuple[float, Record]] = {}
+            rounds = 0
             while True:
                 dag = search.best()
                 tested = _test_edges(task, dag, known)
                 failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
-                if not failing:
+                if failing:
+                    search.forbid(_apart(failing))
+                    continue
+                doubtful = _unconfirmed(task, dag, known) if self.confirm and rounds < _ROUNDS else []
+                if not doubtful:
                     break
-                search.forbid(_apart(failing))
+                search.refuse(doubtful)
+                rounds += 1
             unconstrained = None
             if task.knowledge.says_something:
                 unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
@@ -119,6 +134,7 @@ class _GraphSearch:
         self._model, self._restarts = model, restarts
         self._orders = OrderSearch(len(model.required), model.required, rng)
         self.separated: tuple[VariablePair, ...] = ()
+        self._refused: list[Triple] = []
 
     def forbid(self, pairs: Sequence[VariablePair]) -> None:
         """Allow no edge between these."""
@@ -127,6 +143,17 @@ class _GraphSearch:
             allowed[x, y] = allowed[y, x] = False
         self._model = self._model._replace(allowed=allowed)
         self.separated += tuple(pairs)
+
+    def refuse(self, colliders: Sequence[Triple]) -> None:
+        """Allow none of these colliders `(x, z, y)`."""
+        self._refused += list(colliders)
+        most = max(Counter(z for _, z, _ in self._refused).values())
+        unwanted = np.full((len(self._model.allowed), most, 2), -1)
+        count: Counter[int] = Counter()
+        for x, z, y in self._refused:
+            unwanted[z, count[z]] = x, y
+            count[z] += 1
+        self._model = self._model._replace(unwanted=unwanted)
 
     def best(self) -> IntArray:
         """The best graph by family scores and the prior on colliders."""
@@ -138,16 +165,24 @@ class _GraphSearch:
             restarts = self._restarts if price in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]) else 0
             total = self._orders.run(self._model._replace(collider_price=price), restarts)
             dag = dag_of(self._orders.families)
-            n_shared, n_edges = int(np.maximum(dag.sum(axis=0) - 1, 0).sum()), int(dag.sum())
+            n_shared, n_edges = _n_shared(dag), int(dag.sum())
             posterior = total + price * n_shared + collider_log_prior(n_shared, n_edges)
             found.append((posterior, dag, self._orders.order))
         _, dag, self._orders.order = max(found, key=lambda one: one[0])
         return dag
 
 
+def _n_shared(dag: IntArray) -> int:
+    """Parents beyond the first, over all variables."""
+    return int(np.maximum(dag.sum(axis=0) - 1, 0).sum())
+
+
 # --- confirmation ----------------------------------------------------------------------------------------
 
 _Question = tuple[int, ...]  # x, y and the set
+_FEW = 4  # edges for each parent beyond the first, where colliders are so few that each is tested
+_MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
+_ROUNDS = 3  # of searches without unconfirmed colliders
 _MOST_ADDED, _MOST_SETS = 2, 8  # variables of the clique that are added to the parents; sets for an edge
 
 
@@ -209,6 +244,28 @@ def _test_edges(
         tested.append(TestedEdge(pair, least[2:], known[least][0]))
     task.test.record = _all_records(known, questions)
     return tested
+
+
+def _unconfirmed(
+    task: GraphTask, dag: IntArray, known: dict[_Question, tuple[float, Record]]
+) -> list[Triple]:
+    """The colliders `(x, z, y)`, where a graph has few, that tests do not confirm.
+
+    At a collider, x and y depend on each other more given z than without it.
+    """
+    if _FEW * _n_shared(dag) > dag.sum():
+        return []
+    position = {v: at for at, v in enumerate(topological_order(dag))}
+    asked: dict[Triple, tuple[_Question, _Question]] = {}
+    for x, z, y in unshielded_colliders(dag):
+        if not (task.knowledge.forbidden[z, x] or task.knowledge.forbidden[z, y]):
+            later = max(x, y, key=position.__getitem__)
+            given = set(np.flatnonzero(dag[:, later]).tolist()) - {z}
+            asked[x, z, y] = (x, y, *sorted(given)), (x, y, *sorted(given | {z}))
+    _ask(task, list(dict.fromkeys(one for pair in asked.values() for one in pair)), known)
+    return [
+        triple for triple, (without, within) in asked.items() if known[without][0] - known[within][0] < _MORE
+    ]
 
 
 def _ask(
