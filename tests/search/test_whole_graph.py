@@ -274,22 +274,16 @@ class SaysOfEnds(Says):
 
 
 @pytest.mark.parametrize(
-    ("without", "within", "confirm", "kept"),
-    [
-        (-0.5, -20.0, True, True),
-        (-20.0, -0.5, True, False),
-        (-0.5, -0.5, True, False),
-        (-20, -0.5, False, True),
-    ],
+    ("without", "within", "kept"), [(-0.5, -20.0, True), (-20.0, -0.5, False), (-0.5, -0.5, False)]
 )
-def test_where_colliders_are_few_each_has_to_be_confirmed(without, within, confirm, kept):
+def test_where_colliders_are_few_each_has_to_be_confirmed(without, within, kept):
     """0 -> 2 <- 1, 2 -> 3 -> 4 -> 5."""
     dag = np.zeros((6, 6), dtype=int)
     for cause, effect in ((0, 2), (1, 2), (2, 3), (3, 4), (4, 5)):
         dag[cause, effect] = 1
     for seed in range(3):
         task = task_of(linear(dag, seed, n=600), SaysOfEnds(without, within))
-        outcome = WholeGraph(confirm=confirm).find(task)
+        outcome = WholeGraph().find(task)
         assert ((0, 2, 1) in unshielded_colliders(outcome.dag)) == kept
 
 
