@@ -67,7 +67,7 @@ def simulated(d: int, n: int, seed: int = 0) -> Any:
 
 
 def pairs_of_causes(n: int) -> Any:
-    """Four causes with an effect each: an edge that all tests see at any n, so that sizes do the same work."""
+    """Four causes with an effect each, which all tests see at any n: all sizes do the same work."""
     rng = np.random.default_rng(0)
     causes, noise = rng.standard_normal((2, n, 4))
     return np.column_stack([causes, causes + noise])
