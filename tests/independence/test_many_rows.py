@@ -202,6 +202,7 @@ def test_a_few_gaps_change_no_graph():
     assert with_gaps.cpdag_ == dcd.RobustDCD(alpha=0.003).fit(values).cpdag_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_combinations_that_hardly_occur_are_adjusted_for(seed):
     """Columns for rare and empty combinations depend on each other, which single precision must stand."""

@@ -40,8 +40,8 @@ def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
 def test_the_robust_record_is_not_trivial():
     for name in ("always", "weights", "gaps"):
         diagnostics = fresh(name).fit(table_for(name)).diagnostics_
-        assert len(diagnostics.sets) > 2, name
-        assert name == "weights" or len(diagnostics.interactions) > 2, name
+        assert diagnostics.sets, name
+        assert name == "weights" or diagnostics.interactions, name
 
 
 @pytest.mark.parametrize("name", ["published", "always"])
