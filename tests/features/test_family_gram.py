@@ -2,11 +2,14 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from dcd.features.family_gram import categories, family_gram, gram_of, negentropy
 from dcd.features.rank_scores import make_scores, scores_of
@@ -84,12 +87,49 @@ def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
     ess = weights.sum() ** 2 / np.square(weights).sum()
     assert weighted.n_samples == pytest.approx(ess)
     assert repeated.n_samples == pytest.approx(weights.sum())
-    one, other = weighted.gram / ess, repeated.gram / weights.sum()
+    # Products of three that are clear in a larger effective sample need not be clear in a smaller one.
+    both = (weighted.cubic >= 0) & (repeated.cubic >= 0)
+    assert both.any()
     indicators = np.arange(32, 35)  # which of the levels come first may differ, not what they span
-    rest = np.delete(np.arange(len(one)), indicators)
-    np.testing.assert_allclose(one[np.ix_(rest, rest)], other[np.ix_(rest, rest)], atol=1e-6)
-    spanned = [np.square(gram[np.ix_(indicators, rest)]).sum(axis=0) for gram in (one, other)]
+    rest = [[*range(32), *range(35, 41), *np.unique(made.cubic[both])] for made in (weighted, repeated)]
+    rest[0] += range(len(weighted.gram) - 5, len(weighted.gram))
+    rest[1] += range(len(repeated.gram) - 5, len(repeated.gram))
+    grams = weighted.gram / ess, repeated.gram / weights.sum()
+    np.testing.assert_allclose(
+        *(gram[np.ix_(chosen, chosen)] for gram, chosen in zip(grams, rest, strict=True)), atol=1e-6
+    )
+    spanned = [
+        np.square(gram[np.ix_(indicators, chosen)]).sum(axis=0)
+        for gram, chosen in zip(grams, rest, strict=True)
+    ]
     np.testing.assert_allclose(*spanned, atol=1e-6)
+
+
+def test_products_of_three_are_wicks_and_belong_to_interactions():
+    """Their columns against plain arithmetic; of normal variables with linear relations there are few."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((2000, 5))
+    values[:, 1] += values[:, 0]
+    values[:, 4] += 0.5 * values[:, 0] * values[:, 1] * values[:, 2]
+    made = gram_of(make_scores(values))
+    column = made.cubic[0, 1, 2]
+    assert column >= 0
+    assert {int(made.cubic[order]) for order in permutations((0, 1, 2))} == {column}
+    z = ndtri((rankdata(values, axis=0) - 0.5) / len(values))
+    z /= z.std(axis=0)
+    rho = z.T @ z / len(z)
+    wick = z[:, 0] * z[:, 1] * z[:, 2] - rho[0, 1] * z[:, 2] - rho[0, 2] * z[:, 1] - rho[1, 2] * z[:, 0]
+    wick = (wick - wick.mean()) / wick.std()
+    np.testing.assert_allclose(made.gram[column, made.starts[:-1]], wick @ z, atol=1e-6 * len(z))
+    np.testing.assert_allclose(made.gram[column, column], len(z))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linear_relations_of_normal_variables_leave_few_products_of_three(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((1000, 6)) @ rng.standard_normal((6, 6))
+    kept = np.unique(gram_of(make_scores(values)).cubic)
+    assert len(kept) <= 10  # of 50; without Wick's terms nearly all have large moments
 
 
 def test_weights_that_are_all_the_same_are_none():

@@ -1,7 +1,7 @@
 """Scores of families, against densities of dense matrices and counts in plain Python."""
 
 from collections import Counter
-from itertools import permutations, product
+from itertools import combinations_with_replacement, permutations, product
 from math import lgamma
 
 import numpy as np
@@ -53,6 +53,11 @@ def columns_and_scales(model, child, parents, curved, *, crossed):
             if crossed and model.product[parents[a], parents[b]] >= 0:
                 columns.append(model.product[parents[a], parents[b]])
                 scales.append(model.sd_curve[child])
+    if crossed == 2:
+        for triple in combinations_with_replacement(parents, 3):
+            if len(set(triple)) > 1 and model.cubic[triple] >= 0:
+                columns.append(model.cubic[triple])
+                scales.append(model.sd_curve[child] * DECAY**2)
     return columns, np.array(scales)
 
 
@@ -67,11 +72,13 @@ def log_evidence(y, x, scales):
 
 
 FORMS = [
-    ([0], [False], False),
-    ([0], [True], False),
-    ([0, 1], [True, False], False),
-    ([0, 1], [False, False], True),
-    ([1, 0, 3], [True, False, True], True),
+    ([0], [False], 0),
+    ([0], [True], 0),
+    ([0, 1], [True, False], 0),
+    ([0, 1], [False, False], 1),
+    ([1, 0, 3], [True, False, True], 1),
+    ([1, 0], [True, False], 2),
+    ([1, 0, 3], [True, False, True], 2),
 ]
 
 
@@ -90,7 +97,7 @@ def test_a_child_on_its_own_scale_pays_for_not_being_normal():
     model = model_of(curved_values())
     assert model.raw[3] >= 0
     rows = rows_of(model)
-    columns, scales = columns_and_scales(model, 3, [0], [False], crossed=False)
+    columns, scales = columns_and_scales(model, 3, [0], [False], crossed=0)
     own = log_evidence(rows[:, model.raw[3]], rows[:, columns], scales) + model.raw_offset[3]
     line = log_evidence(rows[:, model.starts[3]], rows[:, columns], scales)
     for offset in (0.0, line - own + 5.0):  # worse, and better than the line
@@ -115,7 +122,7 @@ def test_a_category_as_effect_is_a_normal_matrix(curve):
     model = mixed_model()
     rows = rows_of(model)
     y = rows[:, model.starts[2] : model.starts[3]]
-    columns, scales = columns_and_scales(model, 2, [0], [curve], crossed=False)
+    columns, scales = columns_and_scales(model, 2, [0], [curve], crossed=0)
 
     def density(among_rows):
         between = y.T @ np.linalg.solve(among_rows, y) / len(y)
@@ -129,7 +136,7 @@ def test_a_category_as_effect_is_a_normal_matrix(curve):
 def test_a_category_as_cause_enters_with_all_its_indicators():
     model = mixed_model()
     rows = rows_of(model)
-    columns, scales = columns_and_scales(model, 0, [2], [False], crossed=False)
+    columns, scales = columns_and_scales(model, 0, [2], [False], crossed=0)
     assert len(columns) == 3
     expected = log_evidence(rows[:, model.starts[0]], rows[:, columns], scales)
     assert score_of(model, 0, [2]) + model.edge_price == pytest.approx(expected, abs=1e-6)
@@ -139,20 +146,20 @@ def test_a_category_as_cause_enters_with_all_its_indicators():
 def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
     """`with_parent` goes on from the regression on the others; `family_score` starts anew."""
     model = model_of(curved_values(d=5, seed=seed))
-    model = model._replace(may_curve=np.ones(5, dtype=bool), may_cross=np.ones(5, dtype=bool))
+    model = model._replace(may_curve=np.ones(5, dtype=bool), may_cross=np.full(5, 2))
     rng = np.random.default_rng(seed)
     for _ in range(20):
         child, *parents = rng.permutation(5)[: rng.integers(2, 6)].tolist()
         forms = (rng.random(len(parents) - 1) < 0.5).tolist()
-        crossed = len(parents) > 2 and rng.random() < 0.5
+        crossed = int(rng.integers(3)) if len(parents) > 2 else 0
         room, curved = arrays(parents, forms)
-        work = workspace(model, child, len(parents))
+        work = workspace(model, child, len(parents), max(crossed, 1))
         base = regression(model, child, room, curved, len(parents) - 1, crossed, work)
         found, curve, cross = with_parent(model, child, room, curved, len(parents) - 1, crossed, work, base)
         tried = {
             (new, products): score_of(model, child, parents, [*forms, new], crossed=products)
             for new in (False, True)
-            for products in ([True] if crossed else [False, True][: len(parents)])
+            for products in ([crossed] if crossed else [0, 1][: len(parents)])
         }
         assert found == pytest.approx(max(tried.values()), abs=1e-8)
         assert tried[curve, cross] == pytest.approx(found, abs=1e-8)
@@ -161,7 +168,7 @@ def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
 def test_the_order_of_parents_does_not_matter():
     model = model_of(curved_values())
     scores = [
-        score_of(model, 3, list(parents), [parent == 1 for parent in parents], crossed=True)
+        score_of(model, 3, list(parents), [parent == 1 for parent in parents], crossed=2)
         for parents in permutations(range(3))
     ]
     np.testing.assert_allclose(scores, scores[0], atol=1e-8)

@@ -121,7 +121,7 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
             count = families.n_parents[child]
             parents, curved = families.parents[child, :count], families.curved[child, :count]
             assert (place[parents] < place[child]).all()
-            anew = score_of(model, child, parents, curved, crossed=bool(families.crossed[child]))
+            anew = score_of(model, child, parents, curved, crossed=int(families.crossed[child]))
             assert families.scores[child] == pytest.approx(anew, abs=1e-7)
         fresh = no_families(6)
         grow_all(model, order, fresh)

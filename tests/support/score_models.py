@@ -41,7 +41,7 @@ def arrays(parents, curved=()):
     return room, forms
 
 
-def score_of(model, child, parents, curved=(), *, crossed=False):
+def score_of(model, child, parents, curved=(), *, crossed=0):
     """`family_score` of a list of parents."""
     return family_score(model, child, *arrays(parents, curved), len(parents), crossed)
 
@@ -49,7 +49,7 @@ def score_of(model, child, parents, curved=(), *, crossed=False):
 def best_form(model, child, parents):
     """The best score of a family over all its forms."""
     curves = (False, True) if model.may_curve[child] and not model.n_levels.all() else (False,)
-    crosses = (False, True) if model.may_cross[child] and len(parents) > 1 else (False,)
+    crosses = range(model.may_cross[child] + 1) if len(parents) > 1 else (0,)
     return max(
         score_of(model, child, parents, forms, crossed=crossed)
         for forms in product(curves, repeat=len(parents))

@@ -1,13 +1,17 @@
-"""The Gram matrix of a table: all that a search over whole graphs needs to know of its rows.
+r"""The Gram matrix of a table: all that a search over whole graphs needs to know of its rows.
 
 A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and of its normal score
-beside the line); a nominal one has indicators of its categories. Two variables that have a line have a
-product, that of their lines. All columns are centred, those of one variable are orthonormal, and a product
-has variance 1.
+beside the line); a nominal one has indicators of its categories. Variables that have a line have products, of
+two lines and of three, of which two may be the same. All columns are centred, those of one variable are
+orthonormal, and a product has variance 1. Products of three are Wick's,
+
+.. math:: z_i z_j z_k - \rho_{ij} z_k - \rho_{ik} z_j - \rho_{jk} z_i ,
+
+so that linear relations among normal variables give them no moment with a line.
 
 The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share; after
-it, nothing depends on the number of rows. With many variables, only products that are associated with a third
-variable are kept, by their third moments on at most `SAMPLE_ROWS` rows.
+it, nothing depends on the number of rows. Of three lines, and with many variables of two, only products that
+are associated with another variable are kept, by their moments on a sample of the rows.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from scipy.special import digamma
@@ -33,20 +37,22 @@ from dcd.features.rank_scores import (
 )
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.parallel import n_processes
-from dcd.runtime.rows import SAMPLE_ROWS
+from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
 
-Pair = tuple[int, int]
+Product = tuple[int, ...]  # two or three variables that have a line, in ascending order
 
 # The curve of a numeric variable, of the columns of `rank_scores`, by falling weight in the prior: bulk,
 # tails (without which the effect of a cube or an exponential is better fitted backwards), finer bulk.
 _CURVE = (BULK_SQUARE, BULK_CUBE, SQUARE, CUBE, 5, 6, 7)
 _FEW_LEVELS = 5  # up to so many, the levels of an ordinal variable are counted
 _FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
-_CLEAR = 4.5  # standard errors of a third moment from which on a product is kept, with more variables
+_CLEAR = 4.5  # standard errors of a moment from which on a product is kept, with more variables
 _MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
+_CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE = 3.0, 20  # the same of products of three
 _NEGLIGIBLE = 1e-9
+_AT_ONCE = 500  # products whose moments are computed together
 _NOT_NORMAL, _RAW_PRICE = 25.0, 15.0  # nats: of negentropy for the own scale to matter; of using it
 
 
@@ -59,7 +65,8 @@ class FamilyGram:
     gram : (c, c); each column has a sum of squares of `n_samples`.
     starts : (d + 1,) where the columns of each variable start; products come after them.
     n_line : (d,) how many of its columns are its line: one, or all of them for a nominal variable.
-    product : (d, d) the column of each product, -1 where there is none.
+    product : (d, d) the column of each product of two, -1 where there is none.
+    cubic : (d, d, d) the column of each product of three, -1 where there is none; empty without any.
     raw : (d,) the column of each variable on its own scale, -1 where it has none.
     raw_offset : (d,) the log density of the variable on its own scale under a normal distribution, relative
         to that of its line: minus n times its negentropy.
@@ -69,6 +76,7 @@ class FamilyGram:
     starts: Positions
     n_line: Positions
     product: Positions = field(repr=False)
+    cubic: Positions = field(repr=False)
     raw: Positions
     raw_offset: FloatArray
     n_samples: float
@@ -123,8 +131,9 @@ def gram_of(scores: Scores, n_jobs: int | None = None) -> FamilyGram:
     """The Gram matrix of a table without missing values, from the scores of its variables."""
     columns = [(v, chosen_columns(variable)) for v, variable in enumerate(scores.variables)]
     products = _products(scores)
+    by_degree = [[product for product in products if len(product) == degree] for degree in (2, 3)]
     with one_blas_thread():
-        sums = _sums(scores, columns, products, n_jobs)
+        sums = _sums(scores, columns, by_degree, n_jobs)
     own = owners(columns)
     return _normalised(sums, own, products, _n_line(scores), scores.ess, _raw_offsets(scores))
 
@@ -144,59 +153,89 @@ def _n_line(scores: Scores) -> Positions:
 # --- products --------------------------------------------------------------------------------------------
 
 
-def _products(scores: Scores) -> list[Pair]:
-    """The pairs of variables whose product is kept."""
+def _products(scores: Scores) -> list[Product]:
+    """The products that are kept: those of two variables, then those of three."""
     lines = [v for v, n_columns in enumerate(_n_line(scores)) if n_columns == 1]
-    if len(lines) <= _FEW_VARIABLES:
-        return list(combinations(lines, 2))
-    return _associated_products(_some_lines(scores, lines), lines)
+    pairs = list(combinations(range(len(lines)), 2))
+    some, shares = _some_lines(scores, lines)
+    if len(lines) > _FEW_VARIABLES:
+        chosen = _associated(some, shares, pairs, _CLEAR, _MOST_A_VARIABLE * len(lines))
+    else:
+        triples = [(i, *pair) for pair in pairs for i in range(pair[0] + 1)] + [(i, j, j) for i, j in pairs]
+        chosen = pairs + _associated(some, shares, triples, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE * len(lines))
+    return [tuple(lines[at] for at in product) for product in chosen]
 
 
-def _some_lines(scores: Scores, lines: Sequence[int]) -> FloatArray:
-    """The lines (m, l) of at most `SAMPLE_ROWS` rows, evenly spaced."""
+def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """The lines (m, l) and the shares (m, 1) of at most `SAMPLE_ROWS` rows, evenly spaced."""
     step = -(-scores.n_samples // SAMPLE_ROWS)
     whole = slice(0, scores.n_samples)
-    chosen = [(LINEAR,)] * len(lines)
-    return np.column_stack(
-        [scores.variables[v].part(whole, one)[::step, 0] for v, one in zip(lines, chosen, strict=True)]
-    )
+    some = np.column_stack([scores.variables[v].part(whole, (LINEAR,))[::step, 0] for v in lines])
+    shares = scores.probabilities[::step, None]
+    return some, shares / shares.sum()
 
 
-def _associated_products(z: FloatArray, lines: Sequence[int]) -> list[Pair]:
-    """The pairs with the largest third moments with any other variable."""
-    found: list[tuple[float, Pair]] = []
-    for i in range(len(lines) - 1):
-        product = z[:, i, None] * z[:, i + 1 :]
-        product -= product.mean(axis=0)
-        product /= np.maximum(product.std(axis=0), _NEGLIGIBLE)
-        moments = np.abs(product.T @ z) / np.sqrt(len(z))
-        moments[:, i] = 0.0
-        moments[np.arange(len(moments)), np.arange(i + 1, len(lines))] = 0.0
-        largest = moments.max(axis=1)
-        found += [
-            (largest[j], (lines[i], lines[i + 1 + j])) for j in np.flatnonzero(largest > _CLEAR).tolist()
-        ]
-    found.sort(key=lambda item: (-item[0], item[1]))
-    return sorted(pair for _, pair in found[: _MOST_A_VARIABLE * len(lines)])
+def _associated(
+    z: FloatArray, shares: FloatArray, products: Sequence[Product], clear: float, most: int
+) -> list[Product]:
+    """The products with the largest moments with a line (m, l) that is not among their own."""
+    weighted = shares * z
+    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares))
+    largest: list[float] = []
+    for start in range(0, len(products), _AT_ONCE):
+        some = products[start : start + _AT_ONCE]
+        columns = _product_columns(z, some) - z @ _wick_terms(correlations, some)
+        columns -= (shares * columns).sum(axis=0)
+        scale = np.sqrt((shares * np.square(columns)).sum(axis=0))
+        moments = root * np.abs(columns.T @ weighted) / np.maximum(scale, _NEGLIGIBLE)[:, None]
+        for row, product in zip(moments, some, strict=True):
+            row[list(product)] = 0.0
+        largest += moments.max(axis=1).tolist()
+    by_moment = sorted(range(len(products)), key=lambda at: (-largest[at], products[at]))
+    return sorted(products[at] for at in by_moment[:most] if largest[at] > clear)
+
+
+def _product_columns(lines: FloatArray, products: Sequence[Product]) -> FloatArray:
+    """Columns (b, m) of products, of one degree, of lines (b, l)."""
+    members = np.array(products, dtype=np.intp).T
+    columns = lines[:, members[0]] * lines[:, members[1]]
+    return columns * lines[:, members[2]] if len(members) == 3 else columns
+
+
+def _wick_terms(correlations: FloatArray, products: Sequence[Product]) -> FloatArray:
+    """What is taken off products (m) of one degree, as coefficients (l, m) of the lines."""
+    terms = np.zeros((len(correlations), len(products)))
+    for at, product in enumerate(products):
+        if len(product) == 3:
+            for i, j, k in (product, product[1:] + product[:1], product[2:] + product[:2]):
+                terms[i, at] += correlations[j, k]
+    return terms
 
 
 # --- the pass over the rows ------------------------------------------------------------------------------
 
 
 def _sums(
-    scores: Scores, columns: Sequence[tuple[int, Sequence[int]]], products: Sequence[Pair], n_jobs: int | None
+    scores: Scores,
+    columns: Sequence[tuple[int, Sequence[int]]],
+    products: Sequence[Sequence[Product]],
+    n_jobs: int | None,
 ) -> FloatArray:
     """Mean products of a constant, all columns and all products; blocks are added up in their order."""
-    first, second = np.array(products, dtype=np.intp).reshape(-1, 2).T
     centre = scores.probabilities @ scores.values
     scale = np.sqrt(scores.probabilities @ np.square(scores.values - centre))
 
     def of_block(rows: slice) -> FloatArray:
         part = scores.part(rows, columns)
-        lines = scores.part(rows, [(v, (0,)) for v in range(scores.n_variables)]) if products else part
+        lines = scores.part(rows, [(v, (LINEAR,)) for v in range(scores.n_variables)])
         raw = ((scores.values[rows] - centre) / scale).astype(part.dtype)
         whole = np.hstack(
-            [np.ones((len(part), 1), part.dtype), part, lines[:, first] * lines[:, second], raw]
+            [
+                np.ones((len(part), 1), part.dtype),
+                part,
+                *(_product_columns(lines, of_degree) for of_degree in products if of_degree),
+                raw,
+            ]
         )
         shares = scores.probabilities[rows, None].astype(part.dtype)
         return (whole.T @ (shares * whole)).astype(np.float64)
@@ -208,26 +247,60 @@ def _sums(
 def _normalised(
     sums: FloatArray,
     own: Sequence[Sequence[int]],
-    products: Sequence[Pair],
+    products: Sequence[Product],
     n_line: Positions,
     ess: float,
     raw_offset: FloatArray,
 ) -> FamilyGram:
     """Centre all columns, make those of a variable orthonormal and scale products, by algebra on the sums."""
     gram = sums[1:, 1:] - np.outer(sums[0, 1:], sums[0, 1:])
-    n_columns = own[-1][-1] + 1
-    transform = np.zeros((len(gram), len(gram)))
+    starts = np.array([block[0] for block in own] + [own[-1][-1] + 1], dtype=np.intp)
+    gram = _by(_wick_transform(gram, starts, products), gram)
+    transform = np.zeros_like(gram)
     for block in own:
         part = np.ix_(block, block)
         transform[part] = np.linalg.inv(np.linalg.cholesky(gram[part])).T
-    rest = np.arange(n_columns, len(gram))
+    rest = np.arange(starts[-1], len(gram))
     transform[rest, rest] = 1.0 / np.sqrt(np.maximum(gram[rest, rest], _NEGLIGIBLE))
-    product = np.full((len(own), len(own)), -1)
-    for column, (i, j) in zip(rest[: len(products)], products, strict=True):
-        product[i, j] = product[j, i] = column
-    starts = np.array([block[0] for block in own] + [n_columns], dtype=np.intp)
     raw = np.where(np.isfinite(raw_offset), np.arange(len(own)) + len(gram) - len(own), -1)
-    return FamilyGram(ess * (transform.T @ gram @ transform), starts, n_line, product, raw, raw_offset, ess)
+    product, cubic = _product_positions(products, len(own), starts[-1])
+    return FamilyGram(
+        gram=ess * _by(transform, gram),
+        starts=starts,
+        n_line=n_line,
+        product=product,
+        cubic=cubic,
+        raw=raw,
+        raw_offset=raw_offset,
+        n_samples=ess,
+    )
+
+
+def _by(transform: FloatArray, gram: FloatArray) -> FloatArray:
+    return transform.T @ gram @ transform
+
+
+def _wick_transform(gram: FloatArray, starts: Positions, products: Sequence[Product]) -> FloatArray:
+    """The matrix that takes off products of three what Wick's have less; lines have variance 1."""
+    transform = np.eye(len(gram))
+    lines = starts[:-1]
+    columns = starts[-1] + np.arange(len(products))
+    transform[np.ix_(lines, columns)] = -_wick_terms(gram[np.ix_(lines, lines)], products)
+    return transform
+
+
+def _product_positions(
+    products: Sequence[Product], n_variables: int, first: int
+) -> tuple[Positions, Positions]:
+    """The columns of products of two (d, d) and of three (d, d, d), which start at the `first`."""
+    product = np.full((n_variables,) * 2, -1)
+    has_cubic = any(len(members) == 3 for members in products)
+    cubic = np.full((n_variables if has_cubic else 0,) * 3, -1)
+    for column, members in enumerate(products, first):
+        positions = product if len(members) == 2 else cubic
+        for order in permutations(members):
+            positions[order] = column
+    return product, cubic
 
 
 def _raw_offsets(scores: Scores) -> FloatArray:

@@ -6,17 +6,18 @@ columns of its parents, whose coefficients have independent Gaussian priors rela
 
 .. math:: \ell = -\tfrac n2 \log |I - W^\top W / n| - r \log |L| ,
 
-relative to no parents. A parent enters as a line or as a curve, and the products of all parents' lines enter
-together or not at all, whichever has more evidence. A numeric child may also be regressed on its own scale
-with normal noise: then its evidence includes that its marginal distribution is not normal. The scales of the
-prior belong to the child and are chosen by evidence too. Each parent has a price (`edge_price`), and each
-beyond the first a further one (`collider_price`).
+relative to no parents. A parent enters as a line or as a curve; the products of two of the parents' lines, or
+those of two and of three, enter together or not at all, whichever has most evidence. A numeric child may also
+be regressed on its own scale with normal noise: then its evidence includes that its marginal distribution is
+not normal. The scales of the prior belong to the child and are chosen by evidence too. Each parent has a
+price (`edge_price`), and each beyond the first a further one (`collider_price`).
 
 A child of few levels is counted: its evidence given parents of few levels is BDeu, that of the counts under
 Dirichlet priors. Other parents add what they add to the evidence of the regression.
 
 This module is compiled by Numba; import it where it is used. A family is in arrays: `parents[:m]`,
-`curved[:m]` (whether each enters as a curve) and `crossed` (whether products enter).
+`curved[:m]` (whether each enters as a curve) and `crossed` (0 without products, 1 with those of two, 2 with
+those of two and of three).
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class ScoreModel(NamedTuple):
 
     Attributes
     ----------
-    gram, n_samples, starts, n_line, raw, raw_offset, product : see `FamilyGram`.
+    gram, n_samples, starts, n_line, raw, raw_offset, product, cubic : see `FamilyGram`.
     sd_line, sd_curve : (d,) prior standard deviations of coefficients in the family of each child.
-    may_curve, may_cross : (d,) whether curves and products are tried in the family of each child.
+    may_curve, may_cross : (d,) whether curves are tried in the family of each child, and which products.
     allowed, required : (d, d) `[u, v]`: whether u may, must be a parent of v.
     pairs : (d, q, 2) pairs of parents to try together, for their product; -1 where there are fewer.
     promising : (p, d) whether each product may matter for each child.
@@ -57,10 +58,11 @@ class ScoreModel(NamedTuple):
     raw: Positions
     raw_offset: FloatArray
     product: Positions
+    cubic: Positions
     sd_line: FloatArray
     sd_curve: FloatArray
     may_curve: BoolArray
-    may_cross: BoolArray
+    may_cross: Positions
     allowed: BoolArray
     required: BoolArray
     pairs: Positions
@@ -146,25 +148,42 @@ def append_parent(model, child, parent, start, stop, work, size):  # type: ignor
 
 
 @njit(cache=True)
-def append_products(model, child, parents, first, n_parents, work, size):  # type: ignore[no-untyped-def]
-    """Take in the products of the parents from the `first` on with all before them."""
+def append_product(model, child, column, sd, work, size):  # type: ignore[no-untyped-def]
+    """Take in a product, if it is there and may matter."""
+    if column < 0 or not model.promising[column - model.starts[-1], child]:
+        return size
     factor, solved, scales, columns = work
+    return append(model, child, column, sd, factor, solved, scales, columns, size)
+
+
+@njit(cache=True)
+def append_products(model, child, parents, first, n_parents, crossed, work, size):  # type: ignore[no-untyped-def]
+    """Take in the products of the parents from the `first` on with all before them."""
+    sd, sd_cubic = model.sd_curve[child], model.sd_curve[child] * DECAY**2
     for a in range(first, n_parents):
         for b in range(a):
-            column = model.product[parents[a], parents[b]]
-            if column >= 0 and model.promising[column - model.starts[-1], child]:
-                sd = model.sd_curve[child]
-                size = append(model, child, column, sd, factor, solved, scales, columns, size)
+            i, j = parents[a], parents[b]
+            size = append_product(model, child, model.product[i, j], sd, work, size)
+            if crossed == 2:
+                size = append_product(model, child, model.cubic[i, i, j], sd_cubic, work, size)
+                size = append_product(model, child, model.cubic[i, j, j], sd_cubic, work, size)
+                for c in range(b):
+                    column = model.cubic[i, j, parents[c]]
+                    size = append_product(model, child, column, sd_cubic, work, size)
     return size
 
 
 @njit(cache=True)
-def workspace(model, child, n_parents):  # type: ignore[no-untyped-def]
+def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
     """Arrays for the regression on so many parents."""
     widest = 1
     for v in range(model.n_line.size):
         widest = max(widest, model.starts[v + 1] - model.starts[v])
-    most = n_parents * widest + n_parents * (n_parents - 1) // 2 + 1
+    most = n_parents * widest + 1
+    if crossed >= 1:
+        most += n_parents * (n_parents - 1) // 2
+    if crossed == 2:
+        most += n_parents * (n_parents - 1) * (n_parents + 4) // 6
     return (
         np.empty((most, most)),
         np.empty((most, model.n_line[child] + (model.raw[child] >= 0))),
@@ -188,7 +207,7 @@ def regression(model, child, parents, curved, n_parents, crossed, work):  # type
             model, child, parents[at], 0, n_columns(model, parents[at], curved[at]), work, size
         )
     if crossed:
-        size = append_products(model, child, parents, 1, n_parents, work, size)
+        size = append_products(model, child, parents, 1, n_parents, crossed, work, size)
     return size
 
 
@@ -263,8 +282,8 @@ def counted_score(model, child, parents, curved, n_parents):  # type: ignore[no-
     if size == n_parents:
         return score
     lines = np.zeros_like(curved)
-    work = workspace(model, child, n_parents)
-    base = regression(model, child, counted, lines, size, False, work)
+    work = workspace(model, child, n_parents, 0)
+    base = regression(model, child, counted, lines, size, 0, work)
     before = evidence(model, child, work[0], work[1], base)
     for at in range(n_parents):
         if not model.n_levels[parents[at]]:
@@ -281,6 +300,6 @@ def family_score(model, child, parents, curved, n_parents, crossed):  # type: ig
         return -price
     if model.n_levels[child]:
         return counted_score(model, child, parents, curved, n_parents) - price
-    work = workspace(model, child, n_parents)
+    work = workspace(model, child, n_parents, crossed)
     size = regression(model, child, parents, curved, n_parents, crossed, work)
     return evidence(model, child, work[0], work[1], size) - price

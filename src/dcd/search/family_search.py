@@ -33,7 +33,7 @@ def with_parent(model, child, parents, curved, n_parents, crossed, work, base): 
     price = prices(model, child, parents, n_parents + 1)
     new = parents[n_parents]
     n_line, width = model.n_line[new], model.starts[new + 1] - model.starts[new]
-    may_cross = model.may_cross[child] and n_parents > 0
+    with_products = max(crossed, 1) if model.may_cross[child] and n_parents > 0 else crossed
     best, best_curve, best_cross = -np.inf, False, crossed
     for curve in (False, True):
         if curve and (n_line == width or not model.may_curve[child]):
@@ -42,19 +42,19 @@ def with_parent(model, child, parents, curved, n_parents, crossed, work, base): 
             curved[n_parents] = curve
             score = counted_score(model, child, parents, curved, n_parents + 1)
             if score > best:
-                best, best_curve, best_cross = score, curve, False
+                best, best_curve, best_cross = score, curve, 0
             continue
         size = append_parent(model, child, new, 0, width if curve else n_line, work, base)
         if not crossed:
             score = evidence(model, child, work[0], work[1], size)
             if score > best:
-                best, best_curve, best_cross = score, curve, False
-        if crossed or may_cross:
+                best, best_curve, best_cross = score, curve, 0
+        if with_products:
             first = n_parents if crossed else 1
-            size = append_products(model, child, parents, first, n_parents + 1, work, size)
+            size = append_products(model, child, parents, first, n_parents + 1, with_products, work, size)
             score = evidence(model, child, work[0], work[1], size)
             if score > best:
-                best, best_curve, best_cross = score, curve, True
+                best, best_curve, best_cross = score, curve, with_products
     return best - price, best_curve, best_cross
 
 
@@ -68,11 +68,11 @@ def add_parents(model, child, before, parents, curved, n_parents, crossed, score
     while True:
         if n_parents > model.n_samples / _SAMPLES_A_PARENT:
             return n_parents, crossed, score
-        work = workspace(model, child, n_parents + 1)
+        work = workspace(model, child, n_parents + 1, max(crossed, 1))
         base = 0
         if not model.n_levels[child]:
             base = regression(model, child, parents, curved, n_parents, crossed, work)
-        best, new, new_curve, new_cross = score + IMPROVEMENT, -1, False, False
+        best, new, new_curve, new_cross = score + IMPROVEMENT, -1, False, 0
         for v in range(n_variables):
             if before[v] and model.allowed[v, child] and not inside[v]:
                 parents[n_parents] = v
@@ -96,14 +96,14 @@ def without_parent(parents, curved, n_parents, at):  # type: ignore[no-untyped-d
 
 @njit(cache=True)
 def simplify(model, child, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Leave parents out, and change lines to curves and back, while that improves the score."""
+    """Leave parents out, and change lines, curves and products, while that improves the score."""
     while n_parents > 0:
         best, what, where, cross = score + IMPROVEMENT, 0, -1, crossed
         for at in range(n_parents):
             fewer, forms = parents.copy(), curved.copy()
             left = without_parent(fewer, forms, n_parents, at)
-            for products in (False, True):
-                if products and (not crossed or left < 2):
+            for products in range(crossed + 1):
+                if products and left < 2:
                     break
                 s = family_score(model, child, fewer, forms, left, products)
                 if s > best:
@@ -115,10 +115,12 @@ def simplify(model, child, parents, curved, n_parents, crossed, score):  # type:
                 curved[at] = not curved[at]
                 if s > best:
                     best, what, where, cross = s, 2, at, crossed
-        if n_parents > 1 and model.may_cross[child]:
-            s = family_score(model, child, parents, curved, n_parents, not crossed)
-            if s > best:
-                best, what, cross = s, 3, not crossed
+        if n_parents > 1:
+            for products in range(model.may_cross[child] + 1):
+                if products != crossed:
+                    s = family_score(model, child, parents, curved, n_parents, products)
+                    if s > best:
+                        best, what, cross = s, 3, products
         if what == 0:
             break
         if what == 1:
@@ -132,7 +134,7 @@ def simplify(model, child, parents, curved, n_parents, crossed, score):  # type:
 @njit(cache=True)
 def add_pair(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
     """Add the best two parents that matter by their product alone."""
-    best, first, second = score + IMPROVEMENT, -1, -1
+    best, first, second, products = score + IMPROVEMENT, -1, -1, max(crossed, 1)
     for q in range(model.pairs.shape[1]):
         a, b = model.pairs[child, q, 0], model.pairs[child, q, 1]
         if a < 0:
@@ -146,13 +148,13 @@ def add_pair(model, child, before, parents, curved, n_parents, crossed, score): 
             continue
         parents[n_parents], parents[n_parents + 1] = a, b
         curved[n_parents] = curved[n_parents + 1] = False
-        s = family_score(model, child, parents, curved, n_parents + 2, True)
+        s = family_score(model, child, parents, curved, n_parents + 2, products)
         if s > best:
             best, first, second = s, a, b
     if first < 0:
         return n_parents, crossed, score
     parents[n_parents], parents[n_parents + 1] = first, second
-    return n_parents + 2, True, best
+    return n_parents + 2, products, best
 
 
 @njit(cache=True)

@@ -31,7 +31,7 @@ class Families(NamedTuple):
     parents: Positions
     n_parents: Positions
     curved: BoolArray
-    crossed: BoolArray
+    crossed: Positions
     scores: FloatArray
 
 
@@ -67,7 +67,7 @@ def no_families(n_variables: int) -> Families:
         np.zeros((n_variables, n_variables + 2), np.int64),
         np.zeros(n_variables, np.int64),
         np.zeros((n_variables, n_variables + 2), np.bool_),
-        np.zeros(n_variables, np.bool_),
+        np.zeros(n_variables, np.int64),
         np.zeros(n_variables),
     )
 
@@ -113,7 +113,7 @@ def grow_all(model, order, families):  # type: ignore[no-untyped-def]
     """Families of all variables in an order, from nothing."""
     for position in range(order.size):
         child = order[position]
-        families.n_parents[child], families.crossed[child] = 0, False
+        families.n_parents[child], families.crossed[child] = 0, 0
         families.scores[child] = -prices(model, child, families.parents[child], 0)
         refresh(model, families, child, predecessors(order, position))
 
@@ -125,7 +125,7 @@ def recall(memo, key, child, families):  # type: ignore[no-untyped-def]
     if memo.keys[slot] != key:
         return False
     count = memo.lines[slot, 0]
-    families.n_parents[child], families.crossed[child] = count, memo.lines[slot, 1] == 1
+    families.n_parents[child], families.crossed[child] = count, memo.lines[slot, 1]
     families.scores[child] = memo.scores[slot]
     for at in range(count):
         families.parents[child, at] = memo.lines[slot, at + 2] // 2
@@ -171,7 +171,7 @@ def lose_parent(model, families, child, lost, order, position, memo, key):  # ty
             if recall(memo, key, child, families):
                 return
             left = without_parent(parents, curved, n_parents, index)
-            crossed = families.crossed[child] and left > 1
+            crossed = families.crossed[child] if left > 1 else 0
             families.n_parents[child], families.crossed[child] = left, crossed
             families.scores[child] = family_score(model, child, parents, curved, left, crossed)
             refresh(model, families, child, predecessors(order, position))
@@ -185,7 +185,7 @@ def gain_parent(model, families, child, new, order, position):  # type: ignore[n
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
     crossed = families.crossed[child]
     parents[n_parents] = new
-    work = workspace(model, child, n_parents + 1)
+    work = workspace(model, child, n_parents + 1, max(crossed, 1))
     base = 0
     if not model.n_levels[child]:
         base = regression(model, child, parents, curved, n_parents, crossed, work)

@@ -3,6 +3,11 @@
 The scales of the prior of each child are those under which its best family without any order, of all other
 variables that may be its parents, has the most evidence. Where that family has no curves and no products,
 none are tried for this child.
+
+No model of a curved mechanism is exact. Its misfit in each sample stays the same as samples are added up, so
+that with many of them graphs are compared by how well they hide it. Unless all relations are linear, the
+likelihood therefore counts at most `MOST_SAMPLES` samples (coarsening, Miller and Dunson 2019). More samples
+still make the moments more precise.
 """
 
 from __future__ import annotations
@@ -19,6 +24,10 @@ _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
 _POSSIBLE = 2.0  # standard errors of a third moment from which on a product enters at all
 _CLEAR = 3.5  # standard errors of a third moment from which on they are
+
+
+# Of 1,500, 2,500, 4,000 and 6,000, the best on curves, networks and trees of 8,000 and 40,000 samples.
+MOST_SAMPLES = 2_500.0
 
 
 def edge_price(n_variables: int) -> float:
@@ -41,10 +50,13 @@ def score_model(
         raw=table.raw.astype(np.int64),
         raw_offset=table.raw_offset,
         product=table.product.astype(np.int64),
+        cubic=table.cubic.astype(np.int64),
         sd_line=np.ones(n_variables),
         sd_curve=np.ones(n_variables),
         may_curve=many,
-        may_cross=many & (table.product >= 0).any(),
+        may_cross=np.full(
+            n_variables, int((table.product >= 0).any()) + int(table.cubic.size > 0), dtype=np.int64
+        ),
         allowed=allowed & ~np.eye(n_variables, dtype=bool),
         required=required,
         pairs=_promising_pairs(table, has_line),
@@ -61,14 +73,28 @@ def score_model(
             codes=categories.codes.astype(np.int64),
             n_levels=categories.n_levels.astype(np.int64),
             weights=categories.weights,
-            may_cross=model.may_cross & (categories.n_levels == 0),
+            may_cross=np.where(categories.n_levels == 0, model.may_cross, 0),
         )
-    return _with_chosen_priors(model)
+    chosen = _with_chosen_priors(model)
+    all_linear = not (chosen.may_curve.any() or chosen.may_cross.any())
+    if all_linear or model.n_samples <= MOST_SAMPLES:
+        return chosen
+    return _with_chosen_priors(_coarsened(model, MOST_SAMPLES / model.n_samples))
+
+
+def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
+    """The same model with every sample counting as a share of one."""
+    return model._replace(
+        gram=share * model.gram,
+        n_samples=share * model.n_samples,
+        raw_offset=share * model.raw_offset,
+        weights=share * model.weights,
+    )
 
 
 def _promising(table: FamilyGram) -> BoolArray:
     """Which products have a moment with which children that chance seldom makes."""
-    products = np.arange(table.starts[-1], table.product.max() + 1)
+    products = np.arange(table.starts[-1], max(table.product.max(), table.cubic.max(initial=-1)) + 1)
     moments = table.gram[np.ix_(products, table.starts[:-1])] / np.sqrt(table.n_samples)
     return np.ascontiguousarray(np.abs(moments) > _POSSIBLE)
 
@@ -91,7 +117,7 @@ def _promising_pairs(table: FamilyGram, has_line: BoolArray) -> Positions:
 def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
     n_variables = len(model.n_line)
     chosen: list[tuple[float, float]] = []
-    curves, products = np.zeros((2, n_variables), dtype=bool)
+    curves, products = np.zeros(n_variables, dtype=bool), np.zeros(n_variables, dtype=np.int64)
     for child in range(n_variables):
         families = [_best_family(model, child, *prior) for prior in _PRIORS]
         at = int(np.argmax([score for score, _, _ in families]))
@@ -106,13 +132,13 @@ def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
     )
 
 
-def _best_family(model: ScoreModel, child: int, line: float, curve: float) -> tuple[float, bool, bool]:
-    """The score of the best family of a child in any order, and whether it has curves and products."""
+def _best_family(model: ScoreModel, child: int, line: float, curve: float) -> tuple[float, bool, int]:
+    """The score of the best family of a child in any order, whether it has curves, and its products."""
     n_variables = len(model.n_line)
     scales: list[FloatArray] = [np.full(n_variables, np.sqrt(value)) for value in (line, curve)]
     parents, curved = np.zeros(n_variables + 2, np.int64), np.zeros(n_variables + 2, np.bool_)
     before = np.ones(n_variables, dtype=bool)
     before[child] = False
     free = model._replace(sd_line=scales[0], sd_curve=scales[1], required=np.zeros_like(model.required))
-    count, crossed, score = improve_family(free, child, before, parents, curved, 0, False, 0.0)
-    return score, bool(curved[:count].any()), bool(crossed)
+    count, crossed, score = improve_family(free, child, before, parents, curved, 0, 0, 0.0)
+    return score, bool(curved[:count].any()), int(crossed)
