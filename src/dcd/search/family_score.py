@@ -44,6 +44,7 @@ class ScoreModel(NamedTuple):
     sd_line, sd_curve : (d,) prior standard deviations of coefficients in the family of each child.
     may_curve, may_cross : (d,) whether curves are tried in the family of each child, and which products.
     allowed, required : (d, d) `[u, v]`: whether u may, must be a parent of v.
+    any_required : whether there are required parents at all.
     pairs : (d, q, 2) pairs of parents to try together, for their product; -1 where there are fewer.
     promising : (p, d) whether each product may matter for each child.
     unwanted : (d, u, 2) pairs that may not both be parents of a child; -1 where there are fewer.
@@ -65,6 +66,7 @@ class ScoreModel(NamedTuple):
     may_cross: Positions
     allowed: BoolArray
     required: BoolArray
+    any_required: bool
     pairs: Positions
     promising: BoolArray
     unwanted: Positions
@@ -227,10 +229,10 @@ def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
             )
         if together == 2:
             price += UNWANTED
-    for v in range(model.n_line.size):
+    for v in range(model.n_line.size if model.any_required else 0):
         if model.required[v, child]:
             price += ABSENT
-    for at in range(n_parents):
+    for at in range(n_parents if model.any_required else 0):
         if model.required[parents[at], child]:
             price -= ABSENT
     return price

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from dcd.features.family_gram import Categories, FamilyGram
-from dcd.runtime.array_types import BoolArray, FloatArray, Positions
-from dcd.search.family_score import ScoreModel
+from dcd.runtime.array_types import BoolArray, Positions
+from dcd.search.family_score import ScoreModel, family_score
 from dcd.search.family_search import improve_family
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
@@ -59,6 +59,7 @@ def score_model(
         ),
         allowed=allowed & ~np.eye(n_variables, dtype=bool),
         required=required,
+        any_required=bool(required.any()),
         pairs=_promising_pairs(table, has_line),
         promising=_promising(table),
         unwanted=np.full((n_variables, 1, 2), -1),
@@ -76,8 +77,9 @@ def score_model(
             may_cross=np.where(categories.n_levels == 0, model.may_cross, 0),
         )
     chosen = _with_chosen_priors(model)
-    all_linear = not (chosen.may_curve.any() or chosen.may_cross.any())
-    if all_linear or model.n_samples <= MOST_SAMPLES:
+    if not (chosen.may_curve.any() or chosen.may_cross.any()):
+        return _lines_alone(chosen)
+    if model.n_samples <= MOST_SAMPLES:
         return chosen
     return _with_chosen_priors(_coarsened(model, MOST_SAMPLES / model.n_samples))
 
@@ -115,30 +117,51 @@ def _promising_pairs(table: FamilyGram, has_line: BoolArray) -> Positions:
 
 
 def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
-    n_variables = len(model.n_line)
-    chosen: list[tuple[float, float]] = []
-    curves, products = np.zeros(n_variables, dtype=bool), np.zeros(n_variables, dtype=np.int64)
-    for child in range(n_variables):
-        families = [_best_family(model, child, *prior) for prior in _PRIORS]
-        at = int(np.argmax([score for score, _, _ in families]))
-        chosen.append(_PRIORS[at])
-        _, curves[child], products[child] = families[at]
-    variances = np.array(chosen)
+    best = [_best_prior(model, child) for child in range(len(model.n_line))]
+    variances = np.array([prior for prior, _, _ in best])
     return model._replace(
         sd_line=np.sqrt(variances[:, 0]),
         sd_curve=np.sqrt(variances[:, 1]),
-        may_curve=curves,
-        may_cross=products,
+        may_curve=np.array([curves for _, curves, _ in best]),
+        may_cross=np.array([products for _, _, products in best], dtype=np.int64),
     )
 
 
-def _best_family(model: ScoreModel, child: int, line: float, curve: float) -> tuple[float, bool, int]:
-    """The score of the best family of a child in any order, whether it has curves, and its products."""
+def _best_prior(model: ScoreModel, child: int) -> tuple[tuple[float, float], bool, int]:
+    """The prior under which a child has the best family in any order, and whether that has curves, products.
+
+    Each search starts at the family of the prior before.
+    """
     n_variables = len(model.n_line)
-    scales: list[FloatArray] = [np.full(n_variables, np.sqrt(value)) for value in (line, curve)]
     parents, curved = np.zeros(n_variables + 2, np.int64), np.zeros(n_variables + 2, np.bool_)
-    before = np.ones(n_variables, dtype=bool)
-    before[child] = False
-    free = model._replace(sd_line=scales[0], sd_curve=scales[1], required=np.zeros_like(model.required))
-    count, crossed, score = improve_family(free, child, before, parents, curved, 0, 0, 0.0)
-    return score, bool(curved[:count].any()), int(crossed)
+    before = np.arange(n_variables) != child
+    free = model._replace(any_required=False)
+    count, crossed = 0, 0
+    best, chosen = -np.inf, (_PRIORS[0], False, 0)
+    for prior in _PRIORS:
+        line, curve = np.sqrt(np.repeat([prior], n_variables, axis=0)).T.copy()
+        free = free._replace(sd_line=line, sd_curve=curve)
+        score = family_score(free, child, parents, curved, count, crossed)
+        count, crossed, score = improve_family(free, child, before, parents, curved, count, crossed, score)
+        if score > best:
+            best, chosen = score, (prior, bool(curved[:count].any()), int(crossed))
+    return chosen
+
+
+def _lines_alone(model: ScoreModel) -> ScoreModel:
+    """The same model without the columns of curves and products, where none are tried."""
+    keep = np.concatenate([model.starts[v] + np.arange(model.n_line[v]) for v in range(len(model.n_line))])
+    raw = np.flatnonzero(model.raw >= 0)
+    starts = np.concatenate([[0], np.cumsum(model.n_line)])
+    position = np.full(len(model.raw), -1)
+    position[raw] = len(keep) + np.arange(len(raw))
+    columns = np.concatenate([keep, model.raw[raw]])
+    return model._replace(
+        gram=np.ascontiguousarray(model.gram[np.ix_(columns, columns)]),
+        starts=starts.astype(np.int64),
+        raw=position.astype(np.int64),
+        product=np.full_like(model.product, -1),
+        cubic=np.full((0, 0, 0), -1),
+        pairs=np.full_like(model.pairs[:, :1], -1),
+        promising=np.zeros((0, len(model.n_line)), dtype=bool),
+    )
