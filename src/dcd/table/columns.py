@@ -10,22 +10,27 @@ a variable decides how it is tested:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
+from dcd.runtime.memory import BLOCK_ROWS
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FEW_VALUES = 10  # whole numbers with at most so many different values are ordinal
+LARGEST_WHOLE = 2**53  # beyond, different whole numbers become the same float
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
+_FIRST_ROWS = 256  # where most columns already differ
 
 CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
 
@@ -156,3 +161,45 @@ def too_many(levels: Sequence[str]) -> tuple[str, str] | None:
         return None
     problem = f"has {len(levels)} different categories, more than {MOST_LEVELS}"
     return problem, "Drop it if it names the rows; otherwise group its values."
+
+
+# --- comparison, block by block --------------------------------------------------------------------------
+
+
+class ColumnKey:
+    """Sort key of a column: its kind, then its values as bytes."""
+
+    def __init__(self, values: FloatArray, kind: Kind) -> None:
+        self._kind = kind
+        self._values: FloatArray | Partition = Partition(values) if kind == "nominal" else values
+        self._n_rows = len(values)
+
+    def __lt__(self, other: ColumnKey) -> bool:
+        if self._kind != other._kind:
+            return self._kind < other._kind
+        for rows in _blocks(self._n_rows):
+            mine, theirs = self._values[rows].tobytes(), other._values[rows].tobytes()
+            if mine != theirs:
+                return mine < theirs
+        return False
+
+
+class Partition:
+    """Which rows share a category, whatever its name; categories are numbered by first appearance."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self._values = values
+        self._categories = pd.Index(pd.unique(values))  # by first appearance, with one NaN
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[np.int32]:
+        return self._categories.get_indexer(pd.Index(self._values[rows])).astype(np.int32)
+
+    def digest(self) -> str:
+        """Equal for columns with the same partition only."""
+        return digest(self[rows].tobytes() for rows in _blocks(len(self._values)))
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    yield slice(0, _FIRST_ROWS)
+    for start in range(_FIRST_ROWS, n_rows, BLOCK_ROWS):
+        yield slice(start, start + BLOCK_ROWS)

@@ -25,15 +25,16 @@ _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", 
 
 def read_csv(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
     """The table in a CSV file."""
-    return _read_lines(decode(content, label, options.encoding), label, options, ",")
+    return _read_lines(content, label, options, ",")
 
 
 def read_tsv(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
     """The table in a TSV file."""
-    return _read_lines(decode(content, label, options.encoding), label, options, "\t")
+    return _read_lines(content, label, options, "\t")
 
 
-def _read_lines(text: str, label: str, options: ReadOptions, usual: str) -> ParsedTable:
+def _read_lines(content: bytes, label: str, options: ReadOptions, usual: str) -> ParsedTable:
+    text = decode(content, label, options.encoding)
     delimiter = options.delimiter or usual
     decimal = options.decimal or "."
     _check_marks(delimiter, decimal)
