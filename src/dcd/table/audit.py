@@ -10,7 +10,7 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.checks import Problem, all_problems, check_shape, complete_rows, few_rows_note
+from dcd.table.checks import ALL_CHECKS, Problem, check_shape, complete_rows, few_rows_note, problems_of
 from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import with_kinds
@@ -82,7 +82,7 @@ def audit(
     if not columns:
         raise InputError("the table", "has no columns", "Give it two at least.")
     columns, reasons = with_kinds(columns, kinds)
-    problems = all_problems(columns, options)
+    problems = problems_of(ALL_CHECKS, columns, options)
     audited = tuple(_audited(column, *reasons[column.name], problems) for column in columns)
     n_rows = len(columns[0].values)
     usable = [column for column in columns if column.trouble is None]

@@ -1,6 +1,6 @@
 """Checks of a table, each of which returns a list of problems.
 
-`raise_first` raises the first problem, for `fit`; `all_problems` collects them, for `audit`.
+`raise_first` raises the first problem, for `fit`; `problems_of` collects them, for `audit`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.columns import Partition, TableColumn, column_list, is_coded
+from dcd.table.columns import Partition, TableColumn, column_list, infer_kind
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
 
@@ -59,23 +59,16 @@ def raise_first(checks: Sequence[Check], columns: Sequence[TableColumn], options
             raise InputError(column_list([p.column for p in alike]), joint.text, joint.remedy)
 
 
-def all_problems(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
+def problems_of(
+    checks: Sequence[Check], columns: Sequence[TableColumn], options: TableOptions
+) -> list[Problem]:
     """The problems of all checks; columns that have to be dropped anyway are not checked further."""
     problems: list[Problem] = []
-    for check in (*VALUE_CHECKS, *RELATION_CHECKS, missing_values):
+    for check in checks:
         new = check(columns, options)
         problems += new
         if check is not linear_combinations:  # where any one of several columns can be dropped
             columns = without(columns, new)
-    return problems
-
-
-def degenerate_columns(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
-    """Columns without values, constant columns and copies of earlier columns."""
-    columns = [column for column in columns if column.trouble is None]
-    problems: list[Problem] = []
-    for check in (no_values, constant, copies):
-        problems += check(without(columns, problems), options)
     return problems
 
 
@@ -188,7 +181,8 @@ def _equal_pairs(columns: Sequence[TableColumn], memory: Memory) -> list[tuple[i
         equal = np.argwhere(np.triu(np.abs(correlation) > _NEARLY_ONE, k=1))
         pairs |= {(numbers[first], numbers[second]) for first, second in equal}
     seen: dict[str, int] = {}
-    for index in (index for index, column in enumerate(columns) if is_coded(column)):
+    coded = [i for i, c in enumerate(columns) if c.levels or infer_kind(c)[0] != "continuous"]
+    for index in coded:
         first = seen.setdefault(Partition(columns[index].values).digest(), index)
         if first != index:
             pairs.add((first, index))
@@ -233,4 +227,4 @@ def complete_rows(columns: Sequence[TableColumn]) -> BoolArray:
     return complete
 
 
-RELATION_CHECKS: tuple[Check, ...] = (constant, copies, linear_combinations)
+ALL_CHECKS: tuple[Check, ...] = (*VALUE_CHECKS, constant, copies, linear_combinations, missing_values)

@@ -95,7 +95,7 @@ def infer_kind(column: TableColumn) -> tuple[Kind, str]:
 
 
 def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
-    """The column as another kind; an `InputError` if that is impossible."""
+    """The column as another kind, new codes written in place; an `InputError` if that is impossible."""
     if kind != "nominal":
         if column.source in ("text", "categories") and column.n_distinct > 2:
             raise InputError(
@@ -107,23 +107,9 @@ def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
     if column.levels or column.trouble is not None or column.n_infinite:
         return column
     distinct, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
-    values = np.where(np.isnan(column.values), np.nan, codes.reshape(-1).astype(np.float64))
     levels = tuple(str(int(v)) if v.is_integer() else repr(v) for v in distinct.tolist() if not np.isnan(v))
-    return TableColumn(column.name, values, levels, column.source, too_many(levels))
-
-
-def recoded(column: TableColumn, kind: Kind) -> TableColumn:
-    """`as_kind`, with new codes written in place."""
-    read = as_kind(column, kind)
-    if read.values is column.values:
-        return read
-    column.values[:] = read.values
-    return replace(read, values=column.values)
-
-
-def is_coded(column: TableColumn) -> bool:
-    """Whether it is nominal or ordinal."""
-    return bool(column.levels) or infer_kind(column)[0] != "continuous"
+    column.values[:] = np.where(np.isnan(column.values), np.nan, codes.reshape(-1))
+    return replace(column, levels=levels, trouble=too_many(levels))
 
 
 def merge_rare(column: FloatArray) -> npt.NDArray[np.intp]:
@@ -148,11 +134,6 @@ def column_list(names: Sequence[str], shown: int = 5) -> str:
     listed = ", ".join(repr(name) for name in names[:shown])
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
-
-
-def without_doubt(column: TableColumn) -> TableColumn:
-    """A column of text that was declared nominal, even if it looks like numbers."""
-    return replace(column, trouble=too_many(column.levels)) if column.levels else column
 
 
 def too_many(levels: Sequence[str]) -> tuple[str, str] | None:

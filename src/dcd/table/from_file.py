@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pandas as pd
 
 from dcd.runtime.errors import InputError, suggest
-from dcd.table.formats.base import FORMATS, ReadOptions, StoredTable
+from dcd.table.formats.base import FORMATS, Reader, ReadOptions, StoredTable
 from dcd.table.formats.content import format_and_content
 from dcd.table.formats.file_checks import check_cells, check_header, numbers_the_rows
 
@@ -72,7 +73,8 @@ def open_file(
     """`read_file`, but Parquet, Arrow and NumPy files are read by column, so they can exceed memory."""
     label = "standard input" if str(path) == "-" else f"file '{path}'"
     name, content = format_and_content(path, label, format)
-    table = FORMATS[name].load_reader()(content, label, options or ReadOptions())
+    read: Reader = resolve_name(f"dcd.table.formats.{FORMATS[name].reader}")
+    table = read(content, label, options or ReadOptions())
     if isinstance(table, StoredTable):
         return table.select(chosen_names(table.names, columns, exclude))
     if len(table.frame) == 0:

@@ -20,14 +20,15 @@ from dcd.table.checks import (
     check_shape,
     constant,
     copies,
-    degenerate_columns,
     few_rows_note,
     linear_combinations,
     missing_values,
+    no_values,
+    problems_of,
     raise_first,
     without,
 )
-from dcd.table.columns import Kind, TableColumn, infer_kind, recoded, without_doubt
+from dcd.table.columns import Kind, TableColumn, as_kind, infer_kind, too_many
 from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column, of_used_rows
 from dcd.table.row_weights import survey_weights
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
@@ -159,7 +160,8 @@ def _without_degenerate(
     columns: Sequence[TableColumn], options: TableOptions, asked: str | None
 ) -> tuple[list[TableColumn], dict[str, str]]:
     """The other columns, and reasons for those left out; an `InputError` if the target is one."""
-    problems = degenerate_columns(columns, options)
+    usable = [column for column in columns if column.trouble is None]
+    problems = problems_of([no_values, constant, copies], usable, options)
     for problem in problems:
         if problem.column == asked:
             raise InputError(f"the target {asked!r}", problem.problem, "Choose another one.")
@@ -182,8 +184,9 @@ def with_kinds(
         kind, why = infer_kind(column)
         if column.name in declared:
             kind, why = declared[column.name], "as told"
-            column = without_doubt(column) if kind == "nominal" else column
-        coded.append(recoded(column, kind))
+            if kind == "nominal" and column.levels:  # even if its text looks like numbers
+                column = replace(column, trouble=too_many(column.levels))
+        coded.append(as_kind(column, kind))
         reasons[column.name] = (kind, why)
     return coded, reasons
 

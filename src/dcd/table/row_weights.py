@@ -25,9 +25,8 @@ def survey_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         "sample_weight", sample_weight, n_rows, "weights", "numbers that are 0 or more"
     )
     if not weights.any():
-        raise InputError(
-            "parameter 'sample_weight'", "every weight is zero", "Give some rows a weight above 0."
-        )
+        remedy = "Give some rows a weight above 0."
+        raise InputError("parameter 'sample_weight'", "every weight is zero", remedy)
     weights = weights / weights.max()  # avoids overflow
     return weights / weights.mean()
 

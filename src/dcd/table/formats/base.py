@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,12 +32,6 @@ class Format:
     suffixes: tuple[str, ...]
     signatures: tuple[bytes, ...] = ()
     in_parts: bool = False
-
-    def load_reader(self) -> Reader:
-        """The function that reads a file of this format."""
-        module, _, function = self.reader.partition(":")
-        reader: Reader = getattr(import_module(f"dcd.table.formats.{module}"), function)
-        return reader
 
 
 @dataclass(frozen=True)

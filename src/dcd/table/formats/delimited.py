@@ -10,7 +10,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 import pandas as pd
@@ -48,11 +48,22 @@ def _read_lines(content: bytes, label: str, options: ReadOptions, usual: str) ->
     # pandas derives the length of lines from the first row, so it is always checked.
     _check_lengths(islice(rows, 1), len(header), label)
     try:
-        frame = _parse(text, len(header), delimiter, decimal, options.na_values)
+        frame = pd.read_csv(
+            io.StringIO(text),
+            sep=delimiter,
+            header=0,
+            names=list(range(len(header))),
+            index_col=False,
+            decimal=decimal,
+            na_values=list(options.na_values),
+            float_precision="round_trip",
+            low_memory=False,
+        )
     except pd.errors.ParserError as error:
         _check_lengths(rows, len(header), label)
         raise InputError(label, f"cannot be parsed ({error})", "Check the file in an editor.") from error
-    if not _has_full_lines(text, delimiter, frame):
+    # Counting delimiters tells whether a line is short (pandas refuses longer ones).
+    if '"' in text or text.count(delimiter) != (len(frame) + 1) * (len(header) - 1):
         _check_lengths(rows, len(header), label)
 
     def line_of(row: int) -> int:
@@ -97,12 +108,6 @@ def _check_lengths(rows: Iterator[tuple[int, list[str]]], expected: int, label: 
             )
 
 
-def _has_full_lines(text: str, delimiter: str, frame: pd.DataFrame) -> bool:
-    """Whether no line is short, by the number of delimiters (pandas refuses longer lines)."""
-    n_lines, n_columns = frame.shape[0] + 1, frame.shape[1]
-    return '"' not in text and text.count(delimiter) == n_lines * (n_columns - 1)
-
-
 def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
     inside = [mark for mark in _DELIMITERS if mark in header]
     if not inside:
@@ -112,18 +117,4 @@ def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
         label,
         f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside",
         f"Set delimiter={inside[0]!r}.",
-    )
-
-
-def _parse(text: str, n_columns: int, delimiter: str, decimal: str, na_values: Sequence[str]) -> pd.DataFrame:
-    return pd.read_csv(
-        io.StringIO(text),
-        sep=delimiter,
-        header=0,
-        names=list(range(n_columns)),
-        index_col=False,
-        decimal=decimal,
-        na_values=list(na_values),
-        float_precision="round_trip",
-        low_memory=False,
     )
