@@ -176,7 +176,7 @@ def test_arrow_files_are_known_to_be_compressed_or_not(compression, tmp_path):
 
 
 def test_ordered_categories_of_pyarrow_are_ordered():
-    (column,), _ = columns_of(pa.Table.from_pandas(table()[["size"]]))
+    (column,) = columns_of(pa.Table.from_pandas(table()[["size"]]))
     assert column.source == "ordered categories"
     assert column.levels == ("small", "medium", "large")
 

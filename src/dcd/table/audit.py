@@ -78,7 +78,7 @@ def audit(
     """
     options = TableOptions(kinds=kinds, memory=Memory.of(memory_limit))
     options.check()
-    columns, _ = columns_of(table, options.memory)
+    columns = columns_of(table, options.memory)
     if not columns:
         raise InputError("the table", "has no columns", "Give it two at least.")
     columns, reasons = with_kinds(columns, kinds)

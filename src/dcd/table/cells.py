@@ -21,11 +21,12 @@ _TOO_LARGE = (
 )
 
 
-def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> TableColumn:
-    """A column of numbers whose type was `dtype`."""
-    if dtype.kind == "b":
-        return _truth_values(name, values)
-    return _whole_numbers(name, values) if dtype.kind in "iu" else TableColumn(name, values)
+def number_column(name: str, values: FloatArray, kind: str) -> TableColumn:
+    """A column of truth values (`kind` "b" of a NumPy type), whole numbers ("i" or "u") or other numbers."""
+    if kind == "b":
+        return TableColumn(name, values, ("False", "True"), "truth values")
+    too_large = kind in "iu" and np.nanmax(np.abs(values), initial=0.0) > LARGEST_WHOLE
+    return TableColumn(name, values, trouble=_TOO_LARGE if too_large else None)
 
 
 def holds_numbers(dtype: np.dtype[Any]) -> bool:
@@ -36,7 +37,7 @@ def holds_numbers(dtype: np.dtype[Any]) -> bool:
 def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     """A column from a one-dimensional array."""
     if holds_numbers(cells.dtype):
-        return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype)
+        return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype.kind)
     if cells.dtype.kind in "mM":
         problem = f"not numeric (dates or times, {cells.dtype})"
         return _no_values(name, len(cells), problem, "Turn them into numbers.")
@@ -46,10 +47,10 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
 def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     """A column from a narwhals series."""
     if column.dtype == nw.Boolean:
-        return _truth_values(name, floats(column))
+        return number_column(name, floats(column), "b")
     if column.dtype.is_integer():
         try:
-            return _whole_numbers(name, floats(column))
+            return number_column(name, floats(column), "i")
         except ValueError:  # pyarrow refuses inexact conversions
             return _no_values(name, len(column), *_TOO_LARGE)
     if column.dtype.is_numeric():
@@ -80,21 +81,16 @@ def _category_column(name: str, column: nw.Series[Any]) -> TableColumn:
     return _coded(name, column.to_list(), sorted(declared), "categories")
 
 
-def _truth_values(name: str, values: FloatArray) -> TableColumn:
-    return TableColumn(name, values, ("False", "True"), "truth values")
-
-
 def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     """Numbers stored as Python objects, text, or neither; None and NA are missing."""
     cells = [np.nan if _is_missing(cell) else cell for cell in cells]
     present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
     if present and all(isinstance(cell, (bool, np.bool_)) for cell in present):
-        return _truth_values(name, np.array(cells, dtype=np.float64))
+        return number_column(name, np.array(cells, dtype=np.float64), "b")
     if all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in present):
         try:
-            column = TableColumn(name, np.array(cells, dtype=np.float64))
             whole = all(isinstance(cell, (int, np.integer)) for cell in present)
-            return _whole_numbers(name, column.values) if whole else column
+            return number_column(name, np.array(cells, dtype=np.float64), "i" if whole else "f")
         except OverflowError:
             return _no_values(name, len(cells), "holds numbers too large for a float", "Rescale it.")
     if all(isinstance(cell, str) for cell in present):
@@ -102,12 +98,6 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     strange = min(present, key=lambda cell: isinstance(cell, (int, float, np.number, np.bool_)))
     problem = f"not numeric (values such as {strange!r:.40})"
     return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
-
-
-def _whole_numbers(name: str, values: FloatArray) -> TableColumn:
-    if np.nanmax(np.abs(values), initial=0.0) <= LARGEST_WHOLE:
-        return TableColumn(name, values)
-    return TableColumn(name, values, trouble=_TOO_LARGE)
 
 
 def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:

@@ -28,6 +28,7 @@ from dcd.table.formats.numpy_files import ArrayFile
 from dcd.table.from_file import open_file
 
 Rows = npt.NDArray[np.intp]
+NO_LIMIT = Memory()
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,10 @@ class SomeRows:
     rows: Rows
 
 
-def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[TableColumn], bool]:
-    """The columns of any table, in one new array, and whether the table named them by text."""
-    memory = memory or Memory()
+def columns_of(table: Any, memory: Memory = NO_LIMIT) -> list[TableColumn]:
+    """The columns of any table, in one new array."""
     source = source_of(table, memory)
-    return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
+    return fill(memory.array((source.n_rows, len(source.names))), source, memory)
 
 
 def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[TableColumn]:
@@ -85,7 +85,7 @@ def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[TableC
         for block in memory.blocks(source.n_rows, 2 * array.shape[1] * array.dtype.itemsize):
             part = array[block if source.rows is None else source.rows[block]]
             values[block, : len(source.names)] = part if every else part[:, list(source.positions)]
-        return [number_column(name, values[:, at], array.dtype) for at, name in enumerate(source.names)]
+        return [number_column(name, values[:, at], array.dtype.kind) for at, name in enumerate(source.names)]
     columns = []
     for position, name in enumerate(source.names):
         cells = source.cells(name)
@@ -100,9 +100,8 @@ def stored(column: TableColumn, values: FloatArray, rows: BoolArray | None = Non
     return replace(column, values=values)
 
 
-def source_of(table: Any, memory: Memory | None = None) -> TableSource:
+def source_of(table: Any, memory: Memory = NO_LIMIT) -> TableSource:
     """The source of a table; an `InputError` for anything else."""
-    memory = memory or Memory()
     if isinstance(table, (str, os.PathLike)):
         table = open_file(Path(table))
     if isinstance(table, SomeRows):
@@ -111,20 +110,25 @@ def source_of(table: Any, memory: Memory | None = None) -> TableSource:
         return _array_source(table.array, table.names, table.positions)
     if isinstance(table, StoredTable):
         return TableSource(table.names, table.n_rows, lambda name: _series(table.read(name)))
-    if isinstance(table, pd.DataFrame):
-        return _pandas_source(table)
     if is_frame(table):
-        return _frame_source(nw.from_native(table, eager_only=True))
+        return _frame_source(table)
     if _is_a(table, "polars", "LazyFrame"):
         return _lazy_source(table, memory)
-    return _arrow_source(table) or _matrix_source(table)
+    if _is_a(table, "pyarrow", "ParquetFile"):
+        names, n_rows = table.schema_arrow.names, table.metadata.num_rows
+        return _arrow_source(names, n_rows, lambda name: table.read(columns=[name], use_threads=False))
+    if _is_a(table, "pyarrow", "Dataset"):
+        from pyarrow.dataset import field
+
+        names, n_rows = table.schema.names, table.count_rows()
+        return _arrow_source(names, n_rows, lambda name: table.to_table(columns={name: field(name)}))
+    return _matrix_source(table)
 
 
 def is_on_disk(table: Any) -> bool:
     """Whether the columns of a table are read from a file on demand, in any process."""
-    if isinstance(table, (str, os.PathLike, StoredTable, SomeRows)):
-        return True
-    return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
+    on_demand = (str, os.PathLike, StoredTable, SomeRows, np.memmap)
+    return isinstance(table, on_demand) or _is_a(table, "pyarrow", "Dataset")
 
 
 def readable_again(table: Any) -> Any:
@@ -137,7 +141,9 @@ def readable_again(table: Any) -> Any:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether it is a table to narwhals."""
+    """Whether it is a table of pandas, or of any other library that narwhals knows."""
+    if isinstance(table, pd.DataFrame):
+        return True
     return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
 
 
@@ -193,24 +199,21 @@ def _series(native: Any) -> Any:
     return nw.from_native(native, series_only=True, pass_through=True)
 
 
-def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> TableSource:
+def _frame_source(table: Any) -> TableSource:
+    named = True
+    if isinstance(table, pd.DataFrame):
+        named = all(isinstance(name, str) for name in table.columns)
+        table = table.set_axis([str(name) for name in table.columns], axis="columns")
+        check_names(list(table.columns))  # before narwhals, whose message for repeated names is another
+    frame = nw.from_native(table, eager_only=True)
     check_names(frame.columns)
     return TableSource(tuple(frame.columns), len(frame), lambda name: frame[name], named)
-
-
-def _pandas_source(table: pd.DataFrame) -> TableSource:
-    # Checked here, because narwhals has other messages for duplicate and non-string names.
-    names = [str(name) for name in table.columns]
-    check_names(names)
-    named = all(isinstance(name, str) for name in table.columns)
-    frame = table.set_axis(names, axis="columns")
-    return _frame_source(nw.from_native(frame, eager_only=True), named=named)
 
 
 def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
     """A polars LazyFrame, computed once, as its row order may vary; with a limit, to a scratch file."""
     if memory.limit is None:
-        return _frame_source(nw.from_native(lazy.collect(), eager_only=True))
+        return _frame_source(lazy.collect())
     import polars
 
     folder = ScratchFolder()
@@ -225,27 +228,10 @@ def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
     return TableSource(tuple(whole.collect_schema().names()), n_rows, read)
 
 
-def _arrow_source(table: Any) -> TableSource | None:
-    """A Parquet file or dataset of pyarrow; None for anything else."""
-    if _is_a(table, "pyarrow", "ParquetFile"):
-        names: Sequence[str] = table.schema_arrow.names
-        n_rows = table.metadata.num_rows
-
-        def read(name: str) -> nw.Series[Any]:
-            return _series(table.read(columns=[name], use_threads=False).column(name))
-
-    elif _is_a(table, "pyarrow", "Dataset"):
-        from pyarrow.dataset import field
-
-        names, n_rows = table.schema.names, table.count_rows()
-
-        def read(name: str) -> nw.Series[Any]:
-            return _series(table.to_table(columns={name: field(name)}).column(name))
-
-    else:
-        return None
+def _arrow_source(names: Sequence[str], n_rows: int, read: Callable[[str], Any]) -> TableSource:
+    """A Parquet file or dataset of pyarrow, from a function that reads a table of one column."""
     check_names(names)
-    return TableSource(tuple(names), n_rows, read)
+    return TableSource(tuple(names), n_rows, lambda name: _series(read(name).column(name)))
 
 
 def _is_a(table: Any, library: str, name: str) -> bool:
