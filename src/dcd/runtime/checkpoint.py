@@ -165,10 +165,9 @@ class Checkpoint:
             ]
         if changes:
             more = f"; and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
-            raise self._refusal(
-                f"belongs to another run: {'; '.join(changes[:_LISTED])}{more}",
-                "Name another file, or run with the data and parameters of this one.",
-            )
+            problem = f"belongs to another run: {'; '.join(changes[:_LISTED])}{more}"
+            remedy = "Name another file, or run with the data and parameters of this one."
+            raise self._refusal(problem, remedy)
         return header.get("work") == description.work
 
     def _keep(self, record: Mapping[str, Any], number: int) -> None:

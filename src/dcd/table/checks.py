@@ -193,14 +193,9 @@ def linear_combinations(columns: Sequence[TableColumn], options: TableOptions) -
     """Numeric columns that are linear combinations of each other, up to a relative error of 1e-6."""
     numbers = [column for column in columns if not column.levels]
     involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
-    return [
-        Problem(
-            name,
-            f"is a linear combination of {', '.join(repr(other) for other in involved if other != name)}",
-            "Drop one of them. A part in a million does not count.",
-        )
-        for name in involved
-    ]
+    others = {name: ", ".join(repr(other) for other in involved if other != name) for name in involved}
+    remedy = "Drop one of them. A part in a million does not count."
+    return [Problem(name, f"is a linear combination of {rest}", remedy) for name, rest in others.items()]
 
 
 def _dependent(columns: Sequence[TableColumn], memory: Memory) -> list[int]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import BLOCK_ROWS
@@ -112,13 +112,12 @@ def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
     return replace(column, levels=levels, trouble=too_many(levels))
 
 
-def merge_rare(column: FloatArray) -> npt.NDArray[np.intp]:
+def merge_rare(column: FloatArray) -> Positions:
     """Codes 0, 1, ... of the categories of a column, rare ones merged."""
     _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     rare = counts < FEWEST_IN_A_LEVEL
     merged = np.where(rare, rare.argmax(), np.arange(len(counts)))
-    compact: npt.NDArray[np.intp] = np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
-    return compact
+    return np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.errors import InputError
 from dcd.table.cells import array_column
 from dcd.table.sources import SomeRows, is_on_disk, readable_again, source_of, to_array
@@ -29,7 +28,7 @@ def survey_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weights / weights.mean()
 
 
-def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, npt.NDArray[np.intp] | None]:
+def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, Positions | None]:
     """The table with each row as often as `counts` says, and the positions of these rows in it.
 
     Without counts, the table itself and None.
@@ -56,7 +55,7 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, n
     return take_rows(table, rows), rows
 
 
-def take_rows(table: Any, rows: npt.NDArray[np.intp]) -> Any:
+def take_rows(table: Any, rows: Positions) -> Any:
     """Some rows of any table, each as often as it is asked for."""
     if is_on_disk(table):
         return SomeRows(table, rows)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
 from dcd.table.cells import array_column, holds_numbers, number_column, series_column
@@ -27,7 +27,6 @@ from dcd.table.formats.base import StoredTable
 from dcd.table.formats.numpy_files import ArrayFile
 from dcd.table.from_file import open_file
 
-Rows = npt.NDArray[np.intp]
 NO_LIMIT = Memory()
 
 
@@ -48,7 +47,7 @@ class TableSource:
     n_rows: int
     read: Callable[[str], Any]
     named: bool = True
-    rows: Rows | None = None
+    rows: Positions | None = None
     array: npt.NDArray[Any] | None = None
     positions: tuple[int, ...] = ()
 
@@ -57,7 +56,7 @@ class TableSource:
         column = self.read(name)
         return column if self.rows is None else column[self.rows]
 
-    def take(self, rows: Rows) -> TableSource:
+    def take(self, rows: Positions) -> TableSource:
         """The table with some of its rows."""
         return replace(self, n_rows=len(rows), rows=rows if self.rows is None else self.rows[rows])
 
@@ -67,7 +66,7 @@ class SomeRows:
     """Some rows of any table, selected when a column is read."""
 
     table: Any
-    rows: Rows
+    rows: Positions
 
 
 def columns_of(table: Any, memory: Memory = NO_LIMIT) -> list[TableColumn]:

@@ -62,11 +62,9 @@ def _checked_format(content: bytes, suffixes: list[str], label: str, chosen: str
     """The format, checked against the start of the content."""
     name = _format_name(suffixes, chosen)
     if name is None:
-        raise InputError(
-            label,
-            f"has an extension that names no format ({''.join(suffixes) or 'none'})",
-            f"Use one of {', '.join(_BY_SUFFIX)}, or set format='csv' or another of {', '.join(FORMATS)}.",
-        )
+        problem = f"has an extension that names no format ({''.join(suffixes) or 'none'})"
+        known = f"{', '.join(_BY_SUFFIX)}, or set format='csv' or another of {', '.join(FORMATS)}"
+        raise InputError(label, problem, f"Use one of {known}.")
     if not content.strip():
         raise InputError(label, "is empty", "Check that it was written completely.")
     is_text = b"\0" not in content  # a column of a CSV file may be called PAR1

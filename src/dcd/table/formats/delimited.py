@@ -77,11 +77,9 @@ def _check_marks(delimiter: str, decimal: str) -> None:
         problem = f"must be one character, got {delimiter!r}"
         raise InputError("parameter 'delimiter'", problem, "Try ',' or ';'.")
     if decimal not in (".", ",") or decimal == delimiter:
-        raise InputError(
-            "parameter 'decimal'",
-            f"must be '.' or ',' and not the delimiter {delimiter!r}, got {decimal!r}",
-            "Files with decimal commas mostly have the delimiter ';'.",
-        )
+        problem = f"must be '.' or ',' and not the delimiter {delimiter!r}, got {decimal!r}"
+        remedy = "Files with decimal commas mostly have the delimiter ';'."
+        raise InputError("parameter 'decimal'", problem, remedy)
 
 
 def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -101,11 +99,9 @@ def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int,
 def _check_lengths(rows: Iterator[tuple[int, list[str]]], expected: int, label: str) -> None:
     for line, row in rows:
         if len(row) != expected:
-            raise InputError(
-                f"{label}, line {line}",
-                f"has {len(row)} cells where the header has {expected}",
-                "Repair that line; a cell that holds the delimiter needs quotes around it.",
-            )
+            problem = f"has {len(row)} cells where the header has {expected}"
+            remedy = "Repair that line; a cell that holds the delimiter needs quotes around it."
+            raise InputError(f"{label}, line {line}", problem, remedy)
 
 
 def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
@@ -113,8 +109,5 @@ def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
     if not inside:
         raise InputError(label, "has only one column", "Two variables is the least that can be related.")
     tried = "the given delimiter" if chosen else "the usual delimiter"
-    raise InputError(
-        label,
-        f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside",
-        f"Set delimiter={inside[0]!r}.",
-    )
+    problem = f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside"
+    raise InputError(label, problem, f"Set delimiter={inside[0]!r}.")
