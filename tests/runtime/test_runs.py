@@ -11,8 +11,7 @@ import dcd
 from dcd import InputError
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import LongRunWarning, TimeLimitError
-from dcd.runtime.progress import ProgressBar, duration
-from dcd.runtime.runs import Run
+from dcd.runtime.runs import ProgressBar, Run, duration
 
 
 class Clock:
@@ -172,8 +171,8 @@ def test_fits_and_resamples_have_limits(model, pieces, tmp_path):
 @pytest.fixture
 def watched(monkeypatch):
     """Somebody watches, and every piece shows at once."""
-    monkeypatch.setattr("dcd.runtime.progress._is_watched", lambda: True)
-    monkeypatch.setattr("dcd.runtime.progress.ProgressBar", partial(ProgressBar, mininterval=0))
+    monkeypatch.setattr("dcd.runtime.runs._is_watched", lambda: True)
+    monkeypatch.setattr("dcd.runtime.runs.ProgressBar", partial(ProgressBar, mininterval=0))
 
 
 @pytest.mark.usefixtures("watched")

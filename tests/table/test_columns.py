@@ -36,7 +36,7 @@ RULE = {
 @pytest.mark.parametrize("case", RULE)
 def test_the_rule(case):
     values, kind = RULE[case]
-    (column,), _ = columns_of(pd.DataFrame({"c": values}))
+    (column,) = columns_of(pd.DataFrame({"c": values}))
     found, why = infer_kind(column)
     assert found == kind
     assert why
@@ -45,17 +45,17 @@ def test_the_rule(case):
 def test_polars_and_pandas_agree():
     text = ["a", "b", None, "a"] * 10
     for values in (text, pl.Series(text, dtype=pl.Categorical)):
-        (column,), _ = columns_of(pl.DataFrame({"c": values}))
+        (column,) = columns_of(pl.DataFrame({"c": values}))
         assert infer_kind(column)[0] == "nominal"
         assert column.levels == ("a", "b")
         np.testing.assert_array_equal(column.values[:4], [0, 1, np.nan, 0])
-    (column,), _ = columns_of(pl.DataFrame({"c": pl.Series(["y", "x"] * 20, dtype=pl.Enum(["y", "x", "z"]))}))
+    (column,) = columns_of(pl.DataFrame({"c": pl.Series(["y", "x"] * 20, dtype=pl.Enum(["y", "x", "z"]))}))
     assert infer_kind(column)[0] == "ordinal"
     assert column.levels == ("y", "x")
 
 
 def test_categories_keep_their_names_and_order():
-    (column,), _ = columns_of(pd.DataFrame({"c": GRADES}))
+    (column,) = columns_of(pd.DataFrame({"c": GRADES}))
     assert column.levels == ("low", "middle", "high")
     np.testing.assert_array_equal(column.values[:4], [0, 2, 1, 0])
 
@@ -85,7 +85,7 @@ def test_wrong_kinds(kinds, message):
 
 
 def test_numbers_as_categories_have_their_values_as_names():
-    (column,), _ = columns_of(pd.DataFrame({"c": [2.5, np.nan, 1.0, 2.5]}))
+    (column,) = columns_of(pd.DataFrame({"c": [2.5, np.nan, 1.0, 2.5]}))
     coded = as_kind(column, "nominal")
     assert coded.levels == ("1", "2.5")
     np.testing.assert_array_equal(coded.values, [1, np.nan, 0, 1])
@@ -168,7 +168,7 @@ def test_what_the_audit_passes_is_taken():
 )
 def test_categories_need_not_be_text(column):
     frame = pd.DataFrame({"c": column})
-    (read,), _ = columns_of(frame)
+    (read,) = columns_of(frame)
     assert len(read.levels) == frame["c"].nunique()
     codes = frame["c"].cat.codes.replace(-1, np.nan)
     assert pd.Series(read.values).groupby(codes).nunique().eq(1).all()

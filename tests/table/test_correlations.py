@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dcd.runtime.memory import Memory
-from dcd.table.column_order import ColumnKey, Partition
+from dcd.table.columns import ColumnKey, Partition
 from dcd.table.correlations import correlations, correlations_with_gaps
 
 

@@ -15,8 +15,7 @@ import pytest
 import dcd
 from dcd.runtime.errors import TableWarning
 from dcd.table.formats import content, delimited
-from dcd.table.formats.base import Format, ParsedTable
-from dcd.table.formats.supported import FORMATS
+from dcd.table.formats.base import FORMATS, Format, ParsedTable
 from dcd.table.from_file import chosen_names, read_file
 
 

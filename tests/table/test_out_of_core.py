@@ -17,7 +17,7 @@ import dcd
 from dcd.runtime import memory as storage
 from dcd.runtime.memory import Memory
 from dcd.table.dataset import TableOptions
-from dcd.table.formats import arrow
+from dcd.table.formats import columnar
 from dcd.table.from_file import read_file
 from dcd.table.reading import read_columns
 from dcd.table.sources import SomeRows, columns_of
@@ -169,14 +169,14 @@ def test_arrow_files_are_known_to_be_compressed_or_not(compression, tmp_path):
     pl.from_arrow(given).write_ipc(tmp_path / "polars.arrow", compression=compression)
     for path in tmp_path.iterdir():
         with pa.memory_map(str(path)) as file:
-            assert arrow.is_compressed(file) == (compression != "uncompressed")
+            assert columnar.is_compressed(file) == (compression != "uncompressed")
         pd.testing.assert_frame_equal(
             read_file(path)[["sum", "town"]], table()[["sum", "town"]], check_dtype=False
         )
 
 
 def test_ordered_categories_of_pyarrow_are_ordered():
-    (column,), _ = columns_of(pa.Table.from_pandas(table()[["size"]]))
+    (column,) = columns_of(pa.Table.from_pandas(table()[["size"]]))
     assert column.source == "ordered categories"
     assert column.levels == ("small", "medium", "large")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.runtime.errors import InputError, suggest
-from dcd.table.formats.supported import FORMATS
+from dcd.table.formats.base import FORMATS
 
 if TYPE_CHECKING:
     import pandas as pd

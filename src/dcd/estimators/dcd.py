@@ -14,8 +14,7 @@ from dcd.graph.knowledge import Knowledge
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import InputError, check_number
-from dcd.runtime.progress import duration
-from dcd.runtime.runs import Run
+from dcd.runtime.runs import Run, duration
 from dcd.search.algorithm1 import Round, Subsets, check_subsets, construct, exclusion_sizes, warn_of_cuts
 from dcd.search.base import Boundaries, Construction
 from dcd.search.decoupled_boundaries import SETS, BoundaryIdentifier, DecoupledSet, effort

@@ -81,17 +81,14 @@ class Checkpoint:
         self, path: str | os.PathLike[str], description: Description, codecs: Mapping[str, Codec]
     ) -> None:
         if not isinstance(path, (str, os.PathLike)):
-            raise InputError(
-                "parameter 'checkpoint'",
-                f"must be None or the path of a file, got {path!r}",
-                "Try checkpoint='run.dcd'.",
-            )
-        self._path = Path(path)
+            problem = f"must be None or the path of a file, got {path!r}"
+            raise InputError("parameter 'checkpoint'", problem, "Try checkpoint='run.dcd'.")
+        self.path = Path(path)
         self._codecs = codecs
         self.done: dict[tuple[str, Key], Any] = {}
         # The functions of os.path answer for any text, even one that no system accepts as a name.
-        is_folder, in_folder = os.path.isdir(path), os.path.isdir(self._path.absolute().parent)
-        if is_folder or not in_folder or is_special(self._path):
+        is_folder, in_folder = os.path.isdir(path), os.path.isdir(self.path.absolute().parent)
+        if is_folder or not in_folder or is_special(self.path):
             raise self._refusal("no file can be created there", "Name a file in a folder that exists.")
         with contextlib.ExitStack() as undone:
             self._file = undone.enter_context(self._opened())
@@ -99,11 +96,6 @@ class Checkpoint:
                 raise self._refusal("is in use by another run", "Wait for that run, or name another file.")
             self._read(description)
             self._closing = undone.pop_all()
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._path
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +109,7 @@ class Checkpoint:
 
     def _opened(self) -> Any:
         try:
-            return self._path.open("ab", buffering=0)
+            return self.path.open("ab", buffering=0)
         except (OSError, ValueError) as error:
             problem = f"cannot be written ({getattr(error, 'strerror', None) or error})"
             raise self._refusal(problem, "Name another file.") from error
@@ -129,19 +121,16 @@ class Checkpoint:
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._refusal(
-                f"cannot be written ({error.strerror}); the lines in it are safe", "Make room, and resume."
-            ) from error
+            problem = f"cannot be written ({error.strerror}); the lines in it are safe"
+            raise self._refusal(problem, "Make room, and resume.") from error
 
     def _read(self, description: Description) -> None:
         """Read the pieces of this work, drop a line that was cut off, and add a header if there is none."""
         end, has_header = 0, False
         for number, line in enumerate(self._lines(), start=1):
             record = _parsed(line)
-            if number == 1 and (record is None or record.get("kind") != _KIND):
+            if number == 1 and record.get("kind") != _KIND:
                 raise self._no_checkpoint()
-            if record is None:
-                raise self._damage(number)
             if "kind" in record:
                 has_header |= self._is_ours(record, description)
             else:
@@ -153,7 +142,7 @@ class Checkpoint:
 
     def _lines(self) -> Iterator[bytes]:
         """The whole lines; a last one without an end was cut off."""
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             for number, line in enumerate(file):
                 if line.endswith(b"\n"):
                     yield line
@@ -164,23 +153,21 @@ class Checkpoint:
         """Whether a header is the one of this work; an `InputError` if it is of another run."""
         expected = json.loads(_line(description.header()))
         compared = ["shared"] if header.get("work") != description.work else ["shared", "own"]
-        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
-            ({"format": header.get("format")}, {"format": _FORMAT})
-        ]
-        if header.get("format") == _FORMAT:
-            pairs += [(_mapping(header.get(part)), expected[part]) for part in compared]
-        changes = [
-            f"{_plain(entry)} was {_shown(was.get(entry))}, is {_shown(now.get(entry))}"
-            for was, now in pairs
-            for entry in {**now, **was}
-            if was.get(entry) != now.get(entry)
-        ]
+        if header.get("format") != _FORMAT:
+            changes = [_change("format", header.get("format"), _FORMAT)]
+        else:
+            pairs = [(_mapping(header.get(part)), expected[part]) for part in compared]
+            changes = [
+                _change(entry, was.get(entry), now.get(entry))
+                for was, now in pairs
+                for entry in {**now, **was}
+                if was.get(entry) != now.get(entry)
+            ]
         if changes:
             more = f"; and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
-            raise self._refusal(
-                f"belongs to another run: {'; '.join(changes[:_LISTED])}{more}",
-                "Name another file, or run with the data and parameters of this one.",
-            )
+            problem = f"belongs to another run: {'; '.join(changes[:_LISTED])}{more}"
+            remedy = "Name another file, or run with the data and parameters of this one."
+            raise self._refusal(problem, remedy)
         return header.get("work") == description.work
 
     def _keep(self, record: Mapping[str, Any], number: int) -> None:
@@ -190,16 +177,14 @@ class Checkpoint:
                 result = self._codecs[piece.stage].read(piece.key, piece.result)
                 self.done[piece.stage, piece.key] = result
         except (ValueError, TypeError, KeyError) as error:
-            raise self._damage(number) from error
+            remedy = "Remove that line, or the file."
+            raise self._refusal(f"line {number} is damaged", remedy) from error
 
     def _no_checkpoint(self) -> InputError:
         return self._refusal("is not a checkpoint", "Name another file: this one is left as it is.")
 
-    def _damage(self, number: int) -> InputError:
-        return self._refusal(f"line {number} is damaged", "Remove that line, or the file.")
-
     def _refusal(self, problem: str, remedy: str) -> InputError:
-        return InputError(f"checkpoint {str(self._path)!r}", problem, remedy)
+        return InputError(f"checkpoint {str(self.path)!r}", problem, remedy)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -210,22 +195,17 @@ def _line(record: Mapping[str, Any]) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> dict[str, Any]:
+    """The record of a line; nothing if it is damaged."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
-def _shown(value: Any) -> str:
-    return _cut(repr(value))
-
-
-def _plain(entry: str) -> str:
-    """The name of an entry, which a file can set to anything."""
-    return _cut(entry if entry.isprintable() else repr(entry))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+def _change(entry: str, was: Any, now: Any) -> str:
+    """What became of an entry; a file can set its name and value to anything."""
+    shown = (entry if entry.isprintable() else repr(entry), repr(was), repr(now))
+    name, old, new = (text if len(text) <= 60 else text[:57] + "..." for text in shown)
+    return f"{name} was {old}, is {new}"

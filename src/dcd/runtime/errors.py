@@ -12,6 +12,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Sequence
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ class FailedResamplesWarning(UserWarning):
 # --- checks ----------------------------------------------------------------------------------------------
 
 
+_COMPARE = {"above": gt, "at least": ge, "below": lt, "at most": le}
+
+
 def check_number(
     name: str,
     value: object,
@@ -101,24 +105,17 @@ def check_number(
 ) -> None:
     """Raise `InputError` unless `value` is a (whole) number within the given bounds."""
     bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
-    allowed = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+    given = {word: bound for word, bound in bounds.items() if bound is not None}
     is_number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
     try:
         number = float(value) if is_number else math.nan  # type: ignore[arg-type]
     except OverflowError:
         number = math.inf
-    within = (
-        math.isfinite(number)
-        and (above is None or number > above)
-        and (at_least is None or number >= at_least)
-        and (below is None or number < below)
-        and (at_most is None or number <= at_most)
-    )
-    if not within:
+    if not math.isfinite(number) or not all(_COMPARE[word](number, bound) for word, bound in given.items()):
+        allowed = " and ".join(f"{word} {bound:g}" for word, bound in given.items())
         expected = f"{'a whole number' if whole else 'a number'} {allowed}".strip()
-        raise InputError(
-            f"parameter '{name}'", f"must be {expected}, got {value!r}", f"Try {name}={suggestion!r}."
-        )
+        problem = f"must be {expected}, got {value!r}"
+        raise InputError(f"parameter '{name}'", problem, f"Try {name}={suggestion!r}.")
 
 
 def make_generator(random_state: object) -> np.random.Generator:
@@ -127,35 +124,17 @@ def make_generator(random_state: object) -> np.random.Generator:
 
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    if (
-        isinstance(random_state, (int, np.integer))
-        and not isinstance(random_state, bool)
-        and random_state >= 0
-    ):
+    if isinstance(random_state, (int, np.integer)) and type(random_state) is not bool and random_state >= 0:
         return np.random.default_rng(int(random_state))
-    raise InputError(
-        "parameter 'random_state'",
-        f"must be None, a whole number at least 0 or a numpy.random.Generator, got {random_state!r}",
-        "Try random_state=0.",
-    )
+    problem = f"must be None, a whole number at least 0 or a numpy.random.Generator, got {random_state!r}"
+    raise InputError("parameter 'random_state'", problem, "Try random_state=0.")
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise `InputError` unless `value` is one of `choices`."""
     if value not in choices:
-        allowed = ", ".join(repr(choice) for choice in choices)
-        raise InputError(
-            f"parameter '{name}'", f"must be one of {allowed}, got {value!r}", suggest(value, choices)
-        )
-
-
-def check_strategy(name: str, value: Any, allowed: Sequence[Any]) -> None:
-    """Raise `InputError` unless a strategy is an object of one of the classes, with parameters in range."""
-    fits: bool = isinstance(value, tuple(allowed))
-    if not fits:
-        names = " or ".join(f"{kind.__name__}()" for kind in allowed)
-        raise InputError(f"parameter '{name}'", f"must be None or {names}, got {value!r}", f"Try {names}.")
-    value.check()
+        problem = f"must be one of {', '.join(map(repr, choices))}, got {value!r}"
+        raise InputError(f"parameter '{name}'", problem, suggest(value, choices))
 
 
 def check_contract(name: str, value: Any, *, methods: Sequence[str], example: str) -> None:
@@ -163,11 +142,8 @@ def check_contract(name: str, value: Any, *, methods: Sequence[str], example: st
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
     if isinstance(value, type) or lacking:
         wanted = " and ".join(f"{method}()" for method in methods)
-        raise InputError(
-            f"parameter '{name}'",
-            f"must be None or an object with {wanted}, got {value!r}",
-            f"Try {example}.",
-        )
+        problem = f"must be None or an object with {wanted}, got {value!r}"
+        raise InputError(f"parameter '{name}'", problem, f"Try {example}.")
     if callable(check := getattr(value, "check", None)):
         check()
 

@@ -88,14 +88,12 @@ class Memory:
         """Raise `InputError` if the limit is too small for so many rows in each process."""
         needed = (FIXED + PER_ROW * n_rows) * n_processes
         if self.limit is not None and self.limit < needed:
-            least = math.ceil(needed / 2**20)
-            raise InputError(
-                "parameter 'memory_limit'",
-                f"is {self.limit} bytes, too small for {n_rows} rows"
-                + (f" in each of {n_processes} processes" if n_processes > 1 else ""),
-                f"Try memory_limit='{least}MiB', or give fewer rows"
-                + (", or set n_jobs=1." if n_processes > 1 else "."),
-            )
+            problem = f"is {self.limit} bytes, too small for {n_rows} rows"
+            remedy = f"Try memory_limit='{math.ceil(needed / 2**20)}MiB', or give fewer rows"
+            if n_processes > 1:
+                problem += f" in each of {n_processes} processes"
+                remedy += ", or set n_jobs=1"
+            raise InputError("parameter 'memory_limit'", problem, f"{remedy}.")
 
 
 def _bytes(limit: object) -> int:
@@ -107,11 +105,8 @@ def _bytes(limit: object) -> int:
         unit = _UNITS.get((match[2] or "b").lower()) if match else None
         size = float(match[1]) * unit if match and unit else None
     if size is None or not 1 <= size < 2**62:
-        raise InputError(
-            "parameter 'memory_limit'",
-            f"must be None, a number of bytes, or text such as '4GiB' or '500MB', got {limit!r}",
-            "Try memory_limit='4GiB'.",
-        )
+        problem = f"must be None, a number of bytes, or text such as '4GiB' or '500MB', got {limit!r}"
+        raise InputError("parameter 'memory_limit'", problem, "Try memory_limit='4GiB'.")
     return int(size)
 
 
@@ -131,15 +126,16 @@ def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDA
     folder = tempfile.gettempdir()
     try:
         file = tempfile.NamedTemporaryFile(prefix="dcd-", dir=folder, delete=False)  # noqa: SIM115  lives on
+        try:
+            _reserve(file.fileno(), size)
+            array = np.memmap(file, dtype=dtype, mode="r+", shape=shape, order="F")
+        except OSError:
+            _close_and_remove(file)
+            raise
     except OSError as error:
-        raise _no_room(folder, size, error) from error
-    try:
-        _reserve(file.fileno(), size)
-        array = np.memmap(file, dtype=dtype, mode="r+", shape=shape, order="F")
-    except OSError as error:
-        file.close()
-        Path(file.name).unlink(missing_ok=True)
-        raise _no_room(folder, size, error) from error
+        problem = f"cannot take a scratch file of {math.ceil(size / 2**20)} MiB ({error.strerror or error})"
+        remedy = "Set TMPDIR to a folder on a disk with more room, or raise memory_limit."
+        raise InputError(f"folder '{folder}'", problem, remedy) from error
     mapped = array.base
     assert isinstance(mapped, mmap.mmap)
     descriptor = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
@@ -166,11 +162,3 @@ def _reserve(descriptor: int, size: int) -> None:
 def _close_and_remove(file: Any) -> None:
     file.close()
     Path(file.name).unlink(missing_ok=True)
-
-
-def _no_room(folder: str, size: int, error: OSError) -> InputError:
-    return InputError(
-        f"folder '{folder}'",
-        f"cannot take a scratch file of {math.ceil(size / 2**20)} MiB ({error.strerror or error})",
-        "Set TMPDIR to a folder on a disk with more room, or raise memory_limit.",
-    )

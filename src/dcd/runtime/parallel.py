@@ -17,11 +17,13 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
+from copy import deepcopy
 from threading import Thread, Timer, get_ident
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
@@ -52,10 +54,11 @@ class Shared(Generic[Data]):
         self._stored: tuple[Any, Any] | None = None
 
     def value(self) -> Data:
-        """The value for this thread; no other thread changes it."""
+        """The value for this thread, which shares no more than its arrays with that of another thread."""
         thread = get_ident()
         if thread not in self._of_thread:
-            self._of_thread[thread] = _copy_sharing_arrays(self._value)
+            arrays = _Arrays(self._value).found
+            self._of_thread[thread] = deepcopy(self._value, {id(array): array for array in arrays})
         return self._of_thread[thread]
 
     def ticket(self) -> Any:
@@ -63,16 +66,27 @@ class Shared(Generic[Data]):
         backend, _ = get_active_backend()
         if getattr(backend, "supports_sharedmem", False):
             return self
-        store = _store_of(backend)
+        store = getattr(backend, "client", None)  # the Dask client; None on this machine
+        if type(backend).__module__.startswith("ray."):
+            import ray
+
+            store = ray
         if self._stored is None or self._stored[0] is not store:
-            self._stored = (store, _put(self, store))
+            self._stored = (store, self._put(store))
         return self._stored[1]
 
-    def is_small(self) -> bool:
-        """Whether each process gets its own copy, rather than a memory map."""
-        arrays: list[Any] = []
-        _WithoutArrays(io.BytesIO(), arrays).dump(self._value)
-        return sum(array.nbytes for array in arrays) <= _SMALL
+    def _put(self, store: Any) -> Any:
+        """The ticket of the data, put into the object store of a cluster if there is one."""
+        if hasattr(store, "scatter"):
+            # Sent to every worker, so that losing one does not lose the data.
+            return store.scatter(self, broadcast=True, hash=False)
+        if store is not None:
+            return _Ticket(store.put(self), self.token)
+        is_small = sum(array.nbytes for array in _Arrays(self._value).found) <= _SMALL
+        packed = pickle.dumps(self) if is_small else b""
+        # Only joblib can send what is defined in a notebook.
+        is_whole = packed and b"__main__" not in packed
+        return _Ticket(np.frombuffer(packed, dtype=np.uint8), self.token) if is_whole else self
 
     def send_again(self) -> None:
         """Assume that the sent copy is lost."""
@@ -155,50 +169,39 @@ def _is_loss(error: Exception) -> bool:
     return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
 
 
-# --- how data travel ----------------------------------------------------------------------------------
+class _Arrays(pickle.Pickler):
+    """All arrays inside a value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(io.BytesIO(), protocol=pickle.HIGHEST_PROTOCOL)
+        self.found: list[npt.NDArray[Any]] = []
+        self.dump(value)
+
+    def persistent_id(self, value: Any) -> int | None:
+        if not isinstance(value, np.ndarray):
+            return None
+        self.found.append(value)
+        return len(self.found)
 
 
-def _store_of(backend: Any) -> Any:
-    """The object store of a cluster: the Dask client, or Ray; None on this machine."""
-    if type(backend).__module__.startswith("ray."):
-        import ray
+class _Ticket:
+    """Data under way to a process, which unpacks them unless it has them already.
 
-        return ray
-    return getattr(backend, "client", None)
+    Small data are one array, which joblib puts into one file that is read once. A reference to Ray's store is
+    wrapped because Ray does not resolve bare ones in batches of tasks.
+    """
 
-
-def _put(shared: Shared[Any], store: Any) -> Any:
-    if store is None:
-        packed = pickle.dumps(shared) if shared.is_small() else b""
-        # Only joblib can send what is defined in a notebook.
-        is_whole = packed and b"__main__" not in packed
-        return _Packed(np.frombuffer(packed, dtype=np.uint8), shared.token) if is_whole else shared
-    if hasattr(store, "scatter"):
-        # Sent to every worker, so that losing one does not lose the data.
-        return store.scatter(shared, broadcast=True, hash=False)
-    return _InRay(store.put(shared), shared.token)
-
-
-class _Packed:
-    """Small data as one array, which joblib puts into one file that is read once."""
-
-    def __init__(self, packed: Any, token: str) -> None:
-        self._packed, self._token = packed, token
+    def __init__(self, content: Any, token: str) -> None:
+        self._content, self._token = content, token
 
     def result(self) -> Any:
-        return _received.get(self._token) or pickle.loads(self._packed)
-
-
-class _InRay:
-    """A reference to Ray's store, wrapped because Ray does not resolve bare ones in batches of tasks."""
-
-    def __init__(self, reference: Any, token: str) -> None:
-        self._reference, self._token = reference, token
-
-    def result(self) -> Any:
+        if self._token in _received:
+            return _received[self._token]
+        if isinstance(self._content, np.ndarray):
+            return pickle.loads(self._content.data)
         import ray
 
-        return _received.get(self._token) or ray.get(self._reference)
+        return ray.get(self._content)
 
 
 # --- in the worker processes -----------------------------------------------------------------------------
@@ -253,33 +256,3 @@ def _release_when_idle() -> None:
         timer.daemon = True
         timer.start()
         _timers.append(timer)
-
-
-def _copy_sharing_arrays(value: Data) -> Data:
-    """A deep copy that shares its arrays with the original."""
-    arrays: list[Any] = []
-    copied = io.BytesIO()
-    _WithoutArrays(copied, arrays).dump(value)
-    copied.seek(0)
-    return _WithArrays(copied, arrays).load()
-
-
-class _WithoutArrays(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, arrays: list[Any]) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._arrays = arrays
-
-    def persistent_id(self, value: Any) -> int | None:
-        if not isinstance(value, np.ndarray):
-            return None
-        self._arrays.append(value)
-        return len(self._arrays) - 1
-
-
-class _WithArrays(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, arrays: list[Any]) -> None:
-        super().__init__(file)
-        self._arrays = arrays
-
-    def persistent_load(self, index: Any) -> Any:
-        return self._arrays[index]

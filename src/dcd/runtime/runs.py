@@ -6,15 +6,20 @@ can be done in any order and by any process; results never depend on it.
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from threading import RLock
 from typing import Any
+
+from tqdm.auto import tqdm
 
 from dcd.runtime.checkpoint import Checkpoint, Key
 from dcd.runtime.errors import LongRunWarning, TimeLimitError
-from dcd.runtime.progress import duration, progress_bar
+
+_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
@@ -72,14 +77,9 @@ class Run:
         results = {at: kept[stage, key] for at, key in enumerate(keys) if (stage, key) in kept}
         pending = [at for at in range(len(keys)) if at not in results]
         if not pending:
-            return [results[at] for at in range(len(keys))]
-        meter = _Meter(
-            [1.0 if efforts is None else efforts[at] for at in pending],
-            self._at_once,
-            label,
-            then,
-            self._clock,
-        )
+            return list(results.values())
+        pending_efforts = [1.0 if efforts is None else efforts[at] for at in pending]
+        meter = _Meter(pending_efforts, self._at_once, label, then, self._clock)
         self._check_time(meter)
         started = self._clock()
         shown = label if self._progress else None
@@ -106,8 +106,7 @@ class Run:
         """Warn, once in a run, if some work will take long."""
         if self.remedies is None or seconds is None or seconds <= LONG:
             return
-        before = "" if then is None else f", before {then}"
-        message = f"{work} will take about {duration(seconds)}{before}. {self.remedies}"
+        message = f"{work} will take about {duration(seconds)}{_before(then)}. {self.remedies}"
         self.remedies = None
         warnings.warn(message, LongRunWarning, stacklevel=2)
 
@@ -117,28 +116,28 @@ class Run:
         elapsed, remaining = self._clock() - self._start, meter.time_left()
         estimate = None if remaining is None else elapsed + remaining
         if elapsed >= self._max_time:
-            raise TimeLimitError(self._out_of_time(meter, elapsed), self._max_time, elapsed, estimate)
-        if self.checkpoint is None and estimate is not None and estimate > _FAR_BEYOND * self._max_time:
-            raise TimeLimitError(self._too_long(meter, estimate), self._max_time, elapsed, estimate)
+            work = f"{meter.n_left} of {len(meter.efforts)} {meter.label}"
+            message = f"stopped after {duration(elapsed)} with {work} remaining."
+            if remaining is not None:
+                message += f" These would take another {duration(remaining)} or so."
+            if self.checkpoint is None:
+                message += " Nothing is kept without a checkpoint."
+            else:
+                message += f" The same call with checkpoint {str(self.checkpoint.path)!r} resumes from there."
+        elif self.checkpoint is None and estimate is not None and estimate > _FAR_BEYOND * self._max_time:
+            message = (
+                f"stopped early: judging by the first {meter.done} {meter.label}, the run would take about "
+                f"{duration(estimate)}{_before(meter.then)}, and it may take {duration(self._max_time)}. "
+                "Use more processes, fewer rows or columns, or a checkpoint, with which work can be resumed "
+                "later."
+            )
+        else:
+            return
+        raise TimeLimitError(message, self._max_time, elapsed, estimate)
 
-    def _out_of_time(self, meter: _Meter, elapsed: float) -> str:
-        remaining = meter.time_left()
-        more = "" if remaining is None else f" These would take another {duration(remaining)} or so."
-        ways = (
-            "Nothing is kept without a checkpoint."
-            if self.checkpoint is None
-            else f"The same call with checkpoint {str(self.checkpoint.path)!r} resumes from there."
-        )
-        work = f"{meter.n_left} of {meter.n_pieces} {meter.label}"
-        return f"stopped after {duration(elapsed)} with {work} remaining.{more} {ways}"
 
-    def _too_long(self, meter: _Meter, estimate: float) -> str:
-        then = "" if meter.then is None else f", before {meter.then}"
-        return (
-            f"stopped early: judging by the first {meter.done} {meter.label}, the run would take about "
-            f"{duration(estimate)}{then}, and it may take {duration(self._max_time or 0)}. Use more "
-            f"processes, fewer rows or columns, or a checkpoint, with which work can be resumed later."
-        )
+def _before(stage: str | None) -> str:
+    return "" if stage is None else f", before {stage}"
 
 
 class _Meter:
@@ -156,26 +155,23 @@ class _Meter:
         then: str | None,
         clock: Callable[[], float],
     ) -> None:
-        self.label, self.then, self.n_pieces, self.done = label, then, len(efforts), 0
-        self._efforts, self._at_once = efforts, at_once
+        self.efforts, self.label, self.then, self.done = efforts, label, then, 0
         self.total_effort = self._effort_left = sum(efforts)
-        self._effort_timed = 0.0
-        self._clock, self._start = clock, clock()
-        self._begun = self._start
+        self._at_once, self._effort_timed = at_once, 0.0
+        self._clock, self._begun = clock, clock()
+        self._start = self._begun
 
     def count(self, index: int) -> None:
-        """One more is done."""
         self.done += 1
-        self._effort_left -= self._efforts[index]
+        self._effort_left -= self.efforts[index]
         if self.done > self._at_once:
-            self._effort_timed += self._efforts[index]
+            self._effort_timed += self.efforts[index]
         elif self.done == self._at_once:
             self._start = self._clock()
 
     @property
     def n_left(self) -> int:
-        """Pieces that remain."""
-        return self.n_pieces - self.done
+        return len(self.efforts) - self.done
 
     def time_left(self) -> float | None:
         """Seconds for the rest of the stage; None while too little is done for an estimate."""
@@ -191,9 +187,42 @@ class _Meter:
         return (self._clock() - self._begun) * self._effort_left / done if done else None
 
     def remark(self) -> str:
-        """The time left, in words."""
         remaining = self.time_left()
         if remaining is None or not self.n_left:
             return ""
         then = "" if self.then is None else f", then {self.then}"
         return f"about {duration(remaining)} left{then}"
+
+
+class ProgressBar(tqdm):
+    """A bar with a lock of this process alone.
+
+    tqdm's own lock is shared with forked processes; one that is killed while it holds it blocks all others.
+    """
+
+    _lock = RLock()
+
+
+def progress_bar(label: str | None, total: int, done: int) -> Any:
+    """A bar for `total` pieces of work, some of them `done`; hidden outside terminals and notebooks."""
+    hidden = label is None or not _is_watched()
+    return ProgressBar(total=total, initial=done, desc=label, disable=hidden, bar_format=_BAR)
+
+
+def _is_watched() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def duration(seconds: float) -> str:
+    """A span of time in words, to two figures or so.
+
+    >>> duration(42.3), duration(750), duration(5000), duration(200_000)
+    ('42 s', '12 min', '83 min', '2.3 days')
+    """
+    if round(seconds) < 100:
+        return f"{max(seconds, 0):.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.2g} min" if seconds < 600 else f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86_400:.1f} days"

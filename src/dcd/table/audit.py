@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.checks import Problem, all_problems, few_rows_note, shape_problem
+from dcd.table.checks import ALL_CHECKS, Problem, check_shape, complete_rows, few_rows_note, problems_of
 from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import with_kinds
@@ -79,18 +78,15 @@ def audit(
     """
     options = TableOptions(kinds=kinds, memory=Memory.of(memory_limit))
     options.check()
-    columns, _ = columns_of(table, options.memory)
+    columns = columns_of(table, options.memory)
     if not columns:
         raise InputError("the table", "has no columns", "Give it two at least.")
     columns, reasons = with_kinds(columns, kinds)
-    problems = all_problems(columns, options)
+    problems = problems_of(ALL_CHECKS, columns, options)
     audited = tuple(_audited(column, *reasons[column.name], problems) for column in columns)
     n_rows = len(columns[0].values)
-    complete = np.ones(n_rows, dtype=bool)
-    for column in columns:
-        if column.trouble is None and column.n_missing:
-            complete &= ~np.isnan(column.values)
-    n_complete = int(complete.sum())
+    usable = [column for column in columns if column.trouble is None]
+    n_complete = int(complete_rows(usable).sum()) if usable else n_rows
     sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
     return Audit(audited, n_rows, n_complete, (*sentences, *_of_the_table(len(columns), n_rows, n_complete)))
 
@@ -104,8 +100,11 @@ def _audited(column: TableColumn, kind: Kind, why: str, problems: Sequence[Probl
 
 def _of_the_table(n_columns: int, n_rows: int, n_complete: int) -> list[str]:
     """Problems of the table as a whole."""
-    error = shape_problem(n_rows, n_columns)
-    sentences = [few_rows_note(n_rows)] if error is None else [f"The table {error.problem}. {error.remedy}"]
+    try:
+        check_shape(n_rows, n_columns)
+        sentences = [few_rows_note(n_rows)]
+    except InputError as error:
+        sentences = [f"The table {error.problem}. {error.remedy}"]
     if 0 < n_complete < n_rows / 2:
         sentences.append("More than half of the rows have missing values; missing='testwise' keeps them.")
     return [sentence for sentence in sentences if sentence]

@@ -13,20 +13,20 @@ import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import is_number
-from dcd.table.columns import FEW_VALUES, CellType, TableColumn, too_many
+from dcd.table.columns import FEW_VALUES, LARGEST_WHOLE, CellType, TableColumn, too_many
 
-_EXACT_INTEGERS = 2.0**53  # beyond, different whole numbers become the same float
 _TOO_LARGE = (
     "holds whole numbers beyond 2^53, which floats cannot tell apart",
     "Drop it if it names the rows; otherwise make it text.",
 )
 
 
-def number_column(name: str, values: FloatArray, dtype: np.dtype[Any]) -> TableColumn:
-    """A column of numbers whose type was `dtype`."""
-    if dtype.kind == "b":
-        return _truth_values(name, values)
-    return _whole_numbers(name, values) if dtype.kind in "iu" else TableColumn(name, values)
+def number_column(name: str, values: FloatArray, kind: str) -> TableColumn:
+    """A column of truth values (`kind` "b" of a NumPy type), whole numbers ("i" or "u") or other numbers."""
+    if kind == "b":
+        return TableColumn(name, values, ("False", "True"), "truth values")
+    too_large = kind in "iu" and np.nanmax(np.abs(values), initial=0.0) > LARGEST_WHOLE
+    return TableColumn(name, values, trouble=_TOO_LARGE if too_large else None)
 
 
 def holds_numbers(dtype: np.dtype[Any]) -> bool:
@@ -37,7 +37,7 @@ def holds_numbers(dtype: np.dtype[Any]) -> bool:
 def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     """A column from a one-dimensional array."""
     if holds_numbers(cells.dtype):
-        return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype)
+        return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype.kind)
     if cells.dtype.kind in "mM":
         problem = f"not numeric (dates or times, {cells.dtype})"
         return _no_values(name, len(cells), problem, "Turn them into numbers.")
@@ -47,14 +47,14 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
 def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     """A column from a narwhals series."""
     if column.dtype == nw.Boolean:
-        return _truth_values(name, _floats(column))
+        return number_column(name, floats(column), "b")
     if column.dtype.is_integer():
         try:
-            return _whole_numbers(name, _floats(column))
+            return number_column(name, floats(column), "i")
         except ValueError:  # pyarrow refuses inexact conversions
             return _no_values(name, len(column), *_TOO_LARGE)
     if column.dtype.is_numeric():
-        return TableColumn(name, _floats(column))
+        return TableColumn(name, floats(column))
     if len(column) and column.null_count() == len(column):
         return TableColumn(name, np.full(len(column), np.nan))
     if column.dtype in (nw.Categorical, nw.Enum):
@@ -66,7 +66,8 @@ def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     return _no_values(name, len(column), f"not numeric ({kind})", remedy)
 
 
-def _floats(column: nw.Series[Any]) -> FloatArray:
+def floats(column: nw.Series[Any]) -> FloatArray:
+    """The numbers of a narwhals series, NaN where missing."""
     return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
 
 
@@ -80,21 +81,16 @@ def _category_column(name: str, column: nw.Series[Any]) -> TableColumn:
     return _coded(name, column.to_list(), sorted(declared), "categories")
 
 
-def _truth_values(name: str, values: FloatArray) -> TableColumn:
-    return TableColumn(name, values, ("False", "True"), "truth values")
-
-
 def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     """Numbers stored as Python objects, text, or neither; None and NA are missing."""
     cells = [np.nan if _is_missing(cell) else cell for cell in cells]
     present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
     if present and all(isinstance(cell, (bool, np.bool_)) for cell in present):
-        return _truth_values(name, np.array(cells, dtype=np.float64))
+        return number_column(name, np.array(cells, dtype=np.float64), "b")
     if all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in present):
         try:
-            column = TableColumn(name, np.array(cells, dtype=np.float64))
             whole = all(isinstance(cell, (int, np.integer)) for cell in present)
-            return _whole_numbers(name, column.values) if whole else column
+            return number_column(name, np.array(cells, dtype=np.float64), "i" if whole else "f")
         except OverflowError:
             return _no_values(name, len(cells), "holds numbers too large for a float", "Rescale it.")
     if all(isinstance(cell, str) for cell in present):
@@ -104,20 +100,14 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
 
 
-def _whole_numbers(name: str, values: FloatArray) -> TableColumn:
-    if np.nanmax(np.abs(values), initial=0.0) <= _EXACT_INTEGERS:
-        return TableColumn(name, values)
-    return TableColumn(name, values, trouble=_TOO_LARGE)
-
-
 def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
     """Text; if most of it is numbers, it can only be used if declared nominal."""
-    coded = _coded(name, cells, sorted({str(cell) for cell in cells if isinstance(cell, str)}), "text")
-    present = [str(cell) for cell in cells if isinstance(cell, str)]
-    numbers = [cell for cell in set(present) if is_number(cell)]
-    others = sorted(set(present) - set(numbers))
-    if numbers and len(numbers) > FEW_VALUES and len(numbers) > len(others):
-        problem = f"is text, but {len(numbers)} of its {len(numbers) + len(others)} values are numbers"
+    words = sorted({str(cell) for cell in cells if isinstance(cell, str)})
+    coded = _coded(name, cells, words, "text")
+    others = [word for word in words if not is_number(word)]
+    n_numbers = len(words) - len(others)
+    if n_numbers > max(FEW_VALUES, len(others)):
+        problem = f"is text, but {n_numbers} of its {len(words)} values are numbers"
         strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
         remedy = "Turn it into numbers and mark other cells as missing, or call it nominal in kinds."
         return replace(coded, trouble=(problem + strange, remedy))

@@ -1,20 +1,19 @@
 """Checks of a table, each of which returns a list of problems.
 
-`raise_first` raises the first problem, for `fit`; `all_problems` collects them, for `audit`.
+`raise_first` raises the first problem, for `fit`; `problems_of` collects them, for `audit`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.column_order import Partition
-from dcd.table.columns import TableColumn, column_list, is_coded
+from dcd.table.columns import Partition, TableColumn, column_list, infer_kind
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
 
@@ -51,37 +50,25 @@ Check = Callable[[Sequence[TableColumn], TableOptions], list[Problem]]
 def raise_first(checks: Sequence[Check], columns: Sequence[TableColumn], options: TableOptions) -> None:
     """Raise `InputError` for the first failing check, with all columns that have this problem."""
     for check in checks:
-        problems = check(columns, options)
-        if problems:
-            raise _joint_error(problems)
+        if problems := check(columns, options):
+            first = problems[0]
+            alike = [p for p in problems if (p.problem, p.remedy) == (first.problem, first.remedy)]
+            amounts = ", ".join(p.amount for p in alike[:_SHOWN] if p.amount)
+            amounts += ", ..." if amounts and len(alike) > _SHOWN else ""
+            joint = replace(first, amount=amounts)
+            raise InputError(column_list([p.column for p in alike]), joint.text, joint.remedy)
 
 
-def _joint_error(problems: Sequence[Problem]) -> InputError:
-    first = problems[0]
-    alike = [p for p in problems if (p.problem, p.remedy) == (first.problem, first.remedy)]
-    amounts = ", ".join(p.amount for p in alike[:_SHOWN] if p.amount)
-    amounts += ", ..." if amounts and len(alike) > _SHOWN else ""
-    text = f"{first.problem}, {amounts}" if amounts else first.problem
-    return InputError(column_list([p.column for p in alike]), text, first.remedy)
-
-
-def all_problems(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
+def problems_of(
+    checks: Sequence[Check], columns: Sequence[TableColumn], options: TableOptions
+) -> list[Problem]:
     """The problems of all checks; columns that have to be dropped anyway are not checked further."""
     problems: list[Problem] = []
-    for check in (*VALUE_CHECKS, *RELATION_CHECKS, missing_values):
+    for check in checks:
         new = check(columns, options)
         problems += new
         if check is not linear_combinations:  # where any one of several columns can be dropped
             columns = without(columns, new)
-    return problems
-
-
-def degenerate_columns(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
-    """Columns without values, constant columns and copies of earlier columns."""
-    columns = [column for column in columns if column.trouble is None]
-    problems: list[Problem] = []
-    for check in (no_values, constant, copies):
-        problems += check(without(columns, problems), options)
     return problems
 
 
@@ -94,29 +81,16 @@ def without(columns: Sequence[TableColumn], problems: Sequence[Problem]) -> list
 # --- the table as a whole --------------------------------------------------------------------------------
 
 
-def shape_problem(n_rows: int, n_columns: int, min_features: int = 2) -> InputError | None:
-    """The error for a table that is too small."""
+def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
+    """Raise `InputError` for a table that is too small."""
     shape = (n_rows, n_columns)
     if n_columns < min_features:
-        return InputError(
-            "the table",
-            f"has {n_columns} feature(s) (shape={shape}) while a minimum of {min_features} is required",
-            "Two variables is the least that can be related.",
-        )
+        problem = f"has {n_columns} feature(s) (shape={shape}) while a minimum of {min_features} is required"
+        raise InputError("the table", problem, "Two variables is the least that can be related.")
     if n_rows < MIN_ROWS:
-        return InputError(
-            "the table",
-            f"has {n_rows} sample(s) (shape={shape}) while a minimum of {MIN_ROWS} is required",
-            "Collect more data; a few hundred rows is where results become useful.",
-        )
-    return None
-
-
-def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
-    """Raise the `shape_problem`, if there is one."""
-    error = shape_problem(n_rows, n_columns, min_features)
-    if error is not None:
-        raise error
+        problem = f"has {n_rows} sample(s) (shape={shape}) while a minimum of {MIN_ROWS} is required"
+        remedy = "Collect more data; a few hundred rows is where results become useful."
+        raise InputError("the table", problem, remedy)
 
 
 def few_rows_note(n_rows: int) -> str:
@@ -136,25 +110,21 @@ def unusable(columns: Sequence[TableColumn], options: TableOptions) -> list[Prob
 
 def no_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns in which every cell is missing."""
-    empty = [column for column in columns if column.n_missing == len(column.values)]
-    return [Problem(column.name, "has no value at all", "Drop it.") for column in empty]
+    empty = [column.name for column in columns if column.n_missing == len(column.values)]
+    return [Problem(name, "has no value at all", "Drop it.") for name in empty]
 
 
 def infinite_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns with infinite cells."""
+    amounts = {column.name: str(column.n_infinite) for column in columns if column.n_infinite}
     remedy = "Drop these rows, or transform the column so that it stays finite."
-    return [
-        Problem(column.name, "infinite values (inf)", remedy, str(column.n_infinite))
-        for column in columns
-        if column.n_infinite
-    ]
+    return [Problem(name, "infinite values (inf)", remedy, amount) for name, amount in amounts.items()]
 
 
 def huge_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns with values whose squares overflow."""
-    huge = [column for column in columns if np.nanmax(np.abs(column.values)) > LARGEST]
-    remedy = "Rescale: sums would overflow."
-    return [Problem(column.name, f"values beyond {LARGEST:g}", remedy) for column in huge]
+    huge = [column.name for column in columns if np.nanmax(np.abs(column.values)) > LARGEST]
+    return [Problem(name, f"values beyond {LARGEST:g}", "Rescale: sums would overflow.") for name in huge]
 
 
 def missing_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
@@ -178,12 +148,9 @@ VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_va
 
 def constant(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns with one value only."""
+    constant_names = [column.name for column in columns if column.n_distinct <= 1]
     remedy = "Drop it (drop_degenerate=True does): it carries no information."
-    return [
-        Problem(column.name, "has the same value in every row", remedy)
-        for column in columns
-        if column.n_distinct <= 1
-    ]
+    return [Problem(name, "has the same value in every row", remedy) for name in constant_names]
 
 
 def copies(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
@@ -206,62 +173,53 @@ def _equal_pairs(columns: Sequence[TableColumn], memory: Memory) -> list[tuple[i
     pairs = set()
     numbers = [i for i, column in enumerate(columns) if not column.levels and not column.n_infinite]
     if len(numbers) > 1:
-        correlation = _correlation([columns[index] for index in numbers], memory)
+        values = [columns[index].values for index in numbers]
+        complete = not any(columns[index].n_missing for index in numbers)
+        correlation = correlations(values, memory) if complete else None
+        if correlation is None:  # a column is constant or has gaps
+            correlation = correlations_with_gaps(values, memory, MIN_ROWS)
         equal = np.argwhere(np.triu(np.abs(correlation) > _NEARLY_ONE, k=1))
         pairs |= {(numbers[first], numbers[second]) for first, second in equal}
-    seen: dict[bytes, int] = {}
-    for index in (index for index, column in enumerate(columns) if is_coded(column)):
-        key = Partition(columns[index].values).digest()
-        if key in seen:
-            pairs.add((seen[key], index))
-        seen.setdefault(key, index)
+    seen: dict[str, int] = {}
+    coded = [i for i, c in enumerate(columns) if c.levels or infer_kind(c)[0] != "continuous"]
+    for index in coded:
+        first = seen.setdefault(Partition(columns[index].values).digest(), index)
+        if first != index:
+            pairs.add((first, index))
     return sorted(pairs)
-
-
-def _correlation(columns: Sequence[TableColumn], memory: Memory) -> FloatArray:
-    """Correlations of columns; with missing values, over the rows complete in each pair."""
-    values = [column.values for column in columns]
-    complete = None if any(column.n_missing for column in columns) else correlations(values, memory)
-    return correlations_with_gaps(values, memory, MIN_ROWS) if complete is None else complete
 
 
 def linear_combinations(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """Numeric columns that are linear combinations of each other, up to a relative error of 1e-6."""
     numbers = [column for column in columns if not column.levels]
     involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
-    return [
-        Problem(
-            name,
-            f"is a linear combination of {', '.join(repr(other) for other in involved if other != name)}",
-            "Drop one of them. A part in a million does not count.",
-        )
-        for name in involved
-    ]
+    others = {name: ", ".join(repr(other) for other in involved if other != name) for name in involved}
+    remedy = "Drop one of them. A part in a million does not count."
+    return [Problem(name, f"is a linear combination of {rest}", remedy) for name, rest in others.items()]
 
 
 def _dependent(columns: Sequence[TableColumn], memory: Memory) -> list[int]:
     """The columns of a constant linear combination, if there is one."""
     if len(columns) < 2:
         return []
-    complete = _complete_rows(columns)
-    if (len(columns[0].values) if complete is None else complete.sum()) <= len(columns):
+    complete = complete_rows(columns)
+    if complete.sum() <= len(columns):
         return []
-    correlation = correlations([column.values for column in columns], memory, complete)
+    values = [column.values for column in columns]
+    correlation = correlations(values, memory, None if complete.all() else complete)
     if correlation is None:
         return []
     smallest, combination = (part[..., 0] for part in np.linalg.eigh(correlation))
     return [] if smallest >= 1e-12 else np.flatnonzero(np.abs(combination) > 1e-5).tolist()
 
 
-def _complete_rows(columns: Sequence[TableColumn]) -> BoolArray | None:
-    """Which rows are complete; None if all are."""
-    gappy = [column for column in columns if column.n_missing]
-    if not gappy:
-        return None
-    complete: BoolArray = ~np.isnan(gappy[0].values)
-    for column in gappy[1:]:
-        complete &= ~np.isnan(column.values)
+def complete_rows(columns: Sequence[TableColumn]) -> BoolArray:
+    """(n,) which rows have a value in all of some columns."""
+    complete = np.ones(len(columns[0].values), dtype=bool)
+    for column in columns:
+        if column.n_missing:
+            complete &= ~np.isnan(column.values)
     return complete
 
 
-RELATION_CHECKS: tuple[Check, ...] = (constant, copies, linear_combinations)
+ALL_CHECKS: tuple[Check, ...] = (*VALUE_CHECKS, constant, copies, linear_combinations, missing_values)

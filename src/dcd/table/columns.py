@@ -10,22 +10,27 @@ a variable decides how it is tested:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
+from dcd.runtime.memory import BLOCK_ROWS
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FEW_VALUES = 10  # whole numbers with at most so many different values are ordinal
+LARGEST_WHOLE = 2**53  # beyond, different whole numbers become the same float
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
+_FIRST_ROWS = 256  # where most columns already differ
 
 CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
 
@@ -90,7 +95,7 @@ def infer_kind(column: TableColumn) -> tuple[Kind, str]:
 
 
 def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
-    """The column as another kind; an `InputError` if that is impossible."""
+    """The column as another kind, new codes written in place; an `InputError` if that is impossible."""
     if kind != "nominal":
         if column.source in ("text", "categories") and column.n_distinct > 2:
             raise InputError(
@@ -102,32 +107,17 @@ def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
     if column.levels or column.trouble is not None or column.n_infinite:
         return column
     distinct, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
-    values = np.where(np.isnan(column.values), np.nan, codes.reshape(-1).astype(np.float64))
     levels = tuple(str(int(v)) if v.is_integer() else repr(v) for v in distinct.tolist() if not np.isnan(v))
-    return TableColumn(column.name, values, levels, column.source, too_many(levels))
+    column.values[:] = np.where(np.isnan(column.values), np.nan, codes.reshape(-1))
+    return replace(column, levels=levels, trouble=too_many(levels))
 
 
-def recoded(column: TableColumn, kind: Kind) -> TableColumn:
-    """`as_kind`, with new codes written in place."""
-    read = as_kind(column, kind)
-    if read.values is column.values:
-        return read
-    column.values[:] = read.values
-    return replace(read, values=column.values)
-
-
-def is_coded(column: TableColumn) -> bool:
-    """Whether it is nominal or ordinal."""
-    return bool(column.levels) or infer_kind(column)[0] != "continuous"
-
-
-def merge_rare(column: FloatArray) -> npt.NDArray[np.intp]:
+def merge_rare(column: FloatArray) -> Positions:
     """Codes 0, 1, ... of the categories of a column, rare ones merged."""
     _, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     rare = counts < FEWEST_IN_A_LEVEL
     merged = np.where(rare, rare.argmax(), np.arange(len(counts)))
-    compact: npt.NDArray[np.intp] = np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
-    return compact
+    return np.unique(merged[codes.reshape(-1)], return_inverse=True)[1].reshape(-1)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -145,14 +135,51 @@ def column_list(names: Sequence[str], shown: int = 5) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
 
 
-def without_doubt(column: TableColumn) -> TableColumn:
-    """A column of text that was declared nominal, even if it looks like numbers."""
-    return replace(column, trouble=too_many(column.levels)) if column.levels else column
-
-
 def too_many(levels: Sequence[str]) -> tuple[str, str] | None:
     """The problem and remedy if there are too many categories."""
     if len(levels) <= MOST_LEVELS:
         return None
     problem = f"has {len(levels)} different categories, more than {MOST_LEVELS}"
     return problem, "Drop it if it names the rows; otherwise group its values."
+
+
+# --- comparison, block by block --------------------------------------------------------------------------
+
+
+class ColumnKey:
+    """Sort key of a column: its kind, then its values as bytes."""
+
+    def __init__(self, values: FloatArray, kind: Kind) -> None:
+        self._kind = kind
+        self._values: FloatArray | Partition = Partition(values) if kind == "nominal" else values
+        self._n_rows = len(values)
+
+    def __lt__(self, other: ColumnKey) -> bool:
+        if self._kind != other._kind:
+            return self._kind < other._kind
+        for rows in _blocks(self._n_rows):
+            mine, theirs = self._values[rows].tobytes(), other._values[rows].tobytes()
+            if mine != theirs:
+                return mine < theirs
+        return False
+
+
+class Partition:
+    """Which rows share a category, whatever its name; categories are numbered by first appearance."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self._values = values
+        self._categories = pd.Index(pd.unique(values))  # by first appearance, with one NaN
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[np.int32]:
+        return self._categories.get_indexer(pd.Index(self._values[rows])).astype(np.int32)
+
+    def digest(self) -> str:
+        """Equal for columns with the same partition only."""
+        return digest(self[rows].tobytes() for rows in _blocks(len(self._values)))
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    yield slice(0, _FIRST_ROWS)
+    for start in range(_FIRST_ROWS, n_rows, BLOCK_ROWS):
+        yield slice(start, start + BLOCK_ROWS)

@@ -12,8 +12,7 @@ import numpy as np
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError, check_choice, suggest
 from dcd.runtime.memory import Memory
-from dcd.table.column_order import ColumnKey
-from dcd.table.columns import KINDS, Kind
+from dcd.table.columns import KINDS, ColumnKey, Kind
 
 Missing = Literal["refuse", "complete-rows", "testwise"]
 MISSING: tuple[Missing, ...] = get_args(Missing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -13,34 +12,8 @@ import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.digest import digest
+from dcd.table.cells import floats
 from dcd.table.sources import source_of
-
-
-@dataclass(frozen=True)
-class Values:
-    """One column: (n,) float64 with NaN for missing; positions in `levels` if it is a column of text."""
-
-    numbers: FloatArray
-    levels: tuple[str, ...] | None
-
-
-def _values_of(cells: Any) -> Values:
-    """One column, as a source reads it."""
-    if isinstance(cells, np.ndarray):
-        cells = nw.from_native(pd.Series(cells).infer_objects(), series_only=True)
-    if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
-        return Values(np.asarray(cells.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64), None)
-    entries = [None if _is_missing(entry) else entry for entry in cells.to_list()]
-    if all(entry is None or isinstance(entry, (bool, numbers.Real, np.bool_)) for entry in entries):
-        return Values(np.array([np.nan if entry is None else float(entry) for entry in entries]), None)
-    labels = [None if entry is None else str(entry) for entry in entries]
-    levels = tuple(sorted({label for label in labels if label is not None}))
-    codes = {label: float(code) for code, label in enumerate(levels)}
-    return Values(np.array([np.nan if label is None else codes[label] for label in labels]), levels)
-
-
-def _is_missing(entry: Any) -> bool:
-    return entry is None or entry is pd.NA or entry is pd.NaT or bool(entry != entry)
 
 
 def fingerprint(table: Any) -> str:
@@ -59,14 +32,32 @@ def fingerprint(table: Any) -> str:
     source = source_of(table)
 
     def parts() -> Iterator[str | bytes | FloatArray]:
-        for name, place in sorted((name, place) for place, name in enumerate(source.names)):
-            values = _values_of(source.cells(place))
+        for name in sorted(source.names):
+            values, levels = _values_of(source.cells(name))
             yield name
-            yield from values.levels or ()
-            yield b"text" if values.levels is not None else b"number"
-            missing = np.isnan(values.numbers)
+            yield from levels or ()
+            yield b"text" if levels is not None else b"number"
+            missing = np.isnan(values)
             yield len(missing).to_bytes(8, "little")
             yield np.packbits(missing).tobytes()
-            yield np.where(missing, 0.0, values.numbers)
+            yield np.where(missing, 0.0, values)
 
     return digest(parts())
+
+
+def _values_of(cells: Any) -> tuple[FloatArray, list[str] | None]:
+    """One column (n,) with NaN for missing; if it is text, positions in its levels, and these."""
+    if isinstance(cells, np.ndarray):
+        cells = nw.from_native(pd.Series(cells).infer_objects(), series_only=True)
+    if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
+        return floats(cells), None
+    entries = [None if _is_missing(entry) else entry for entry in cells.to_list()]
+    if all(entry is None or isinstance(entry, (bool, numbers.Real, np.bool_)) for entry in entries):
+        return np.array([np.nan if entry is None else float(entry) for entry in entries]), None
+    levels = sorted({str(entry) for entry in entries if entry is not None})
+    codes = {level: float(code) for code, level in enumerate(levels)}
+    return np.array([np.nan if entry is None else codes[str(entry)] for entry in entries]), levels
+
+
+def _is_missing(entry: Any) -> bool:
+    return entry is None or entry is pd.NA or entry is pd.NaT or bool(entry != entry)

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pandas as pd
 
 from dcd.runtime.errors import InputError, suggest
-from dcd.table.formats.base import ParsedTable, ReadOptions, StoredTable
+from dcd.table.formats.base import FORMATS, Reader, ReadOptions, StoredTable
 from dcd.table.formats.content import format_and_content
-from dcd.table.formats.header import check_header, without_row_numbers
-from dcd.table.formats.supported import FORMATS
-from dcd.table.formats.suspect_cells import check_cells
+from dcd.table.formats.file_checks import check_cells, check_header, numbers_the_rows
 
 
 def read_file(
@@ -74,23 +73,18 @@ def open_file(
     """`read_file`, but Parquet, Arrow and NumPy files are read by column, so they can exceed memory."""
     label = "standard input" if str(path) == "-" else f"file '{path}'"
     name, content = format_and_content(path, label, format)
-    table = FORMATS[name].load_reader()(content, label, options or ReadOptions())
+    read: Reader = resolve_name(f"dcd.table.formats.{FORMATS[name].reader}")
+    table = read(content, label, options or ReadOptions())
     if isinstance(table, StoredTable):
         return table.select(chosen_names(table.names, columns, exclude))
-    return _checked_frame(table, label, columns, exclude)
-
-
-def _checked_frame(
-    parsed: ParsedTable, label: str, columns: Sequence[str], exclude: Sequence[str]
-) -> pd.DataFrame:
-    """The chosen columns of a table in memory, with names and cells checked."""
-    frame = parsed.frame.set_axis(list(parsed.header), axis="columns")
-    if len(frame) == 0:
+    if len(table.frame) == 0:
         raise InputError(label, "has a header but no rows", "Check that the file is complete.")
-    frame = without_row_numbers(frame, label)
+    frame = table.frame.set_axis(list(table.header), axis="columns")
+    if numbers_the_rows(table.header, lambda: table.frame.iloc[:, 0], label):
+        frame = frame.iloc[:, 1:]
     check_header(list(frame.columns), label)
     frame = frame[chosen_names(list(frame.columns), columns, exclude)]
-    check_cells(frame, label, line_of=parsed.line_of, decimal_is_known=parsed.decimal_is_known)
+    check_cells(frame, label, table.line_of, table.decimal_is_known)
     return frame
 
 

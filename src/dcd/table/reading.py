@@ -9,7 +9,6 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import pandas as pd
 
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, RowsLostWarning, SmallSampleWarning, suggest
@@ -18,16 +17,18 @@ from dcd.table.checks import (
     MIN_ROWS,
     VALUE_CHECKS,
     check_shape,
+    complete_rows,
     constant,
     copies,
-    degenerate_columns,
     few_rows_note,
     linear_combinations,
     missing_values,
+    no_values,
+    problems_of,
     raise_first,
     without,
 )
-from dcd.table.columns import Kind, TableColumn, infer_kind, recoded, without_doubt
+from dcd.table.columns import Kind, TableColumn, as_kind, infer_kind, too_many
 from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column, of_used_rows
 from dcd.table.row_weights import survey_weights
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
@@ -159,7 +160,8 @@ def _without_degenerate(
     columns: Sequence[TableColumn], options: TableOptions, asked: str | None
 ) -> tuple[list[TableColumn], dict[str, str]]:
     """The other columns, and reasons for those left out; an `InputError` if the target is one."""
-    problems = degenerate_columns(columns, options)
+    usable = [column for column in columns if column.trouble is None]
+    problems = problems_of([no_values, constant, copies], usable, options)
     for problem in problems:
         if problem.column == asked:
             raise InputError(f"the target {asked!r}", problem.problem, "Choose another one.")
@@ -182,39 +184,34 @@ def with_kinds(
         kind, why = infer_kind(column)
         if column.name in declared:
             kind, why = declared[column.name], "as told"
-            column = without_doubt(column) if kind == "nominal" else column
-        coded.append(recoded(column, kind))
+            if kind == "nominal" and column.levels:  # even if its text looks like numbers
+                column = replace(column, trouble=too_many(column.levels))
+        coded.append(as_kind(column, kind))
         reasons[column.name] = (kind, why)
     return coded, reasons
 
 
 def _target_column(columns: Sequence[TableColumn], target: Any) -> TableColumn:
     """A separate target as a column."""
-    if isinstance(target, pd.DataFrame) or is_frame(target):
-        target_columns, _ = columns_of(target)
-        column = target_columns[0]
-        shape: tuple[int, ...] = (len(column.values), len(target_columns))
+    name = getattr(target, "name", None)
+    name = (str(name) if isinstance(name, (str, int)) else "") or "y"
+    shape: tuple[int, ...]
+    if is_frame(target):
+        column, *others = columns_of(target)
+        shape = (len(column.values), 1 + len(others))
+    elif isinstance(series := nw.from_native(target, series_only=True, pass_through=True), nw.Series):
+        column, shape = series_column(name, series), (len(series),)
     else:
-        name = getattr(target, "name", None)
-        name = (str(name) if isinstance(name, (str, int)) else "") or "y"
-        series = nw.from_native(target, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            column, shape = series_column(name, series), (len(series),)
-        else:
-            cells = to_array(target, "the target")
-            shape = cells.shape
-            first = cells.reshape(len(cells), -1)[:, 0] if cells.ndim else cells.reshape(1)
-            column = array_column(name, first)
+        cells = to_array(target, "the target")
+        shape = cells.shape
+        column = array_column(name, cells.reshape(len(cells), -1)[:, 0] if cells.ndim else cells.reshape(1))
     name = column.name
     while name in {other.name for other in columns}:
         name += "_"
-    one_column = len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
-    if not one_column or shape[0] != len(columns[0].values):
-        raise InputError(
-            f"the target {name!r}",
-            f"has shape {shape} beside a table of {len(columns[0].values)} rows",
-            "Give one value for each row.",
-        )
+    n_rows = len(columns[0].values)
+    if shape not in ((n_rows,), (n_rows, 1)):
+        problem = f"has shape {shape} beside a table of {n_rows} rows"
+        raise InputError(f"the target {name!r}", problem, "Give one value for each row.")
     return replace(column, name=name)
 
 
@@ -222,11 +219,12 @@ def _kept_rows(
     columns: Sequence[TableColumn], weights: FloatArray | None, options: TableOptions
 ) -> BoolArray:
     """The rows to use: those with a weight and a value, or complete if required."""
-    complete = options.missing == "complete-rows"
-    kept: BoolArray = np.full(len(columns[0].values), complete)
-    for column in columns:
-        present = ~np.isnan(column.values)
-        np.logical_and(kept, present, out=kept) if complete else np.logical_or(kept, present, out=kept)
+    if options.missing == "complete-rows":
+        kept = complete_rows(columns)
+    else:
+        kept = np.zeros(len(columns[0].values), dtype=bool)
+        for column in columns:
+            kept |= ~np.isnan(column.values)
     if weights is not None:
         kept &= weights > 0
     if kept.sum() < MIN_ROWS:

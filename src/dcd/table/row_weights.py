@@ -6,10 +6,9 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.errors import InputError
 from dcd.table.cells import array_column
 from dcd.table.sources import SomeRows, is_on_disk, readable_again, source_of, to_array
@@ -21,18 +20,15 @@ def survey_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Weights with mean 1, or None."""
     if sample_weight is None:
         return None
-    weights = _one_for_each_row(
-        "sample_weight", sample_weight, n_rows, "weights", "numbers that are 0 or more"
-    )
+    weights = _one_for_each_row("sample_weight", sample_weight, n_rows, "weights", "numbers")
     if not weights.any():
-        raise InputError(
-            "parameter 'sample_weight'", "every weight is zero", "Give some rows a weight above 0."
-        )
+        remedy = "Give some rows a weight above 0."
+        raise InputError("parameter 'sample_weight'", "every weight is zero", remedy)
     weights = weights / weights.max()  # avoids overflow
     return weights / weights.mean()
 
 
-def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, npt.NDArray[np.intp] | None]:
+def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, Positions | None]:
     """The table with each row as often as `counts` says, and the positions of these rows in it.
 
     Without counts, the table itself and None.
@@ -40,11 +36,10 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, n
     if counts is None:
         return table, None
     if sample_weight is not None:
-        raise InputError(
-            "parameter 'counts'",
-            "was given together with sample_weight",
-            "Use counts for rows that stand for several identical observations, sample_weight for a survey.",
+        remedy = (
+            "Use counts for rows that stand for several identical observations, sample_weight for a survey."
         )
+        raise InputError("parameter 'counts'", "was given together with sample_weight", remedy)
     table = readable_again(table)
     n_rows = source_of(table).n_rows
     times = _one_for_each_row("counts", counts, n_rows, "counts", "whole numbers")
@@ -53,17 +48,14 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, n
         raise InputError("parameter 'counts'", problem, "Use sample_weight for weights of a survey.")
     total = times.sum()
     if not 0 < total <= MOST_ROWS:
-        problem = (
-            "every count is zero" if total == 0 else f"adds up to {total:.3g} rows, more than {MOST_ROWS:,}"
-        )
-        raise InputError(
-            "parameter 'counts'", problem, "Give the number of observations that a row stands for."
-        )
+        too_many = f"adds up to {total:.3g} rows, more than {MOST_ROWS:,}"
+        remedy = "Give the number of observations that a row stands for."
+        raise InputError("parameter 'counts'", too_many if total else "every count is zero", remedy)
     rows = np.repeat(np.arange(n_rows), times.astype(np.intp))
     return take_rows(table, rows), rows
 
 
-def take_rows(table: Any, rows: npt.NDArray[np.intp]) -> Any:
+def take_rows(table: Any, rows: Positions) -> Any:
     """Some rows of any table, each as often as it is asked for."""
     if is_on_disk(table):
         return SomeRows(table, rows)

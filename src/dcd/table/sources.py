@@ -8,17 +8,17 @@ memory or in a scratch file.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
 from dcd.table.cells import array_column, holds_numbers, number_column, series_column
@@ -27,29 +27,38 @@ from dcd.table.formats.base import StoredTable
 from dcd.table.formats.numpy_files import ArrayFile
 from dcd.table.from_file import open_file
 
-Rows = npt.NDArray[np.intp]
+NO_LIMIT = Memory()
 
 
-class TableSource(Protocol):
-    """A table whose columns can be read one at a time."""
+@dataclass(frozen=True)
+class TableSource:
+    """A table whose columns can be read one at a time.
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns; "x0", "x1", ... if the table has no names."""
+    Attributes
+    ----------
+    names : the columns; "x0", "x1", ... if the table has no names.
+    read : all cells of a column, as a narwhals series or a NumPy array.
+    named : whether the table named its columns by text.
+    rows : the rows to use; all by default.
+    array, positions : the array (n, d) that holds the columns, in memory or mapped, and where they are in it.
+    """
 
-    @property
-    def named(self) -> bool:
-        """Whether the table named its columns by text."""
+    names: tuple[str, ...]
+    n_rows: int
+    read: Callable[[str], Any]
+    named: bool = True
+    rows: Positions | None = None
+    array: npt.NDArray[Any] | None = None
+    positions: tuple[int, ...] = ()
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    def cells(self, position: int) -> Any:
+    def cells(self, name: str) -> Any:
         """One column, as a narwhals series or a NumPy array."""
+        column = self.read(name)
+        return column if self.rows is None else column[self.rows]
 
-    def take(self, rows: Rows) -> TableSource:
+    def take(self, rows: Positions) -> TableSource:
         """The table with some of its rows."""
+        return replace(self, n_rows=len(rows), rows=rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(frozen=True)
@@ -57,28 +66,28 @@ class SomeRows:
     """Some rows of any table, selected when a column is read."""
 
     table: Any
-    rows: Rows
+    rows: Positions
 
 
-def columns_of(table: Any, memory: Memory | None = None) -> tuple[list[TableColumn], bool]:
-    """The columns of any table, in one new array, and whether the table named them by text."""
-    memory = memory or Memory()
+def columns_of(table: Any, memory: Memory = NO_LIMIT) -> list[TableColumn]:
+    """The columns of any table, in one new array."""
     source = source_of(table, memory)
-    return fill(memory.array((source.n_rows, len(source.names))), source, memory), source.named
+    return fill(memory.array((source.n_rows, len(source.names))), source, memory)
 
 
 def fill(values: FloatArray, source: TableSource, memory: Memory) -> list[TableColumn]:
     """Read a table into the first columns of an array (n, d or more)."""
-    if isinstance(source, ArraySource) and holds_numbers(source.array.dtype):
-        first = 0
-        for block in source.blocks(memory):
-            values[first : first + len(block), : len(source.names)] = block
-            first += len(block)
-        dtype = source.array.dtype
-        return [number_column(name, values[:, position], dtype) for position, name in enumerate(source.names)]
+    array = source.array
+    if array is not None and holds_numbers(array.dtype):
+        # All columns by blocks of rows, so that an array on disk is read only once.
+        every = source.positions == tuple(range(array.shape[1]))
+        for block in memory.blocks(source.n_rows, 2 * array.shape[1] * array.dtype.itemsize):
+            part = array[block if source.rows is None else source.rows[block]]
+            values[block, : len(source.names)] = part if every else part[:, list(source.positions)]
+        return [number_column(name, values[:, at], array.dtype.kind) for at, name in enumerate(source.names)]
     columns = []
     for position, name in enumerate(source.names):
-        cells = source.cells(position)
+        cells = source.cells(name)
         read = series_column if isinstance(cells, nw.Series) else array_column
         columns.append(stored(read(name, cells), values[:, position]))
     return columns
@@ -90,31 +99,35 @@ def stored(column: TableColumn, values: FloatArray, rows: BoolArray | None = Non
     return replace(column, values=values)
 
 
-def source_of(table: Any, memory: Memory | None = None) -> TableSource:
+def source_of(table: Any, memory: Memory = NO_LIMIT) -> TableSource:
     """The source of a table; an `InputError` for anything else."""
-    memory = memory or Memory()
     if isinstance(table, (str, os.PathLike)):
         table = open_file(Path(table))
     if isinstance(table, SomeRows):
         return source_of(table.table, memory).take(table.rows)
     if isinstance(table, ArrayFile):
-        return ArraySource(table.array, table.names, table.positions)
+        return _array_source(table.array, table.names, table.positions)
     if isinstance(table, StoredTable):
-        return _ColumnReader(table.names, table.n_rows, lambda name: _series(table.read(name)))
-    if isinstance(table, pd.DataFrame):
-        return _pandas_source(table)
+        return TableSource(table.names, table.n_rows, lambda name: _series(table.read(name)))
     if is_frame(table):
-        return _frame_source(nw.from_native(table, eager_only=True))
+        return _frame_source(table)
     if _is_a(table, "polars", "LazyFrame"):
         return _lazy_source(table, memory)
-    return _arrow_source(table) or _array_source(table)
+    if _is_a(table, "pyarrow", "ParquetFile"):
+        names, n_rows = table.schema_arrow.names, table.metadata.num_rows
+        return _arrow_source(names, n_rows, lambda name: table.read(columns=[name], use_threads=False))
+    if _is_a(table, "pyarrow", "Dataset"):
+        from pyarrow.dataset import field
+
+        names, n_rows = table.schema.names, table.count_rows()
+        return _arrow_source(names, n_rows, lambda name: table.to_table(columns={name: field(name)}))
+    return _matrix_source(table)
 
 
 def is_on_disk(table: Any) -> bool:
     """Whether the columns of a table are read from a file on demand, in any process."""
-    if isinstance(table, (str, os.PathLike, StoredTable, SomeRows)):
-        return True
-    return isinstance(table, np.memmap) or _is_a(table, "pyarrow", "Dataset")
+    on_demand = (str, os.PathLike, StoredTable, SomeRows, np.memmap)
+    return isinstance(table, on_demand) or _is_a(table, "pyarrow", "Dataset")
 
 
 def readable_again(table: Any) -> Any:
@@ -127,7 +140,9 @@ def readable_again(table: Any) -> Any:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether it is a table to narwhals."""
+    """Whether it is a table of pandas, or of any other library that narwhals knows."""
+    if isinstance(table, pd.DataFrame):
+        return True
     return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
 
 
@@ -138,52 +153,26 @@ def to_array(table: Any, what: str) -> npt.NDArray[Any]:
             return np.ma.filled(table.astype(np.float64), np.nan)
         return np.asarray(table)
     except ValueError as error:
-        raise InputError(
-            what, f"is not an array of numbers ({error})", "Give rows of equal length."
-        ) from error
+        problem = f"is not an array of numbers ({error})"
+        raise InputError(what, problem, "Give rows of equal length.") from error
 
 
 # --- arrays ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ArraySource:
-    """Columns `positions` and some or all rows of an array (n, d), in memory or mapped."""
-
-    array: npt.NDArray[Any]
-    names: tuple[str, ...]
-    positions: tuple[int, ...]
-    rows: Rows | None = None
-    named: bool = False
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.array) if self.rows is None else len(self.rows)
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all cells."""
-        return self.n_rows * len(self.names) * self.array.dtype.itemsize
-
-    def cells(self, position: int) -> npt.NDArray[Any]:
-        """See `TableSource`."""
-        column: npt.NDArray[Any] = self.array[:, self.positions[position]]
-        return column if self.rows is None else column[self.rows]
-
-    def take(self, rows: Rows) -> ArraySource:
-        """See `TableSource`."""
-        return replace(self, rows=rows if self.rows is None else self.rows[rows])
-
-    def blocks(self, memory: Memory) -> Iterator[npt.NDArray[Any]]:
-        """All columns by blocks of rows, so that an array on disk is read only once."""
-        every = self.positions == tuple(range(self.array.shape[1]))
-        for block in memory.blocks(self.n_rows, 2 * self.array.shape[1] * self.array.dtype.itemsize):
-            part = self.array[block if self.rows is None else self.rows[block]]
-            yield part if every else part[:, list(self.positions)]
+def _array_source(array: npt.NDArray[Any], names: Sequence[str], positions: Sequence[int]) -> TableSource:
+    place = dict(zip(names, positions, strict=True))
+    return TableSource(
+        tuple(names),
+        len(array),
+        lambda name: array[:, place[name]],
+        named=False,
+        array=array,
+        positions=tuple(positions),
+    )
 
 
-def _array_source(table: Any) -> ArraySource:
+def _matrix_source(table: Any) -> TableSource:
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
         raise InputError("the table", "is a sparse matrix", "Pass a dense one, such as table.toarray().")
     if hasattr(table, "collect"):
@@ -197,28 +186,11 @@ def _array_source(table: Any) -> ArraySource:
         raise InputError("the table", problem, "Reshape your data to (samples, variables).")
     if np.iscomplexobj(array):
         raise InputError("the table", "holds complex numbers", "Complex data not supported: use the parts.")
-    positions = tuple(range(array.shape[1]))
-    return ArraySource(array, tuple(f"x{position}" for position in positions), positions)
+    positions = range(array.shape[1])
+    return _array_source(array, [f"x{position}" for position in positions], positions)
 
 
 # --- tables with named columns ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _ColumnReader:
-    """Named columns, from a function that reads one."""
-
-    names: tuple[str, ...]
-    n_rows: int
-    read: Callable[[str], nw.Series[Any]]
-    named: bool = True
-
-    def cells(self, position: int) -> nw.Series[Any]:
-        return self.read(self.names[position])
-
-    def take(self, rows: Rows) -> _ColumnReader:
-        read = self.read
-        return replace(self, n_rows=len(rows), read=lambda name: read(name)[rows])
 
 
 def _series(native: Any) -> Any:
@@ -226,24 +198,21 @@ def _series(native: Any) -> Any:
     return nw.from_native(native, series_only=True, pass_through=True)
 
 
-def _frame_source(frame: nw.DataFrame[Any], *, named: bool = True) -> _ColumnReader:
+def _frame_source(table: Any) -> TableSource:
+    named = True
+    if isinstance(table, pd.DataFrame):
+        named = all(isinstance(name, str) for name in table.columns)
+        table = table.set_axis([str(name) for name in table.columns], axis="columns")
+        check_names(list(table.columns))  # before narwhals, whose message for repeated names is another
+    frame = nw.from_native(table, eager_only=True)
     check_names(frame.columns)
-    return _ColumnReader(tuple(frame.columns), len(frame), lambda name: frame[name], named)
-
-
-def _pandas_source(table: pd.DataFrame) -> _ColumnReader:
-    # Checked here, because narwhals has other messages for duplicate and non-string names.
-    names = [str(name) for name in table.columns]
-    check_names(names)
-    named = all(isinstance(name, str) for name in table.columns)
-    frame = table.set_axis(names, axis="columns")
-    return _frame_source(nw.from_native(frame, eager_only=True), named=named)
+    return TableSource(tuple(frame.columns), len(frame), lambda name: frame[name], named)
 
 
 def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
     """A polars LazyFrame, computed once, as its row order may vary; with a limit, to a scratch file."""
     if memory.limit is None:
-        return _frame_source(nw.from_native(lazy.collect(), eager_only=True))
+        return _frame_source(lazy.collect())
     import polars
 
     folder = ScratchFolder()
@@ -255,34 +224,16 @@ def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
         return _series(whole.select(polars.col(name)).collect()[name])
 
     n_rows = int(whole.select(polars.len()).collect().item())
-    return _ColumnReader(tuple(whole.collect_schema().names()), n_rows, read)
+    return TableSource(tuple(whole.collect_schema().names()), n_rows, read)
 
 
-def _arrow_source(table: Any) -> _ColumnReader | None:
-    """A Parquet file or dataset of pyarrow; None for anything else."""
-    if _is_a(table, "pyarrow", "ParquetFile"):
-        names: Sequence[str] = table.schema_arrow.names
-        n_rows = table.metadata.num_rows
-
-        def read(name: str) -> nw.Series[Any]:
-            return _series(table.read(columns=[name], use_threads=False).column(name))
-
-    elif _is_a(table, "pyarrow", "Dataset"):
-        from pyarrow.dataset import field
-
-        names, n_rows = table.schema.names, table.count_rows()
-
-        def read(name: str) -> nw.Series[Any]:
-            return _series(table.to_table(columns={name: field(name)}).column(name))
-
-    else:
-        return None
+def _arrow_source(names: Sequence[str], n_rows: int, read: Callable[[str], Any]) -> TableSource:
+    """A Parquet file or dataset of pyarrow, from a function that reads a table of one column."""
     check_names(names)
-    return _ColumnReader(tuple(names), n_rows, read)
+    return TableSource(tuple(names), n_rows, lambda name: _series(read(name).column(name)))
 
 
 def _is_a(table: Any, library: str, name: str) -> bool:
     """Whether it is an instance of a class of a library that may not be installed."""
-    return any(
-        kind.__name__ == name and kind.__module__.partition(".")[0] == library for kind in type(table).__mro__
-    )
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(table).__mro__)
+    return (library, name) in kinds

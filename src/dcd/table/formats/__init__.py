@@ -1,1 +1,1 @@
-"""File formats, one module each: the contract in `base`, the list in `supported`."""
+"""File formats, one module each: the contract and the list in `base`."""

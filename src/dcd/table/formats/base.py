@@ -1,6 +1,7 @@
 """The contract of a file format: recognition, and the input and output of its reader.
 
-A new format is one module in this folder, and one line in `supported`.
+A new format is one module in this folder, and one line in `FORMATS` below. Importing this module imports none
+of the libraries that read them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,12 +32,6 @@ class Format:
     suffixes: tuple[str, ...]
     signatures: tuple[bytes, ...] = ()
     in_parts: bool = False
-
-    def load_reader(self) -> Reader:
-        """The function that reads a file of this format."""
-        module, _, function = self.reader.partition(":")
-        reader: Reader = getattr(import_module(f"dcd.table.formats.{module}"), function)
-        return reader
 
 
 @dataclass(frozen=True)
@@ -108,3 +102,14 @@ class StoredTable(ABC):
 
 Reader = Callable[[Any, str, ReadOptions], "ParsedTable | StoredTable"]
 """`reader(content, label, options)`: content is bytes, or a path for formats that are read in parts."""
+
+FORMATS: dict[str, Format] = {
+    "csv": Format("delimited:read_csv", (".csv", ".txt")),
+    "tsv": Format("delimited:read_tsv", (".tsv", ".tab")),
+    "parquet": Format("columnar:open_parquet", (".parquet", ".pq"), (b"PAR1",), in_parts=True),
+    "arrow": Format(
+        "columnar:open_arrow", (".feather", ".arrow", ".ipc"), (b"ARROW1", b"FEA1"), in_parts=True
+    ),
+    "npy": Format("numpy_files:open_array", (".npy",), (b"\x93NUMPY",), in_parts=True),
+    "excel": Format("excel:read_excel", (".xlsx", ".xlsm"), (b"PK\x03\x04",)),
+}

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 import pandas as pd
@@ -25,15 +25,16 @@ _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", 
 
 def read_csv(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
     """The table in a CSV file."""
-    return _read_lines(decode(content, label, options.encoding), label, options, ",")
+    return _read_lines(content, label, options, ",")
 
 
 def read_tsv(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
     """The table in a TSV file."""
-    return _read_lines(decode(content, label, options.encoding), label, options, "\t")
+    return _read_lines(content, label, options, "\t")
 
 
-def _read_lines(text: str, label: str, options: ReadOptions, usual: str) -> ParsedTable:
+def _read_lines(content: bytes, label: str, options: ReadOptions, usual: str) -> ParsedTable:
+    text = decode(content, label, options.encoding)
     delimiter = options.delimiter or usual
     decimal = options.decimal or "."
     _check_marks(delimiter, decimal)
@@ -47,11 +48,22 @@ def _read_lines(text: str, label: str, options: ReadOptions, usual: str) -> Pars
     # pandas derives the length of lines from the first row, so it is always checked.
     _check_lengths(islice(rows, 1), len(header), label)
     try:
-        frame = _parse(text, len(header), delimiter, decimal, options.na_values)
+        frame = pd.read_csv(
+            io.StringIO(text),
+            sep=delimiter,
+            header=0,
+            names=list(range(len(header))),
+            index_col=False,
+            decimal=decimal,
+            na_values=list(options.na_values),
+            float_precision="round_trip",
+            low_memory=False,
+        )
     except pd.errors.ParserError as error:
         _check_lengths(rows, len(header), label)
         raise InputError(label, f"cannot be parsed ({error})", "Check the file in an editor.") from error
-    if not _has_full_lines(text, delimiter, frame):
+    # Counting delimiters tells whether a line is short (pandas refuses longer ones).
+    if '"' in text or text.count(delimiter) != (len(frame) + 1) * (len(header) - 1):
         _check_lengths(rows, len(header), label)
 
     def line_of(row: int) -> int:
@@ -65,11 +77,9 @@ def _check_marks(delimiter: str, decimal: str) -> None:
         problem = f"must be one character, got {delimiter!r}"
         raise InputError("parameter 'delimiter'", problem, "Try ',' or ';'.")
     if decimal not in (".", ",") or decimal == delimiter:
-        raise InputError(
-            "parameter 'decimal'",
-            f"must be '.' or ',' and not the delimiter {delimiter!r}, got {decimal!r}",
-            "Files with decimal commas mostly have the delimiter ';'.",
-        )
+        problem = f"must be '.' or ',' and not the delimiter {delimiter!r}, got {decimal!r}"
+        remedy = "Files with decimal commas mostly have the delimiter ';'."
+        raise InputError("parameter 'decimal'", problem, remedy)
 
 
 def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -89,17 +99,9 @@ def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int,
 def _check_lengths(rows: Iterator[tuple[int, list[str]]], expected: int, label: str) -> None:
     for line, row in rows:
         if len(row) != expected:
-            raise InputError(
-                f"{label}, line {line}",
-                f"has {len(row)} cells where the header has {expected}",
-                "Repair that line; a cell that holds the delimiter needs quotes around it.",
-            )
-
-
-def _has_full_lines(text: str, delimiter: str, frame: pd.DataFrame) -> bool:
-    """Whether no line is short, by the number of delimiters (pandas refuses longer lines)."""
-    n_lines, n_columns = frame.shape[0] + 1, frame.shape[1]
-    return '"' not in text and text.count(delimiter) == n_lines * (n_columns - 1)
+            problem = f"has {len(row)} cells where the header has {expected}"
+            remedy = "Repair that line; a cell that holds the delimiter needs quotes around it."
+            raise InputError(f"{label}, line {line}", problem, remedy)
 
 
 def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
@@ -107,22 +109,5 @@ def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
     if not inside:
         raise InputError(label, "has only one column", "Two variables is the least that can be related.")
     tried = "the given delimiter" if chosen else "the usual delimiter"
-    raise InputError(
-        label,
-        f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside",
-        f"Set delimiter={inside[0]!r}.",
-    )
-
-
-def _parse(text: str, n_columns: int, delimiter: str, decimal: str, na_values: Sequence[str]) -> pd.DataFrame:
-    return pd.read_csv(
-        io.StringIO(text),
-        sep=delimiter,
-        header=0,
-        names=list(range(n_columns)),
-        index_col=False,
-        decimal=decimal,
-        na_values=list(na_values),
-        float_precision="round_trip",
-        low_memory=False,
-    )
+    problem = f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside"
+    raise InputError(label, problem, f"Set delimiter={inside[0]!r}.")

@@ -9,7 +9,7 @@ import pandas as pd
 from dcd.runtime.errors import InputError, suggest
 from dcd.table.formats.base import ParsedTable, ReadOptions
 from dcd.table.formats.content import require
-from dcd.table.formats.suspect_cells import warn
+from dcd.table.formats.file_checks import warn
 
 
 def read_excel(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
