@@ -16,9 +16,10 @@ from dcd.interop.edge_lists import (
     both_ways,
     check_text,
     class_of_labelled_edges,
+    hide_impossible,
     names_and_edges,
+    show_impossible,
 )
-from dcd.interop.escapes import hide_impossible, show_impossible
 from dcd.runtime.errors import InputError
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -52,14 +53,14 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
     labels = _labels(root, names)
     arrows: list[Edge] = []
     lines: list[Edge] = []
-    edges_are_directed = _attribute(graph, "edgedefault") == "directed"
+    by_default = "true" if _attribute(graph, "edgedefault") == "directed" else "false"
     for element in graph.iter("edge"):
         edge = _attribute(element, "source"), _attribute(element, "target")
         for node in edge:
             if node not in labels:
                 raise InputError(f"edge {edge[0]!r}, {edge[1]!r}", f"has no node {node!r}", _REMEDY)
-        directed = element.get("directed", "true" if edges_are_directed else "false") in ("true", "1")
-        (arrows if directed else lines).append(edge)
+        is_directed = element.get("directed", by_default) in ("true", "1")
+        (arrows if is_directed else lines).append(edge)
     return class_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
 
 
