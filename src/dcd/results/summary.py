@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from dcd.estimators.account import Account
@@ -74,10 +75,6 @@ def summarise(
     resampling = _resampling(stability, cpdag)
     edges = _edges(cpdag, searches, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
-    conflicts = tuple(
-        ReportedConflict(conflict.kind, tuple(conflict.variables), conflict.problem, conflict.action)
-        for conflict in model.conflicts_
-    )
     return Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
         names=cpdag.names,
@@ -87,7 +84,7 @@ def summarise(
         colliders=_colliders(cpdag),
         boundaries=boundaries,
         separated=diagnostics.separated,
-        conflicts=conflicts,
+        conflicts=msgspec.convert(model.conflicts_, tuple[ReportedConflict, ...], from_attributes=True),
         cautions=cautions_of(diagnostics, data, edges, boundaries, resampling),
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
@@ -115,14 +112,8 @@ def _data(table: TableSummary, account: Account) -> Data:
         n_rows=table.n_rows,
         n_rows_used=table.n_rows_used,
         columns=tuple(
-            Column(
-                name=name,
-                kind=table.kinds[name],
-                why=table.kind_reasons[name],
-                n_missing=table.n_missing[name],
-                levels=table.levels.get(name),
-            )
-            for name in table.names
+            Column(n, table.kinds[n], table.kind_reasons[n], table.n_missing[n], table.levels.get(n))
+            for n in table.names
         ),
         dropped=dict(table.dropped),
         weighted=table.weighted,
@@ -146,16 +137,10 @@ def _boundaries(
 def _member(target: str, name: str, role: Role, searches: Searches, account: Account) -> Member:
     """A member; one that only the other side of its edge saw has the p-value of that side."""
     known = {**searches[name].neighbours, **searches[target].pvalues, **searches[target].neighbours}
-    pvalue = known.get(name, known.get(target))
+    pvalue = _told(known.get(name, known.get(target)))
     strength = account.strengths[target, name]
-    return Member(
-        name=name,
-        role=role,
-        pvalue=_told(pvalue),
-        measure=strength.measure,
-        before=None if strength.before is None else _rounded(strength.before),
-        after=None if strength.after is None else _rounded(strength.after),
-    )
+    before, after = (None if s is None else _rounded(s) for s in (strength.before, strength.after))
+    return Member(name, role, pvalue, strength.measure, before, after)
 
 
 def _told(pvalue: float | None) -> float | None:
@@ -189,41 +174,25 @@ def _colliders(cpdag: CPDAG) -> tuple[Collider, ...]:
 
 
 def _edges(cpdag: CPDAG, searches: Searches, resampling: Resampling | None) -> tuple[Edge, ...]:
-    background = set(cpdag.background)
     typed: list[tuple[Any, tuple[str, str]]] = [("->", edge) for edge in cpdag.directed_edges]
     typed += [("-", edge) for edge in cpdag.undirected_edges]
-    return tuple(
-        Edge(
-            first=first,
-            second=second,
-            type=kind,
-            pvalue=_told(
-                min(
-                    (
-                        searches[target].neighbours[member]
-                        for target, member in ((first, second), (second, first))
-                        if member in searches[target].neighbours
-                    ),
-                    default=None,
-                )
-            ),
-            background=(first, second) in background,
-            frequencies=_frequencies(resampling, first, second),
-        )
-        for kind, (first, second) in typed
-    )
+    pairs = () if resampling is None else resampling.pairs
+    shares = {(pair.first, pair.second): pair.frequencies for pair in pairs}
+    edges = []
+    for kind, (first, second) in typed:
+        seen = (searches[first].neighbours.get(second), searches[second].neighbours.get(first))
+        pvalue = _told(min((p for p in seen if p is not None), default=None))
+        is_background = (first, second) in cpdag.background
+        frequencies = None if resampling is None else _frequencies(shares, first, second)
+        edges.append(Edge(first, second, kind, pvalue, is_background, frequencies))
+    return tuple(edges)
 
 
-def _frequencies(resampling: Resampling | None, first: str, second: str) -> Frequencies | None:
-    if resampling is None:
-        return None
-    for pair in resampling.pairs:
-        shares = pair.frequencies
-        if (pair.first, pair.second) == (first, second):
-            return shares
-        if (pair.first, pair.second) == (second, first):
-            return Frequencies(shares.backward, shares.forward, shares.undirected)
-    return Frequencies(0.0, 0.0, 0.0)
+def _frequencies(shares: Mapping[tuple[str, str], Frequencies], first: str, second: str) -> Frequencies:
+    if (second, first) in shares:
+        found = shares[second, first]
+        return Frequencies(found.backward, found.forward, found.undirected)
+    return shares.get((first, second), Frequencies(0.0, 0.0, 0.0))
 
 
 def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
@@ -238,12 +207,8 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
     for later, second in enumerate(cpdag.names):
         for first in cpdag.names[:later]:
             i, j = position[first], position[second]
-            forward, backward, line = (
-                stability.directed[i, j],
-                stability.directed[j, i],
-                stability.undirected[i, j],
-            )
-            shares = Frequencies(*(round(float(share), 6) for share in (forward, backward, line)))
+            found = stability.directed[i, j], stability.directed[j, i], stability.undirected[i, j]
+            shares = Frequencies(*(round(float(share), 6) for share in found))
             if shares.edge > 0:
                 pairs.append(Pair(first, second, shares))
     return Resampling(

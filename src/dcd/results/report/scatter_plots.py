@@ -34,11 +34,6 @@ class Axis:
     values: FloatArray
 
     @property
-    def nominal(self) -> bool:
-        """Whether positions along the axis have no order."""
-        return self.column.kind == "nominal"
-
-    @property
     def ends(self) -> tuple[float, float]:
         """Values at the two ends of the axis."""
         if self.column.levels is not None:
@@ -65,13 +60,14 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """`(share, label)`."""
         levels = self.column.levels
-        if levels is not None:
-            step = -(-len(levels) // _LEVELS_SHOWN)
-            codes = range(0, len(levels), step)
+        if levels is None:
+            limits = float(np.nanmin(self.values)), float(np.nanmax(self.values))
+            labels = {value: _short(value) for value in limits}
+        else:
+            codes = range(0, len(levels), -(-len(levels) // _LEVELS_SHOWN))
             cells = 9 if len(codes) <= 3 else 5
-            return [(float(self.at(np.array(float(c)))), shortened(levels[c], cells)) for c in codes]
-        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
-        return [(float(self.at(np.array(v))), _short(v)) for v in dict.fromkeys((low, high))]
+            labels = {float(code): shortened(levels[code], cells) for code in codes}
+        return [(float(self.at(np.array(value))), label) for value, label in labels.items()]
 
 
 def _short(value: float) -> str:
@@ -128,7 +124,8 @@ def _ticks(x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
 def _trend(x: Axis, y: Axis, shares: FloatArray) -> str:
     """The mean of y along x as a path: a line, or a bar at each level."""
     known = shares > 0
-    if (y.nominal and len(y.column.levels or ()) > 2) or known.sum() < 10:
+    has_order = y.column.kind != "nominal" or len(y.column.levels or ()) <= 2
+    if not has_order or known.sum() < 10:
         return ""
     xs, ys, ws = x.at(x.values)[known], y.at(y.values)[known], shares[known]
     return _level_means(x, xs, ys, ws) if x.column.levels is not None else _smooth(xs, ys, ws)
