@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import Graph, check_type, class_of_matrix, foreign_mark, load, names_and_edges
+from dcd.interop.common import Graph, check_type, class_of_matrix, foreign_mark, load, names_and_edges
 from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,15 +14,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import (
-    Graph,
-    check_text,
-    class_of_labelled_edges,
-    foreign_mark,
-    hide_impossible,
-    names_and_edges,
-    show_impossible,
-)
+from dcd.interop import common
+from dcd.interop.common import Graph
 from dcd.runtime.errors import InputError, check_choice
 
 _BACKSLASHED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
@@ -49,7 +42,7 @@ class _Token(NamedTuple):
 
 def to_dot(graph: Graph) -> str:
     """A `digraph` in DOT; an undirected edge is drawn without arrowheads (`dir=none`)."""
-    names, arrows, lines = names_and_edges(graph)
+    names, arrows, lines = common.names_and_edges(graph)
     statements = [_quoted(name) for name in names]
     statements += [f"{_quoted(cause)} -> {_quoted(effect)}" for cause, effect in arrows]
     statements += [f"{_quoted(a)} -> {_quoted(b)} [dir=none]" for a, b in lines]
@@ -57,13 +50,13 @@ def to_dot(graph: Graph) -> str:
 
 
 def _quoted(name: str) -> str:
-    text = re.sub(r"&(?=#?\w+;)", "&amp;", hide_impossible(name))
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", common.hide_impossible(name))
     return '"' + re.sub(r'[\\"\n\r]', lambda match: _BACKSLASHED[match[0]], text) + '"'
 
 
 def _unquoted(text: str) -> str:
     plain = re.sub(r"\\.", lambda match: _PLAIN.get(match[0], match[0]), text[1:-1], flags=re.DOTALL)
-    return show_impossible(re.sub(r"&#?\w+;", lambda match: html.unescape(match[0]), plain))
+    return common.show_impossible(re.sub(r"&#?\w+;", lambda match: html.unescape(match[0]), plain))
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -81,20 +74,20 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     names : name variables by the "id" of their node, or by its "label" (as written by causal-learn).
     """
     check_choice("names", names, ("id", "label"))
-    check_text(text)
+    common.check_text(text)
     parser = _DotParser(text)
     parser.graph()
     arrows, lines = [], []
     for start, end, attributes in parser.edges:
         head, tail = _arrowheads(f"{start!r}, {end!r}", attributes, parser.directed)
         if head and tail:
-            raise foreign_mark(f"{start!r} <-> {end!r}", "bidirected")
+            raise common.foreign_mark(f"{start!r} <-> {end!r}", "bidirected")
         if head or tail:
             arrows.append((start, end) if head else (end, start))
         else:
             lines.append((start, end))
     labels = {node: node if names == "id" else parser.labels.get(node, node) for node in parser.nodes}
-    return class_of_labelled_edges(labels, arrows, lines, attribute=names)
+    return common.class_of_labelled_edges(labels, arrows, lines, attribute=names)
 
 
 def _arrowheads(edge: str, attributes: dict[str, str], directed: bool) -> list[bool]:
@@ -107,7 +100,7 @@ def _arrowheads(edge: str, attributes: dict[str, str], directed: bool) -> list[b
     for has_head, attribute in zip(heads[direction], ("arrowhead", "arrowtail"), strict=True):
         mark = attributes.get(attribute, "normal")
         if has_head and mark not in ("normal", "vee", "none"):
-            raise foreign_mark(edge, f"marked by {attribute}={mark!r}")
+            raise common.foreign_mark(edge, f"marked by {attribute}={mark!r}")
         drawn.append(has_head and mark != "none")
     return drawn
 
@@ -204,7 +197,7 @@ class _DotParser:
     def edge_sign(self, start: str) -> None:
         line, sign = self.token.line, self.take("sign")
         if sign == "<->":
-            raise foreign_mark(f"{start!r} <-> {self.name()!r}", "bidirected")
+            raise common.foreign_mark(f"{start!r} <-> {self.name()!r}", "bidirected")
         if (sign == "->") != self.directed:
             kind = "digraph" if self.directed else "graph"
             raise _unreadable(line, f"has {sign!r} after {start!r} in a {kind}")

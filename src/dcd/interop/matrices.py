@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import Graph, class_of_matrix, foreign_mark, frame_of
+from dcd.interop.common import Graph, class_of_matrix, foreign_mark, frame_of
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, check_number
 

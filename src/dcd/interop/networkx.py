@@ -9,16 +9,8 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from dcd.graph.adjacency import undirected_part
 from dcd.graph.cpdag import CPDAG, ChosenDAG
-from dcd.interop.edge_lists import (
-    Edge,
-    Graph,
-    both_ways,
-    check_type,
-    class_of_edges,
-    foreign_mark,
-    load,
-    names_and_edges,
-)
+from dcd.interop import common
+from dcd.interop.common import Edge, Graph
 from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +21,8 @@ if TYPE_CHECKING:
 
 def to_networkx(graph: Graph) -> nx.DiGraph:
     """A `networkx.DiGraph`; an undirected edge appears in both directions."""
-    names, arrows, lines = names_and_edges(graph)
-    return _filled(load("networkx", "networkx").DiGraph(), names, both_ways(arrows, lines))
+    names, arrows, lines = common.names_and_edges(graph)
+    return _filled(common.load("networkx", "networkx").DiGraph(), names, common.both_ways(arrows, lines))
 
 
 def _filled(graph: Any, names: tuple[str, ...], edges: list[Edge]) -> Any:
@@ -41,7 +33,7 @@ def _filled(graph: Any, names: tuple[str, ...], edges: list[Edge]) -> Any:
 
 def from_networkx(graph: nx.Graph) -> CPDAG:
     """The CPDAG of a `networkx.DiGraph`; an edge in both directions, or of a plain `Graph`, is undirected."""
-    check_type(graph, load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
+    common.check_type(graph, common.load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
     if graph.is_multigraph():
         raise InputError(
             "parameter 'graph'",
@@ -49,34 +41,36 @@ def from_networkx(graph: nx.Graph) -> CPDAG:
             "Pass networkx.DiGraph(graph) if they mean the same edge.",
         )
     arrows, lines = (graph.edges, ()) if graph.is_directed() else ((), graph.edges)
-    return class_of_edges(graph.nodes, arrows, lines)
+    return common.class_of_edges(graph.nodes, arrows, lines)
 
 
 def to_pgmpy(graph: Graph) -> Any:
     """A `pgmpy.base.PDAG` of a CPDAG, a `pgmpy.base.DAG` of what `CPDAG.to_dag()` chose."""
-    names, arrows, lines = names_and_edges(graph)
-    base = load("pgmpy.base", "pgmpy")
+    names, arrows, lines = common.names_and_edges(graph)
+    base = common.load("pgmpy.base", "pgmpy")
     if isinstance(graph, ChosenDAG):
         return _filled(base.DAG(), names, arrows)
-    converted = _filled(base.PDAG(), names, both_ways(arrows, lines))
+    converted = _filled(base.PDAG(), names, common.both_ways(arrows, lines))
     converted.directed_edges, converted.undirected_edges = set(arrows), set(lines)
     return converted
 
 
 def from_pgmpy(graph: DAG | PDAG) -> CPDAG:
     """The CPDAG of a `DAG` (also a `DiscreteBayesianNetwork` and the like) or a `PDAG` of pgmpy."""
-    base = load("pgmpy.base", "pgmpy")
-    check_type(graph, (base.DAG, base.PDAG), "Graphs with hidden variables (MAG, ADMG) cannot be converted.")
+    base = common.load("pgmpy.base", "pgmpy")
+    common.check_type(
+        graph, (base.DAG, base.PDAG), "Graphs with hidden variables (MAG, ADMG) cannot be converted."
+    )
     for hidden in sorted(map(str, graph.latents)):
         raise InputError(f"variable {hidden!r}", "is hidden", "Leave it out of the graph.")
-    return class_of_edges(graph.nodes, graph.edges)
+    return common.class_of_edges(graph.nodes, graph.edges)
 
 
 def to_pywhy(graph: Graph) -> pywhy_graphs.CPDAG:
     """A `pywhy_graphs.CPDAG`: one networkx graph for the arrows and one for the undirected edges."""
-    names, arrows, lines = names_and_edges(graph)
-    kind = load("pywhy_graphs", "pywhy-graphs").CPDAG
-    nx = load("networkx", "networkx")
+    names, arrows, lines = common.names_and_edges(graph)
+    kind = common.load("pywhy_graphs", "pywhy-graphs").CPDAG
+    nx = common.load("networkx", "networkx")
     return kind(
         incoming_directed_edges=_filled(nx.DiGraph(), names, arrows),
         incoming_undirected_edges=_filled(nx.Graph(), names, lines),
@@ -85,12 +79,12 @@ def to_pywhy(graph: Graph) -> pywhy_graphs.CPDAG:
 
 def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
     """The CPDAG of a `pywhy_graphs.CPDAG`; a DAG is a `networkx.DiGraph` there, see `from_networkx`."""
-    kind = load("pywhy_graphs", "pywhy-graphs").CPDAG
+    kind = common.load("pywhy_graphs", "pywhy-graphs").CPDAG
     for mark in ("bidirected", "circle"):
         for a, b in getattr(graph, f"{mark}_edges", ()):
-            raise foreign_mark(f"{str(a)!r}, {str(b)!r}", mark)
-    check_type(graph, kind, "Pass a pywhy_graphs.CPDAG; for a networkx.DiGraph use from_networkx.")
-    return class_of_edges(graph.nodes, graph.directed_edges, graph.undirected_edges)
+            raise common.foreign_mark(f"{str(a)!r}, {str(b)!r}", mark)
+    common.check_type(graph, kind, "Pass a pywhy_graphs.CPDAG; for a networkx.DiGraph use from_networkx.")
+    return common.class_of_edges(graph.nodes, graph.directed_edges, graph.undirected_edges)
 
 
 def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:

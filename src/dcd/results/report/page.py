@@ -113,14 +113,13 @@ def _data(result: Result) -> dict[str, Any]:
     partly = ", each for the variables that it has" if is_partial else ""
     text = f"{number(data.n_rows)} rows, {used} of them used{partly}. {_columns_in_words(columns)}"
     has_levels = any(column.levels for column in columns)
+    one_sentence_says_all = len({c.kind for c in columns}) == 1 and not any(c.n_missing for c in columns)
     heads = [("Column", None), ("Kind", None), ("Missing", "number")]
     return {
         "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
         "data_columns": [*heads, ("Levels", None)] if has_levels else heads,
         "has_levels": has_levels,
-        "columns_folded": len(columns) > _MANY_COLUMNS
-        and len({c.kind for c in columns}) == 1
-        and not any(c.n_missing or c.levels for c in columns),  # one sentence describes them all
+        "columns_folded": len(columns) > _MANY_COLUMNS and one_sentence_says_all and not has_levels,
     }
 
 

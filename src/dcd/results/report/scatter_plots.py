@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -82,8 +83,7 @@ def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Ma
     shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
     shares = np.where(together, shares, 0.0)
     with np.errstate(invalid="ignore"):
-        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.at(x.spread(_STEP_X))
-        down = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.at(y.spread(_STEP_Y))
+        across, down = _pixels(x.at(x.spread(_STEP_X)), y.at(y.spread(_STEP_Y)))
     return render_template(
         "scatter.svg.j2",
         width=_WIDTH,
@@ -111,13 +111,12 @@ def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[tupl
 
 def _ticks(x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
     """`(x, y, anchor, label)` of every tick."""
-    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     ticks = []
     for share, label in x.ticks():
         anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
-        ticks.append((round(_LEFT + share * (right - _LEFT)), bottom + 30, anchor, label))
+        ticks.append((round(_pixels(share, 0)[0]), _HEIGHT - _BOTTOM + 30, anchor, label))
     for share, label in y.ticks():
-        ticks.append((_LEFT - 8, round(bottom - share * (bottom - _TOP) + 8), "end", label))
+        ticks.append((_LEFT - 8, round(_pixels(0, share)[1] + 8), "end", label))
     return ticks
 
 
@@ -152,8 +151,15 @@ def _level_means(x: Axis, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str
 
 
 def _at(share_x: float, share_y: float) -> str:
-    across = _LEFT + share_x * (_WIDTH - _LEFT - _RIGHT)
-    return f"{across:.0f} {_HEIGHT - _BOTTOM - share_y * (_HEIGHT - _TOP - _BOTTOM):.0f}"
+    return "{:.0f} {:.0f}".format(*_pixels(share_x, share_y))
+
+
+def _pixels(share_x: Any, share_y: Any) -> tuple[Any, Any]:
+    """Positions in the picture, from shares of the lengths of the two axes."""
+    return (
+        _LEFT + (_WIDTH - _LEFT - _RIGHT) * share_x,
+        _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share_y,
+    )
 
 
 def draw_weights(view: View) -> Markup:
