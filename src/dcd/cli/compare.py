@@ -65,11 +65,13 @@ def compare(
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.table.dataset import TableOptions
+    from dcd.table.reading import read_columns, warn_of_lost_rows
 
     # Not every method supports testwise deletion.
     reading = TableOptions(kinds or None, missing, drop_degenerate, testwise_possible=False)
     frame = source.read()
-    table = _checked(frame, reading)
+    table = read_columns(frame, options=reading, combinations=True).summary  # refuses what no method can use
+    warn_of_lost_rows(table, stacklevel=2)
     outcomes, graphs = _run_all(chosen, frame, reading, seed, time_limit)
     answer = {
         "n_rows": table.n_rows,
@@ -104,15 +106,6 @@ def _known_methods(names: Sequence[str]) -> list[str]:
     if len(chosen) < 2:
         raise click.BadParameter("name two methods or more to compare.", param_hint="'--methods'")
     return chosen
-
-
-def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
-    """The summary of the table; an `InputError` if no method can use it."""
-    from dcd.table.reading import read_columns, warn_of_lost_rows
-
-    table = read_columns(frame, options=reading, combinations=True).summary
-    warn_of_lost_rows(table, stacklevel=3)
-    return table
 
 
 def _run_all(

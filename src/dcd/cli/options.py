@@ -26,6 +26,7 @@ _MISSING = {
     "complete-rows": "drop their rows",
     "testwise": "use in each test the rows complete in its variables",
 }
+_DEFAULTS: tuple[Any, ...] = ({}, False, None, "refuse")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -45,10 +46,9 @@ class TableFile:
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
-        from dcd.table.formats.base import StoredTable
+        from dcd.table.from_file import read_file
 
-        table = self.open()
-        return table.to_pandas() if isinstance(table, StoredTable) else table
+        return read_file(**vars(self))
 
     def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | StoredTable:
         """The table, kept in its file if it can be read in parts; always with the columns `also`."""
@@ -228,10 +228,8 @@ class Handling:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator that differ from its defaults."""
-        changed: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
-        changed["memory_limit"] = self.memory_limit
-        changed["missing"] = "" if self.missing == "refuse" else self.missing
-        return {name: value for name, value in changed.items() if value}
+        names = ("kinds", "drop_degenerate", "memory_limit", "missing")
+        return {name: value for name in names if (value := getattr(self, name)) not in _DEFAULTS}
 
     def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
         """The table without its columns of weights and counts, and these as parameters of `fit`."""

@@ -77,11 +77,12 @@ def _code(
     shown: dict[str, str | bool | None],
 ) -> str:
     signature = inspect.signature(type(model)).parameters
-    changed = {}
-    for name, value in chosen.items():
-        default = signature[name].default if name in signature else value
-        if type(value) is not type(default) or bool(value != default):
-            changed[name] = value
+    defaults = {name: signature[name].default for name in chosen if name in signature}
+    changed = {
+        name: chosen[name]
+        for name, default in defaults.items()
+        if type(chosen[name]) is not type(default) or bool(chosen[name] != default)
+    }
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
     weights = ", sample_weight=weights" if data.weighted else ""
     stability = "" if resampling is None else ", stability=stability"
