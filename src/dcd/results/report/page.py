@@ -9,7 +9,7 @@ from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import GRADES, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
-from dcd.results.report.phrases import count, listed, number, percent, pvalue, sentence, symbol
+from dcd.results.report.phrases import count, listed, number, percent, sentence
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
 
@@ -33,7 +33,7 @@ def page(result: Result) -> str:
         findings=findings(result, scale.knowledge),
         **_graph(result, scale),
         **variable_details(result, scale.knowledge),
-        **_edges(result, scale),
+        edges=_edges(result, scale),
         own_conflicts=[clash for clash in result.conflicts if not is_with_knowledge(clash)],
         knowledge_conflicts=[clash for clash in result.conflicts if is_with_knowledge(clash)],
         has_knowledge_arrows=bool(scale.knowledge.arrows),
@@ -58,31 +58,15 @@ def _graph(result: Result, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _edges(result: Result, scale: Scale) -> dict[str, Any]:
-    """The table of edges, which says the same as the picture: its columns and rows, the surest edge first."""
-    columns = [("Edge", None), ("Direction", None), ("p-value", "number")]
-    if result.resampling:
-        columns.append(("In resamples", None))
-    rows = [_edge_row(index, edge, scale) for index, edge in enumerate(result.edges)]
-    return {
-        "edges": sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"]),
-        "edge_columns": columns,
-    }
-
-
-def _edge_row(index: int, edge: Edge, scale: Scale) -> dict[str, Any]:
-    frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
-    return {
-        "index": index,
-        "strength": scale.strength(edge),
-        "first": edge.first,
-        "symbol": symbol(edge),
-        "second": edge.second,
-        "direction": _direction(edge, scale),
-        "pvalue": pvalue(edge.pvalue),
-        "frequencies": frequencies,
-        **({} if frequencies is None else _bar(frequencies)),
-    }
+def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
+    """The rows of the table of edges, which says the same as the picture: the surest edge first."""
+    rows: list[dict[str, Any]] = []
+    for index, edge in enumerate(result.edges):
+        row = {"edge": edge, "index": index, "strength": scale.strength(edge)}
+        frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
+        bar = {} if frequencies is None else _bar(frequencies)
+        rows.append({**row, "direction": _direction(edge, scale), "frequencies": frequencies, **bar})
+    return sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"])
 
 
 def _direction(edge: Edge, scale: Scale) -> str:
@@ -114,10 +98,8 @@ def _data(result: Result) -> dict[str, Any]:
     text = f"{number(data.n_rows)} rows, {used} of them used{partly}. {_columns_in_words(columns)}"
     has_levels = any(column.levels for column in columns)
     one_sentence_says_all = len({c.kind for c in columns}) == 1 and not any(c.n_missing for c in columns)
-    heads = [("Column", None), ("Kind", None), ("Missing", "number")]
     return {
         "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
-        "data_columns": [*heads, ("Levels", None)] if has_levels else heads,
         "has_levels": has_levels,
         "columns_folded": len(columns) > _MANY_COLUMNS and one_sentence_says_all and not has_levels,
     }

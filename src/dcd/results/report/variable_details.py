@@ -44,8 +44,10 @@ class _Details:
 
     def __init__(self, result: Result, knowledge: Given) -> None:
         self.result = result
-        arrows = [edge for edge in result.edges if edge.type == "->"]
-        self.effects = {n: {edge.second for edge in arrows if edge.first == n} for n in result.names}
+        self.effects: dict[str, set[str]] = {name: set() for name in result.names}
+        for edge in result.edges:
+            if edge.type == "->":
+                self.effects[edge.first].add(edge.second)
         self.frequencies = {
             frozenset((edge.first, edge.second)): edge.frequencies
             for edge in result.edges
@@ -67,18 +69,12 @@ class _Details:
         members, target, view = boundary.members, boundary.target, boundary.view
         n_adjacent = sum(member.role != "spouse" for member in members)
         n_spouses = sum(self._share_effect(target, member) for member in members)
-        columns = [("Variable", None), ("It is", None), ("p-value", "number")]
-        if self.result.resampling:
-            columns.append(("In resamples", "number"))
-        if not self.axes:  # with rows, the strengths are beside the scatter plots
-            columns += [("Association", None), ("As measured", "number"), ("Weighted", "number")]
         decoupled = view if view is not None and len(view.decoupled) > 1 else None
         return {
             "target": target,
             "n_adjacent": n_adjacent,
             "n_spouses": n_spouses,
             "n_others": len(members) - n_adjacent - n_spouses,
-            "columns": columns,
             "members": [self._member(target, member, decoupled is not None) for member in members],
             "view": view,
             "effect": _effect(decoupled) if decoupled else "",
