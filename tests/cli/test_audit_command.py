@@ -2,22 +2,21 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.commands import chain
 
 import dcd.table.audit
+from dcd.table.audit import Audit, ColumnAudit
 
 
 def made_up_audit(name, ok=False):
-    column = SimpleNamespace(
-        name=name, kind="nominal", why="it is <b>text</b>", n_missing=np.int64(2), n_distinct=3,
-        problem="has 2 missing values", remedy="Fill them in.",
-    )  # fmt: skip
+    column = ColumnAudit(
+        name, "nominal", "it is <b>text</b>", 2, 3, problem="has 2 missing values", remedy="Fill them in."
+    )
     problems = () if ok else (f"{name} has 2 missing values.",)
-    return SimpleNamespace(columns=(column,), n_rows=10, n_complete_rows=8, problems=problems, ok=ok)
+    return Audit((column,), n_rows=10, n_complete_rows=8, problems=problems)
 
 
 @pytest.mark.parametrize("ok", [True, False])

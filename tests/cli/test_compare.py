@@ -9,15 +9,16 @@ import pytest
 from support.commands import chain, collider, random_graphs
 
 import dcd
-from dcd.cli import agreement
+from dcd.cli.agreement import agreement
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_agreement_adds_up(seed):
-    answers = random_graphs(seed)
-    distances = agreement.shd_matrix(answers)
-    for pair in agreement.pair_counts(answers):
-        first, second = (answers.graphs[pair[end]] for end in ("first", "second"))
+    graphs = random_graphs(seed)
+    found = agreement(graphs, graphs["m0"].names)
+    distances = found["shd"]
+    for pair in found["pairs"]:
+        first, second = (graphs[pair[end]] for end in ("first", "second"))
         edges = [
             {(a, b, "->") for a, b in graph.directed_edges}
             | {(*sorted(edge), "-") for edge in graph.undirected_edges}
@@ -28,14 +29,13 @@ def test_agreement_adds_up(seed):
         assert pair["same"] + pair["otherwise"] + pair["second_only"] == len(edges[1])
         differ = pair["otherwise"] + pair["first_only"] + pair["second_only"]
         assert distances[pair["first"]][pair["second"]] == distances[pair["second"]][pair["first"]] == differ
-    for a, b, found, agree in agreement.marks(answers):
-        arrows = [sum((a, b) in graph.directed_edges for graph in answers.graphs.values())]
-        arrows += [sum((b, a) in graph.directed_edges for graph in answers.graphs.values())]
-        arrows += [
-            sum({(a, b), (b, a)} & set(graph.undirected_edges) != set() for graph in answers.graphs.values())
-        ]
-        assert agree == max(arrows) == max(arrows[0], arrows[2])
-        assert [list(found.values()).count(mark) for mark in ("->", "<-", "-")] == arrows
+    for edge in found["edges"]:
+        a, b, marks = edge["a"], edge["b"], list(edge["marks"].values())
+        arrows = [sum((a, b) in graph.directed_edges for graph in graphs.values())]
+        arrows += [sum((b, a) in graph.directed_edges for graph in graphs.values())]
+        arrows += [sum({(a, b), (b, a)} & set(graph.undirected_edges) != set() for graph in graphs.values())]
+        assert edge["agree"] == max(arrows) == max(arrows[0], arrows[2])
+        assert [marks.count(mark) for mark in ("->", "<-", "-")] == arrows
 
 
 @pytest.mark.slow

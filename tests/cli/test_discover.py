@@ -204,7 +204,7 @@ def test_a_limit_on_time(call, data, tmp_path, method, pieces):
     ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5h", 5400), ("30 m", 1800), ("2d", 172800)]
 )
 def test_times(text, seconds):
-    assert dcd.cli.options._read_time(None, None, text) == seconds
+    assert dcd.cli.options.read_time(text) == seconds
 
 
 def test_real_columns(call, data):

@@ -50,7 +50,7 @@ def dcd(context: click.Context) -> None:
 
 
 for command in (audit, boundary, compare, discover, methods, report, score, simulate):
-    dcd.add_command(command)
+    dcd.add_command(with_debug(command))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

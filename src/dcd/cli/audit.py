@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dcd.cli import options
 from dcd.cli.options import TableFile
-from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, PROBLEMS, with_debug
+from dcd.cli.output_files import check_outputs, write_json, write_text
+from dcd.cli.running import FINE, PROBLEMS
 from dcd.cli.terminal import count, say, show_table
 from dcd.cli.wording import with_options
+
+if TYPE_CHECKING:
+    from dcd.table.audit import Audit
 
 _EPILOG = """\b
 Examples:
@@ -31,7 +34,6 @@ The exit code is 1 if there are problems that 'discover' would refuse."""
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
 @options.reads_table
-@with_debug
 def audit(
     *,
     source: TableFile,
@@ -46,8 +48,7 @@ def audit(
     from dcd.table import audit as auditing
 
     audited = auditing.audit(source.open(), kinds=kinds or None, memory_limit=memory_limit)
-    if json_path is not None:
-        write_text(json_path, json.dumps(_as_dict(audited), indent=1))
+    write_json(json_path, _as_dict(audited))
     if "-" not in (json_path, report):
         _show(audited)
     if report is not None:
@@ -55,7 +56,7 @@ def audit(
     return FINE if audited.ok else PROBLEMS
 
 
-def audit_page(audited: Any, title: str) -> str:
+def audit_page(audited: Audit, title: str) -> str:
     """The audit as a self-contained HTML page; names from the data are escaped."""
     from dcd.runtime.templates import template_environment
 
@@ -63,26 +64,20 @@ def audit_page(audited: Any, title: str) -> str:
     return templates.get_template("audit_page.html.j2").render(audit=audited, title=title)
 
 
-def _as_dict(audited: Any) -> dict[str, Any]:
-    fields = ("name", "kind", "why", "n_missing", "n_distinct", "problem")
+def _as_dict(audited: Audit) -> dict[str, Any]:
     return {
-        "ok": bool(audited.ok),
-        "n_rows": int(audited.n_rows),
-        "n_complete_rows": int(audited.n_complete_rows),
+        "ok": audited.ok,
+        "n_rows": audited.n_rows,
+        "n_complete_rows": audited.n_complete_rows,
         "problems": [with_options(problem) for problem in audited.problems],
         "columns": [
-            {field: _plain_value(getattr(column, field)) for field in fields}
-            | {"remedy": column.remedy and with_options(column.remedy)}
+            {**asdict(column), "remedy": column.remedy and with_options(column.remedy)}
             for column in audited.columns
         ],
     }
 
 
-def _plain_value(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
-
-
-def _show(audited: Any) -> None:
+def _show(audited: Audit) -> None:
     rows = f"{count(audited.n_rows, 'row')}, {audited.n_complete_rows} without a missing value"
     say(f"{count(len(audited.columns), 'column')}, {rows}", style="bold")
     say()

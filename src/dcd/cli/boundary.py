@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,7 @@ import click
 from dcd.cli import options
 from dcd.cli.graph_text import show_losses
 from dcd.cli.options import Handling, TableFile
-from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, with_debug
+from dcd.cli.output_files import check_outputs, write_json
 from dcd.cli.terminal import count, say, show_table
 
 if TYPE_CHECKING:
@@ -36,60 +34,53 @@ the target: its causes, its effects, and the other causes of its effects."""
 @options.json_file
 @options.handles_real_columns
 @options.reads_table
-@with_debug
 def boundary(
     *, source: TableFile, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
-) -> int:
+) -> None:
     """Find what matters for one column of the table DATA, with p-values."""
     check_outputs({"--json": json_path}, [source.path])
 
     import dcd
 
     table, weights = handling.read(source, also=[target])
+    is_published = method == "dcd"
     parameters = {"alpha": alpha, **handling.parameters}
-    model = dcd.MarkovBoundary(target, method="published" if method == "dcd" else "robust", **parameters)
-    fitted = model.fit(table, **weights)
+    model = dcd.MarkovBoundary(target, method="published" if is_published else "robust", **parameters)
+    model.fit(table, **weights)
+    summary, ess = model.table_, float(model.effective_sample_size_)
     columns = [
         {"name": name, "member": bool(member), "pvalue": float(pvalue), "correlation": float(correlation)}
         for name, member, pvalue, correlation in zip(
-            fitted.table_.columns, fitted.support_, fitted.pvalues_, fitted.statistics_, strict=True
+            summary.columns, model.support_, model.pvalues_, model.statistics_, strict=True
         )
         if not math.isnan(pvalue)
     ]
     columns.sort(key=lambda column: (not column["member"], column["pvalue"]))
-    ess = float(fitted.effective_sample_size_)
-    if json_path is not None:
-        answer = {
-            "target": target,
-            "method": "dcd" if method == "dcd" else "robust-dcd",
-            "alpha": alpha,
-            "boundary": fitted.boundary_,
-            "n_rows": fitted.table_.n_rows,
-            "n_rows_used": fitted.table_.n_rows_used,
-            "dropped": fitted.table_.dropped,
-            "effective_sample_size": ess,
-            "columns": columns,
-        }
-        write_text(json_path, json.dumps(answer, indent=1))
-    if json_path != "-":
-        members = ", ".join(fitted.boundary_) or "nothing in the table"
-        say(f"Boundary of {target}: {members}", style="bold")
-        say(f"{count(fitted.table_.n_rows, 'row')}, effective sample size {ess:.0f} under the weights")
-        show_losses(fitted.table_, fitted.table_.n_rows)
-        level = alpha if method == "dcd" else alpha / (len(fitted.table_.names) - 1)
-        say(f"Members have a p-value below {level:.2g}, given the other members.")
-        say()
-        rows = [
-            (
-                c["name"],
-                "yes" if c["member"] else "",
-                f"{c['pvalue']:.2g}",
-                _signed(c, target, fitted.table_),
-            )
-            for c in columns
-        ]
-        show_table(["column", "member", "p-value", "correlation"], rows, right=("p-value", "correlation"))
-    return FINE
+    answer = {
+        "target": target,
+        "method": "dcd" if is_published else "robust-dcd",
+        "alpha": alpha,
+        "boundary": model.boundary_,
+        "n_rows": summary.n_rows,
+        "n_rows_used": summary.n_rows_used,
+        "dropped": summary.dropped,
+        "effective_sample_size": ess,
+        "columns": columns,
+    }
+    write_json(json_path, answer)
+    if json_path == "-":
+        return
+    say(f"Boundary of {target}: {', '.join(model.boundary_) or 'nothing in the table'}", style="bold")
+    say(f"{count(summary.n_rows, 'row')}, effective sample size {ess:.0f} under the weights")
+    show_losses(summary)
+    level = alpha if is_published else alpha / (len(summary.names) - 1)
+    say(f"Members have a p-value below {level:.2g}, given the other members.")
+    say()
+    rows = [
+        (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", _signed(c, target, summary))
+        for c in columns
+    ]
+    show_table(["column", "member", "p-value", "correlation"], rows, right=("p-value", "correlation"))
 
 
 def _signed(column: dict[str, Any], target: str, table: TableSummary) -> str:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dcd.cli import options
-from dcd.cli.agreement import Answers, marks, pair_counts, shd_matrix
+from dcd.cli.agreement import agreement
 from dcd.cli.graph_text import show_losses
 from dcd.cli.options import TableFile
-from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, METHOD_FAILED, with_debug
-from dcd.cli.terminal import remark, remarks, say, show_table
+from dcd.cli.output_files import check_outputs, write_json
+from dcd.cli.running import FINE, METHOD_FAILED
+from dcd.cli.terminal import console_on, remark, say, show_table
 from dcd.cli.wording import input_error_words
 from dcd.runtime.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dcd.graph.cpdag import CPDAG
     from dcd.table.dataset import TableOptions, TableSummary
 
-SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
+_SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
 _DEFAULT = "robust-dcd,dcd,pc,ges"
 _EPILOG = """\b
 Examples:
@@ -47,7 +48,6 @@ takes too long says so; the others still run, and the exit code is 3."""
 @options.missing("refuse", "complete-rows")
 @options.drop_degenerate
 @options.reads_table
-@with_debug
 def compare(
     *,
     source: TableFile,
@@ -65,24 +65,32 @@ def compare(
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
     from dcd.table.dataset import TableOptions
+    from dcd.table.reading import read_columns, warn_of_lost_rows
 
     # Not every method supports testwise deletion.
     reading = TableOptions(kinds or None, missing, drop_degenerate, testwise_possible=False)
     frame = source.read()
-    table = _checked(frame, reading)
-    answers = _run_all(chosen, frame, table.names, reading, seed, time_limit)
-    if json_path is not None:
-        write_text(json_path, json.dumps(_as_dict(answers, table), indent=1))
+    table = read_columns(frame, options=reading, combinations=True).summary  # refuses what no method can use
+    warn_of_lost_rows(table, stacklevel=2)
+    outcomes, graphs = _run_all(chosen, frame, reading, seed, time_limit)
+    answer = {
+        "n_rows": table.n_rows,
+        "n_rows_used": table.n_rows_used,
+        "dropped": table.dropped,
+        "methods": outcomes,
+        **agreement(graphs, table.names),
+    }
+    write_json(json_path, answer)
     if json_path != "-":
-        _show(answers, table)
-    return METHOD_FAILED if answers.reasons else FINE
+        _show(answer, table)
+    return FINE if len(graphs) == len(chosen) else METHOD_FAILED
 
 
 def _installed(names: Sequence[str]) -> tuple[str, ...]:
     """The default methods that are installed."""
     from dcd.evaluation.baselines import installed
 
-    available = tuple(name for name in names if installed(SHORT.get(name, name)))
+    available = tuple(name for name in names if installed(_SHORT.get(name, name)))
     absent = [name for name in names if name not in available]
     if absent:
         remark("note", f"{', '.join(absent)}: not installed, left out ('dcd methods' says what to install)")
@@ -92,7 +100,7 @@ def _installed(names: Sequence[str]) -> tuple[str, ...]:
 def _known_methods(names: Sequence[str]) -> list[str]:
     from dcd.evaluation.baselines import METHODS
 
-    chosen = list(dict.fromkeys(SHORT.get(name, name) for name in names))
+    chosen = list(dict.fromkeys(_SHORT.get(name, name) for name in names))
     for name in chosen:
         check_choice("methods", name, tuple(METHODS))
     if len(chosen) < 2:
@@ -100,43 +108,36 @@ def _known_methods(names: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _checked(frame: pd.DataFrame, reading: TableOptions) -> TableSummary:
-    """The summary of the table; an `InputError` if no method can use it."""
-    from dcd.table.reading import read_columns, warn_of_lost_rows
-
-    table = read_columns(frame, options=reading, combinations=True).summary
-    warn_of_lost_rows(table, stacklevel=3)
-    return table
-
-
 def _run_all(
-    methods: Sequence[str],
-    frame: pd.DataFrame,
-    names: tuple[str, ...],
-    reading: TableOptions,
-    seed: int,
-    time_limit: float | None,
-) -> Answers:
+    methods: Sequence[str], frame: pd.DataFrame, reading: TableOptions, seed: int, time_limit: float | None
+) -> tuple[dict[str, Any], dict[str, CPDAG]]:
+    """The outcome of each method as in the JSON answer, and the graphs of those that have one."""
     from dcd.evaluation.baselines import Worker
 
-    graphs, reasons, seconds = {}, {}, {}
+    outcomes: dict[str, Any] = {}
+    graphs: dict[str, CPDAG] = {}
     with Worker() as worker:
         for method in _watched(methods):
             try:
                 outcome = worker.solve(method, frame, reading=reading, seed=seed, time_limit=time_limit)
             except InputError as error:
-                reasons[method] = input_error_words(error)
+                outcomes[method] = {"failed": input_error_words(error)}
                 continue
             if outcome.cpdag is None:
-                reasons[method] = outcome.reason
-            else:
-                graphs[method], seconds[method] = outcome.cpdag, outcome.seconds
-    return Answers(tuple(methods), names, graphs, reasons, seconds)
+                outcomes[method] = {"failed": outcome.reason}
+                continue
+            graphs[method] = outcome.cpdag
+            outcomes[method] = {
+                "directed": outcome.cpdag.directed_edges,
+                "undirected": outcome.cpdag.undirected_edges,
+                "seconds": outcome.seconds,
+            }
+    return outcomes, graphs
 
 
 def _watched(methods: Sequence[str]) -> Iterator[str]:
     """The methods, with a progress bar on a terminal."""
-    console = remarks()
+    console = console_on(sys.stderr)
     if not console.is_terminal:
         yield from methods
         return
@@ -151,63 +152,39 @@ def _watched(methods: Sequence[str]) -> Iterator[str]:
             progress.advance(task)
 
 
-def _as_dict(answers: Answers, table: TableSummary) -> dict[str, Any]:
-    return {
-        "n_rows": table.n_rows,
-        "n_rows_used": table.n_rows_used,
-        "dropped": table.dropped,
-        "methods": {
-            method: {
-                "directed": [list(edge) for edge in answers.graphs[method].directed_edges],
-                "undirected": [list(edge) for edge in answers.graphs[method].undirected_edges],
-                "seconds": answers.seconds[method],
-            }
-            if method in answers.graphs
-            else {"failed": answers.reasons[method]}
-            for method in answers.methods
-        },
-        "edges": [
-            {"a": a, "b": b, "marks": by_method, "agree": agree} for a, b, by_method, agree in marks(answers)
-        ],
-        "pairs": pair_counts(answers),
-        "shd": shd_matrix(answers),
-    }
-
-
-def _show(answers: Answers, table: TableSummary) -> None:
-    say(f"{len(answers.names)} variables, {table.n_rows} rows, {len(answers.methods)} methods", style="bold")
-    show_losses(table, table.n_rows)
-    for method, reason in answers.reasons.items():
-        say(f"{method} gave no graph: {reason}")
-    ran = [method for method in answers.methods if method in answers.graphs]
+def _show(answer: dict[str, Any], table: TableSummary) -> None:
+    methods, ran = answer["methods"], list(answer["shd"])
+    say(f"{len(table.names)} variables, {table.n_rows} rows, {len(methods)} methods", style="bold")
+    show_losses(table)
+    for method, outcome in methods.items():
+        if "failed" in outcome:
+            say(f"{method} gave no graph: {outcome['failed']}")
     if not ran:
         return
     say()
     rows = [
-        [a, b, *(_cell(by_method.get(method)) for method in answers.methods), f"{agree} of {len(ran)}"]
-        for a, b, by_method, agree in marks(answers)
+        [
+            edge["a"],
+            edge["b"],
+            *((edge["marks"][method] or ".") if method in ran else "failed" for method in methods),
+            f"{edge['agree']} of {len(ran)}",
+        ]
+        for edge in answer["edges"]
     ]
     if rows:
-        show_table(["a", "b", *answers.methods, "agree"], rows)
+        show_table(["a", "b", *methods, "agree"], rows)
     else:
         say("No method found an edge.")
     if len(ran) > 1:
-        _show_distances(answers, ran)
+        _show_distances(answer, ran)
 
 
-def _cell(mark: str | None) -> str:
-    return "failed" if mark is None else mark or "."
-
-
-def _show_distances(answers: Answers, ran: Sequence[str]) -> None:
+def _show_distances(answer: dict[str, Any], ran: Sequence[str]) -> None:
     say()
     say("Edges of two methods", style="bold")
     header = ["first", "second", "same", "drawn otherwise", "first only", "second only"]
-    fields = ("first", "second", "same", "otherwise", "first_only", "second_only")
-    rows = [[pair[field] for field in fields] for pair in pair_counts(answers)]
-    show_table(header, rows, right=header[2:])
+    show_table(header, [list(pair.values()) for pair in answer["pairs"]], right=header[2:])
     say()
     say("Pairs of variables on which they differ (SHD)", style="bold")
-    distances = shd_matrix(answers)
-    rows = [[method, *(str(distances[method][other]) for other in ran)] for method in ran]
+    rows = [[method, *answer["shd"][method].values()] for method in ran]
     show_table(["", *ran], rows, right=ran)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,13 @@ import click
 from dcd.cli import options
 from dcd.cli.graph_text import show_model
 from dcd.cli.options import Handling, TableFile
-from dcd.cli.output_files import check_outputs, write_text, wrote
-from dcd.cli.running import FINE, State, silent_children, with_debug
+from dcd.cli.output_files import check_outputs, write_json, write_text
+from dcd.cli.running import State, silent_children
+from dcd.cli.terminal import remark
 from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
     from dcd.graph.cpdag import CPDAG
-    from dcd.results import Result
 
 _EPILOG = """\b
 Examples:
@@ -61,7 +60,6 @@ data of this kind leave the direction open."""
 @options.seed
 @options.handles_real_columns
 @options.reads_table
-@with_debug
 @click.pass_obj
 def discover(
     state: State,
@@ -81,7 +79,7 @@ def discover(
     title: str | None,
     jobs: int | None,
     seed: int,
-) -> int:
+) -> None:
     """Find the causal graph behind the table DATA ('-' is standard input)."""
     if checkpoint == "-":
         raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
@@ -98,9 +96,8 @@ def discover(
     parameters: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
     if knowledge is not None:
         parameters["knowledge"] = dcd.Knowledge.from_toml(knowledge)
-    parameters |= handling.parameters
     estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
-    model = estimator(**parameters)
+    model = estimator(**parameters, **handling.parameters)
     table, weights = handling.read(source)
     if n_resamples is not None:
         from dcd.estimators.resampling import check_memory
@@ -114,30 +111,23 @@ def discover(
             how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
     if "-" not in (json_path, report):
-        show_model(model, model.table_.n_rows, "DCD" if method == "dcd" else "Robust DCD", stability)
+        show_model(model, "DCD" if method == "dcd" else "Robust DCD", stability)
     if report is not None or json_path is not None:
         result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
-        _write(result, json_path, report)
+        if json_path == "-":
+            write_json(json_path, result.to_dict())
+        elif json_path is not None:
+            result.save(json_path)
+            remark("wrote", json_path)
+        if report is not None:
+            write_text(report, dcd.report.render(result))
     if plot is not None:
         _draw(model.cpdag_, plot)
-    return FINE
 
 
 def _remaining(max_time: float | None, started: float) -> float | None:
     """The remaining time, with reading the table counted."""
     return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))
-
-
-def _write(result: Result, json_path: str | None, report: str | None) -> None:
-    from dcd.results.report import render
-
-    if json_path == "-":
-        write_text(json_path, json.dumps(result.to_dict(), indent=1))
-    elif json_path is not None:
-        result.save(json_path)
-        wrote(json_path)
-    if report is not None:
-        write_text(report, render(result))
 
 
 def _check_plot(path: str) -> None:
@@ -156,6 +146,6 @@ def _draw(cpdag: CPDAG, path: str) -> None:
     from dcd.results.plot import plot_cpdag
 
     figure: Any = plot_cpdag(cpdag).figure
-    with whole_file(Path(path)) as temporary:
+    with whole_file(path) as temporary:
         figure.savefig(temporary)
-    wrote(path)
+    remark("wrote", path)

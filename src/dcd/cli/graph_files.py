@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dcd.runtime.errors import InputError
 
@@ -29,7 +29,10 @@ def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
-        return _from_result(path, with_knowledge)
+        from dcd.results.model import load_result
+
+        cpdag = load_result(path).cpdag
+        return (cpdag if with_knowledge else cpdag.without_background()).to_frame()
     if suffix in (".graphml", ".dot", ".gv"):
         from dcd import interop
 
@@ -39,14 +42,6 @@ def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
     problem = "has an extension that names no kind of graph"
     raise InputError(f"file '{path}'", problem, "Use .json, .csv, .graphml or .dot.")
-
-
-def _from_result(path: str, with_knowledge: bool) -> pd.DataFrame:
-    import dcd
-
-    cpdag: Any = dcd.load_result(path).cpdag
-    matrix: pd.DataFrame = (cpdag if with_knowledge else cpdag.without_background()).to_frame()
-    return matrix
 
 
 def _text_of(path: str) -> str:
@@ -65,29 +60,26 @@ def _from_csv(path: str, delimiter: str) -> pd.DataFrame:
         raise InputError(f"file '{path}'", "is empty", "Check that it was written completely.")
     header = [cell.casefold() for cell in rows[0]]
     if len(header) > 1 and header[0] in _FROM and header[1] in _TO:
-        return _edges_to_matrix(path, rows)
+        return _edges_to_matrix(path, header, rows[1:])
     return _cells_to_matrix(path, rows)
 
 
-def _edges_to_matrix(path: str, rows: list[list[str]]) -> pd.DataFrame:
+def _edges_to_matrix(path: str, header: list[str], rows: list[list[str]]) -> pd.DataFrame:
     import pandas as pd
 
-    header = [cell.casefold() for cell in rows[0]]
     type_position = next((index for index, name in enumerate(header) if name in _TYPE), None)
     edges = []
-    for line, row in enumerate(rows[1:], start=2):
+    for line, row in enumerate(rows, start=2):
         complete = len(row) == len(header) and row[0] and row[1]
         mark = row[type_position].casefold() if complete and type_position is not None else "->"
         if not complete or mark not in (*_DIRECTED, *_UNDIRECTED):
             remedy = "Write two names and, if needed, '->' or '-'."
             raise InputError(f"file '{path}', line {line}", "is not an edge", remedy)
-        edges.append((row[0], row[1], mark in _UNDIRECTED))
-    names = list(dict.fromkeys(name for a, b, _ in edges for name in (a, b)))
+        edges += [(row[0], row[1]), (row[1], row[0])] if mark in _UNDIRECTED else [(row[0], row[1])]
+    names = list(dict.fromkeys(name for edge in edges for name in edge))
     matrix = pd.DataFrame(0, index=names, columns=names)
-    for a, b, both in edges:
-        matrix.loc[a, b] = 1
-        if both:
-            matrix.loc[b, a] = 1
+    for edge in edges:
+        matrix.loc[edge] = 1
     matrix.attrs["open"] = True
     return matrix
 

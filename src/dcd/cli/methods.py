@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from dcd.cli import options
-from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, with_debug
+from dcd.cli.output_files import check_outputs, write_json
 from dcd.cli.terminal import show_table
 
 _COSTS = {"low": "seconds", "kernel": "kernel matrices: slow", "network": "neural network: slow"}
@@ -20,8 +17,7 @@ Examples:
 
 @click.command(epilog=_EPILOG, short_help="The methods that can run here.")
 @options.json_file
-@with_debug
-def methods(*, json_path: str | None) -> int:
+def methods(*, json_path: str | None) -> None:
     """List the methods that 'compare' knows, and which of them can run here."""
     check_outputs({"--json": json_path})
     from dcd.evaluation.baselines import METHODS, installed
@@ -37,8 +33,7 @@ def methods(*, json_path: str | None) -> int:
         }
         for name, method in METHODS.items()
     ]
-    if json_path is not None:
-        write_text(json_path, json.dumps(rows, indent=1))
+    write_json(json_path, rows)
     if json_path != "-":
         show_table(
             ["name", "method", "can run", "cost", "made for"],
@@ -54,4 +49,3 @@ def methods(*, json_path: str | None) -> int:
             ],
             indent=0,
         )
-    return FINE

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 KINDS = ("continuous", "ordinal", "nominal")
+_MISSING = {
+    "refuse": "refuse",
+    "complete-rows": "drop their rows",
+    "testwise": "use in each test the rows complete in its variables",
+}
+_DEFAULTS: tuple[Any, ...] = ({}, False, None, "refuse")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,9 @@ class TableFile:
 
     def read(self) -> pd.DataFrame:
         """The table, in memory."""
-        from dcd.table.formats.base import StoredTable
+        from dcd.table.from_file import read_file
 
-        table = self.open()
-        return table.to_pandas() if isinstance(table, StoredTable) else table
+        return read_file(**vars(self))
 
     def open(self, *, also: Sequence[str] = ()) -> pd.DataFrame | StoredTable:
         """The table, kept in its file if it can be read in parts; always with the columns `also`."""
@@ -61,11 +67,6 @@ class TableFile:
         return "standard input" if self.path == "-" else self.path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
-    """Names separated by commas, from an option that can be repeated."""
-    return tuple(name for text in value for name in _split(text) if name)
-
-
 def _split(text: str) -> list[str]:
     """The parts between commas outside of "quotes"."""
     try:
@@ -74,12 +75,37 @@ def _split(text: str) -> list[str]:
         raise click.BadParameter(f'{text!r} cannot be read ({error}). Put "quotes" around names.') from None
 
 
+def _names(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001
+    return tuple(name for text in value for name in _split(text) if name)
+
+
 def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Command], Command]:
     """An option that takes names separated by commas, and can be repeated."""
-    return click.option(*declaration, multiple=True, callback=names, metavar=metavar, help=text)
+    return click.option(*declaration, multiple=True, callback=_names, metavar=metavar, help=text)
 
 
-_TABLE_OPTIONS = (
+def _gathered(
+    keyword: str, kind: type[Any], *options: Callable[[Command], Command]
+) -> Callable[[Command], Command]:
+    """A decorator that gives a command options whose values it takes as one object."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def gathering(*positional: Any, **values: Any) -> Any:
+            values[keyword] = kind(**{name: values.pop(name) for name in kind.__dataclass_fields__})
+            return command(*positional, **values)
+
+        decorated: Command = gathering
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+reads_table = _gathered(
+    "source",
+    TableFile,
     click.argument("path", metavar="DATA"),
     several("--columns", text="Columns to keep, names or patterns such as 'gene_*'; all by default."),
     several("--exclude", text="Columns to leave out, names or patterns."),
@@ -94,26 +120,7 @@ _TABLE_OPTIONS = (
 )
 
 
-def reads_table(command: Command) -> Command:
-    """Give a command the argument DATA and the options that say how to read it, as one `TableFile`."""
-    return _gathered(command, "source", TableFile, _TABLE_OPTIONS)
-
-
-def _gathered(
-    command: Command, keyword: str, kind: type[Any], options: Sequence[Callable[[Command], Command]]
-) -> Command:
-    """Give a command options whose values it takes as one object."""
-
-    @functools.wraps(command)
-    def gathering(*positional: Any, **values: Any) -> Any:
-        values[keyword] = kind(**{name: values.pop(name) for name in kind.__dataclass_fields__})
-        return command(*positional, **values)
-
-    decorated: Command = gathering
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
-
+# --- options of several commands -------------------------------------------------------------------------
 
 method = click.option(
     "--method",
@@ -122,8 +129,6 @@ method = click.option(
     show_default=True,
     help="The method; dcd is the published one.",
 )
-
-
 alpha = click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -131,19 +136,19 @@ alpha = click.option(
     show_default=True,
     help="Level of the tests.",
 )
-
-
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
 )
+json_file = click.option(
+    "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
+)
+drop_degenerate = click.option(
+    "--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out."
+)
 
 
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-
-
-def _read_time(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:  # noqa: ARG001
-    if value is None:
-        return None
+def read_time(value: str) -> float:
+    """The seconds of a time such as `30m`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", value.strip())
     seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
@@ -153,22 +158,17 @@ def _read_time(context: click.Context, parameter: click.Parameter, value: str | 
 
 max_time = click.option(
     "--max-time",
-    callback=_read_time,
+    type=read_time,
     metavar="TIME",
     help="Stop after 90s, 30m or 8h; without a checkpoint also early, if the estimate far exceeds it.",
-)
-
-
-json_file = click.option(
-    "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
 )
 
 
 def _read_kinds(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> dict[str, str]:  # noqa: ARG001
     read: dict[str, str] = {}
     for entry in (entry for text in value for entry in _split(text)):
-        column, equals, kind = entry.rpartition("=")
-        if not equals or not column or kind not in KINDS:
+        column, _, kind = entry.rpartition("=")
+        if not column or kind not in KINDS:
             raise click.BadParameter(f"{entry!r} is not COLUMN=KIND with KIND one of {', '.join(KINDS)}.")
         read[column] = kind
     return read
@@ -183,55 +183,6 @@ kinds = click.option(
 )
 
 
-@dataclass(frozen=True)
-class Handling:
-    """How columns are treated, and the column of row weights or counts."""
-
-    kinds: dict[str, str]
-    missing: str
-    drop_degenerate: bool
-    sample_weight: str | None
-    counts: str | None
-    memory_limit: str | None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator that differ from its defaults."""
-        changed: dict[str, Any] = {"kinds": self.kinds, "drop_degenerate": self.drop_degenerate}
-        changed["memory_limit"] = self.memory_limit
-        changed["missing"] = "" if self.missing == "refuse" else self.missing
-        return {name: value for name, value in changed.items() if value}
-
-    def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
-        """The table without its columns of weights and counts, and these as parameters of `fit`."""
-        named = {"sample_weight": self.sample_weight, "counts": self.counts}
-        columns = {parameter: column for parameter, column in named.items() if column is not None}
-        if not columns:
-            return source.open(also=also), {}
-        import numpy as np
-        import pandas as pd
-
-        table = source.open(also=[*also, *columns.values()])
-        names = list(table.columns) if isinstance(table, pd.DataFrame) else list(table.names)
-        for parameter, column in columns.items():
-            if column not in names:
-                subject = f"column {column!r} (--{parameter.replace('_', '-')})"
-                raise InputError(subject, "is not in the table", suggest(column, names))
-        others = [name for name in names if name not in columns.values()]
-        if isinstance(table, pd.DataFrame):
-            return table[others], {name: table[column].to_numpy() for name, column in columns.items()}
-        return table.select(others), {
-            name: np.asarray(table.read(column)) for name, column in columns.items()
-        }
-
-
-_MISSING = {
-    "refuse": "refuse",
-    "complete-rows": "drop their rows",
-    "testwise": "use in each test the rows complete in its variables",
-}
-
-
 def missing(*choices: str) -> Callable[[Command], Command]:
     """`--missing`, with some of its choices."""
     *first, last = (_MISSING[choice] for choice in choices)
@@ -242,11 +193,6 @@ def missing(*choices: str) -> Callable[[Command], Command]:
         show_default=True,
         help=f"Missing values: {', '.join(first)}, or {last}.",
     )
-
-
-drop_degenerate = click.option(
-    "--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out."
-)
 
 
 def _checked_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
@@ -265,7 +211,51 @@ memory_limit = click.option(
 )
 
 
-_HANDLING_OPTIONS = (
+# --- options that say how columns are treated ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Handling:
+    """How columns are treated, and the column of row weights or counts."""
+
+    kinds: dict[str, str]
+    missing: str
+    drop_degenerate: bool
+    sample_weight: str | None
+    counts: str | None
+    memory_limit: str | None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that differ from its defaults."""
+        names = ("kinds", "drop_degenerate", "memory_limit", "missing")
+        return {name: value for name in names if (value := getattr(self, name)) not in _DEFAULTS}
+
+    def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
+        """The table without its columns of weights and counts, and these as parameters of `fit`."""
+        named = {"sample_weight": self.sample_weight, "counts": self.counts}
+        columns = {parameter: column for parameter, column in named.items() if column is not None}
+        if not columns:
+            return source.open(also=also), {}
+        import numpy as np
+        import pandas as pd
+
+        table = source.open(also=[*also, *columns.values()])
+        names = list(table.columns if isinstance(table, pd.DataFrame) else table.names)
+        for parameter, column in columns.items():
+            if column not in names:
+                subject = f"column {column!r} (--{parameter.replace('_', '-')})"
+                raise InputError(subject, "is not in the table", suggest(column, names))
+        others = [name for name in names if name not in columns.values()]
+        if isinstance(table, pd.DataFrame):
+            return table[others], {name: table[column].to_numpy() for name, column in columns.items()}
+        weights = {name: np.asarray(table.read(column)) for name, column in columns.items()}
+        return table.select(others), weights
+
+
+handles_real_columns = _gathered(
+    "handling",
+    Handling,
     kinds,
     missing(*_MISSING),
     drop_degenerate,
@@ -273,8 +263,3 @@ _HANDLING_OPTIONS = (
     click.option("--counts", metavar="COLUMN", help="Column that says how often each row was observed."),
     memory_limit,
 )
-
-
-def handles_real_columns(command: Command) -> Command:
-    """Give a command `--kinds`, `--missing`, `--drop-degenerate` and the like, as one `Handling`."""
-    return _gathered(command, "handling", Handling, _HANDLING_OPTIONS)

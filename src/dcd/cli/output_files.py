@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from dcd.cli.terminal import remark
 from dcd.runtime.errors import InputError
 from dcd.runtime.files import is_special, whole_file
 
-_CHUNK = 16384
+_CHUNK = 16384  # characters: unbuffered, Python may silently lose the end of a large text
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None] = ()) -> None:
@@ -20,10 +21,11 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
     `outputs` are files by option; None is an unused option, "-" standard output.
     """
     files = {option: Path(path) for option, path in outputs.items() if path not in (None, "-")}
-    read = {_resolved(Path(path)) for path in inputs if path not in (None, "-")}
-    written: dict[Path, str] = {}
+    read = {os.path.realpath(path) for path in inputs if path not in (None, "-")}
+    written: dict[str, str] = {}
     for option, path in files.items():
-        subject, folder = f"option {option}, file '{path}'", _resolved(path).parent
+        resolved = os.path.realpath(path)
+        subject, folder = f"option {option}, file '{path}'", Path(resolved).parent
         special = is_special(path)  # such as /dev/null or a pipe: written to where it is
         if not special and not folder.is_dir():
             raise InputError(subject, f"there is no folder '{folder}'", "Make it first, or choose another.")
@@ -32,39 +34,32 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
         replaceable = special or os.access(folder, os.W_OK | os.X_OK)
         if not replaceable or (path.exists() and not os.access(path, os.W_OK)):
             raise InputError(subject, "cannot be written", "Check the permissions, or choose another folder.")
-        if _resolved(path) in read:
+        if resolved in read:
             raise InputError(subject, "is read by this command", "Choose another name, or it would be lost.")
-        if _resolved(path) in written and not special:
-            problem = f"is also written by {written[_resolved(path)]}"
+        if resolved in written and not special:
+            problem = f"is also written by {written[resolved]}"
             raise InputError(subject, problem, "Choose two different names.")
-        written[_resolved(path)] = option
+        written[resolved] = option
     on_standard_output = [option for option, path in outputs.items() if path == "-"]
     if len(on_standard_output) > 1:
         subject = f"options {' and '.join(on_standard_output)}"
         raise InputError(subject, "cannot both write to standard output", "Give one of them a file.")
 
 
-def _resolved(path: Path) -> Path:
-    return Path(os.path.realpath(path))
-
-
 def write_text(path: str, text: str) -> None:
     """Write text to a file or, for "-", to standard output."""
     if path == "-":
-        _write_out(text if text.endswith("\n") else text + "\n")
+        text = text if text.endswith("\n") else text + "\n"
+        for start in range(0, len(text), _CHUNK):
+            sys.stdout.write(text[start : start + _CHUNK])
+        sys.stdout.flush()
         return
-    with whole_file(Path(path)) as temporary:
+    with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-    wrote(path)
-
-
-def _write_out(text: str) -> None:
-    """Write in chunks: unbuffered, Python may silently lose the end of a large text."""
-    for start in range(0, len(text), _CHUNK):
-        sys.stdout.write(text[start : start + _CHUNK])
-    sys.stdout.flush()
-
-
-def wrote(path: str) -> None:
-    """Report a written file."""
     remark("wrote", path)
+
+
+def write_json(path: str | None, answer: object) -> None:
+    """Write the answer of a command as JSON, if a file was named for it."""
+    if path is not None:
+        write_text(path, json.dumps(answer, indent=1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, with_debug
 
 _EPILOG = """\b
 Examples:
@@ -18,12 +17,9 @@ Examples:
 @click.option(
     "--out", required=True, metavar="FILE", help="Where the page goes (HTML); '-' is standard output."
 )
-@with_debug
-def report(*, result: str, out: str) -> int:
+def report(*, result: str, out: str) -> None:
     """Write the page of a result that 'discover --json' saved as RESULT."""
     check_outputs({"--out": out}, [result])
     import dcd
 
-    saved = dcd.load_result(result)
-    write_text(out, dcd.report.render(saved))
-    return FINE
+    write_text(out, dcd.report.render(dcd.load_result(result)))

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -22,30 +22,27 @@ FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, OUT_OF_TIME, INTERRUPTED, NO_READER = 
 
 @dataclass
 class State:
-    """The state of a run.
+    """The state of a run."""
 
-    Attributes
-    ----------
-    debug : show the traceback of an error.
-    when_interrupted : the message on an interrupt.
-    warned : the warnings shown so far.
-    """
-
-    debug: bool = False
-    when_interrupted: str = "no file is half written"
-    warned: set[str] = field(default_factory=set)
+    debug: bool = False  # show the traceback of an error
+    when_interrupted: str = "no file is half written"  # the message on an interrupt
+    warned: set[str] = field(default_factory=set)  # the warnings shown so far
 
 
-def with_debug(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option `--debug`, which any command takes."""
+def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    state = context.find_object(State)
+    if value and state is not None:
+        state.debug = True
 
-    def set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
-        state = context.find_object(State)
-        if value and state is not None:
-            state.debug = True
 
-    flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True, "callback": set_debug}
-    return click.option("--debug", help="Show where an error comes from.", **flag)(command)
+with_debug = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_set_debug,
+    help="Show where an error comes from.",
+)
 
 
 def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
@@ -73,7 +70,7 @@ def _run(command: click.Command, arguments: Sequence[str] | None, state: State) 
         return _without_reader(sys.stdout)
     except Exception as error:
         if state.debug:
-            print(plain(traceback.format_exc(), keep_lines=True), file=sys.stderr, end="")
+            print("\n".join(map(plain, traceback.format_exc().split("\n"))), file=sys.stderr, end="")
         return _report_error(error)
 
 
@@ -101,27 +98,22 @@ def _invoke(command: click.Command, arguments: Sequence[str] | None, state: Stat
 
 def _report_error(error: Exception) -> int:
     """Print an error on one line; the exit code."""
-    if isinstance(error, click.UsageError):
-        help_of = f" See '{error.ctx.command_path} --help'." if error.ctx is not None else ""
-        remark("error", f"{error.format_message()}{help_of}")
-        return BAD_INPUT
-    if isinstance(error, click.ClickException):
-        remark("error", error.format_message())
-        return error.exit_code
-    if isinstance(error, InputError):
-        remark("error", input_error_words(error))
-        return BAD_INPUT
     if isinstance(error, TimeLimitError):
         remark("out of time", error)
         return OUT_OF_TIME
-    if isinstance(error, OSError):
-        remark("error", f"{error.filename}: {error.strerror}" if error.filename else error)
-        return BAD_INPUT
-    if isinstance(error, ImportError):
-        remark("error", error)
-        return BAD_INPUT
-    remark("error", f"{type(error).__name__}: {error} (--debug shows where)")
-    return METHOD_FAILED
+    code, message = BAD_INPUT, str(error)
+    if isinstance(error, click.ClickException):
+        code, message = error.exit_code, error.format_message()  # 2 for bad usage
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            message += f" See '{error.ctx.command_path} --help'."
+    elif isinstance(error, InputError):
+        message = input_error_words(error)
+    elif isinstance(error, OSError):
+        message = f"{error.filename}: {error.strerror}" if error.filename else message
+    elif not isinstance(error, ImportError):
+        code, message = METHOD_FAILED, f"{type(error).__name__}: {error} (--debug shows where)"
+    remark("error", message)
+    return code
 
 
 @contextlib.contextmanager

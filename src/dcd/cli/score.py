@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from dcd.cli import options
 from dcd.cli.graph_files import read_graph
-from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, PROBLEMS, with_debug
+from dcd.cli.output_files import check_outputs, write_json
+from dcd.cli.running import FINE, PROBLEMS
 from dcd.cli.terminal import remark, say, show_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ The exit code is 1 if --min-f1 or --max-shd is missed."""
 @click.option("--min-f1", type=click.FloatRange(0, 1), help="Least F1 that is good enough.")
 @click.option("--max-shd", type=click.IntRange(min=0), help="Largest distance that is good enough.")
 @options.json_file
-@with_debug
 def score(
     *,
     estimated: str,
@@ -51,19 +50,14 @@ def score(
 ) -> int:
     """Score the graph ESTIMATED against the graph TRUTH."""
     check_outputs({"--json": json_path}, [estimated, truth])
-    from dataclasses import asdict
-
     from dcd.evaluation.metrics import compare
 
     if min_f1 is not None and math.isnan(min_f1):  # which click accepts
         raise click.BadParameter("must be a number from 0 to 1.", param_hint="'--min-f1'")
-    estimate, true = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
-    estimate, true = _over_the_same_names(estimate, true)
-    if not as_given:
-        estimate, true = _as_cpdag(estimate), _as_cpdag(true)
-    scores = compare(true, estimate)
-    if json_path is not None:
-        write_text(json_path, json.dumps(asdict(scores), indent=1))
+    first, second = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
+    estimate, true = _extended(first, second), _extended(second, first)
+    scores = compare(true, estimate) if as_given else compare(_as_cpdag(true), _as_cpdag(estimate))
+    write_json(json_path, asdict(scores))
     if json_path != "-":
         say(f"SHD {scores.shd_c}: pairs of variables on which the graphs differ", style="bold")
         say()
@@ -71,29 +65,21 @@ def score(
         rows = [("edges with direction", *values[:4]), ("edges", *values[4:])]
         header = ["", "SHD", "precision", "recall", "F1"]
         show_table(header, [[a, b, *(f"{x:.2f}" for x in rest)] for a, b, *rest in rows], right=header[1:])
-    return _verdict(scores.f1, scores.shd_c, min_f1, max_shd)
+    code = FINE
+    if min_f1 is not None and scores.f1 < min_f1:
+        remark("missed", f"F1 is {scores.f1:.2f}, less than {min_f1:g}")
+        code = PROBLEMS
+    if max_shd is not None and scores.shd_c > max_shd:
+        remark("missed", f"SHD is {scores.shd_c}, more than {max_shd}")
+        code = PROBLEMS
+    return code
 
 
-def _verdict(f1: float, shd: int, min_f1: float | None, max_shd: int | None) -> int:
-    missed = []
-    if min_f1 is not None and f1 < min_f1:
-        missed.append(f"F1 is {f1:.2f}, less than {min_f1:g}")
-    if max_shd is not None and shd > max_shd:
-        missed.append(f"SHD is {shd}, more than {max_shd}")
-    for reason in missed:
-        remark("missed", reason)
-    return PROBLEMS if missed else FINE
-
-
-def _over_the_same_names(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both matrices over the names of both, where a list of edges may omit some."""
-    return _extended(first, list(second.columns)), _extended(second, list(first.columns))
-
-
-def _extended(matrix: pd.DataFrame, others: list[str]) -> pd.DataFrame:
+def _extended(matrix: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The matrix over the names of both, if it is a list of edges, which may omit some."""
     if not matrix.attrs.get("open"):
         return matrix
-    names = list(dict.fromkeys([*matrix.columns, *others]))
+    names = list(dict.fromkeys([*matrix.columns, *other.columns]))
     return matrix.reindex(index=names, columns=names, fill_value=0)
 
 

@@ -8,7 +8,6 @@ import click
 
 from dcd.cli import options
 from dcd.cli.output_files import check_outputs, write_text
-from dcd.cli.running import FINE, with_debug
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +55,6 @@ column of the effect. 'dcd score' reads it."""
 @options.seed
 @click.option("--out", default="-", show_default=True, metavar="FILE", help="Where the table goes, as CSV.")
 @click.option("--truth", metavar="FILE", help="Where the graph goes, as CSV.")
-@with_debug
 def simulate(
     *,
     variables: int,
@@ -69,7 +67,7 @@ def simulate(
     seed: int,
     out: str,
     truth: str | None,
-) -> int:
+) -> None:
     """Draw a random causal graph and a table from it."""
     check_outputs({"--out": out, "--truth": truth})
     import numpy as np
@@ -90,7 +88,6 @@ def simulate(
     write_text(out, _csv(table, index=False))
     if truth is not None:
         write_text(truth, _csv(pd.DataFrame(dag, index=names, columns=names), index=True))
-    return FINE
 
 
 def _csv(frame: pd.DataFrame, *, index: bool) -> str:

@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 _TURNS_TEXT_AROUND = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _WIDE = 10_000  # for files and pipes: nothing is folded or cut
 
 
-def plain(text: object, *, keep_lines: bool = False) -> str:
+def plain(text: object) -> str:
     r"""The text with control characters as escapes.
 
     >>> plain("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    return "".join(
-        character if character == "\n" and keep_lines else _escaped(character) for character in str(text)
-    )
+    return "".join(map(_escaped, str(text)))
 
 
 def _escaped(character: str) -> str:
@@ -32,17 +29,8 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii") if obeyed else character
 
 
-def answers() -> Console:
-    """The console of the answer, on standard output."""
-    return _console(sys.stdout)
-
-
-def remarks() -> Console:
-    """The console of warnings, errors and progress, on standard error."""
-    return _console(sys.stderr)
-
-
-def _console(stream: TextIO) -> Console:
+def console_on(stream: TextIO) -> Console:
+    """The console of answers (standard output) or of warnings, errors and progress (standard error)."""
     from rich.console import Console
 
     class OurConsole(Console):
@@ -63,7 +51,7 @@ def _console(stream: TextIO) -> Console:
 
 def say(text: object = "", *, style: str = "") -> None:
     """A line of the answer."""
-    answers().print(plain(text), style=style or None, soft_wrap=True)
+    console_on(sys.stdout).print(plain(text), style=style or None, soft_wrap=True)
 
 
 def remark(kind: str, text: object) -> None:
@@ -72,7 +60,7 @@ def remark(kind: str, text: object) -> None:
 
     colour = {"error": "bold red", "warning": "yellow"}.get(kind, "")
     line = " ".join(str(text).split("\n"))
-    remarks().print(Text.assemble((f"{kind}:", colour), f" {plain(line)}"), soft_wrap=True)
+    console_on(sys.stderr).print(Text.assemble((f"{kind}:", colour), f" {plain(line)}"), soft_wrap=True)
 
 
 def show_table(
@@ -81,26 +69,21 @@ def show_table(
     """A table of text; columns named in `right` are right-aligned."""
     from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(
         box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), show_header=any(header)
     )
     for name in header:
-        table.add_column(_text(name), justify="right" if name in right else "left", overflow="fold")
+        table.add_column(Text(plain(name)), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_text(cell) for cell in row))
-    console = answers()
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    console = console_on(sys.stdout)
     with console.capture() as captured:
         console.print(Padding(table, (0, 0, 0, indent), expand=False))
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
-def _text(cell: object) -> Text:
-    from rich.text import Text
-
-    return Text(plain(cell))
-
-
-def count(number: int, what: str, several: str | None = None) -> str:
+def count(number: int, noun: str) -> str:
     """A number with its noun: `1 edge`, `2 edges`."""
-    return f"{number} {what if number == 1 else several or what + 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"

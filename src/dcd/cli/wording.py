@@ -10,35 +10,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dcd.runtime.errors import InputError, TableWarning
 
-_OPTIONS = {
-    "alpha": "--alpha",
-    "checkpoint": "--checkpoint",
-    "decimal": "--decimal",
-    "degree": "--degree",
-    "delimiter": "--delimiter",
-    "drop_degenerate": "--drop-degenerate",
-    "counts": "--counts",
-    "encoding": "--encoding",
-    "exclude": "--exclude",
-    "format": "--format",
-    "kinds": "--kinds",
-    "max_time": "--max-time",
-    "memory_limit": "--memory-limit",
-    "methods": "--methods",
-    "missing": "--missing",
-    "n_jobs": "--jobs",
-    "na_values": "--na",
-    "n_resamples": "--stability",
-    "n_samples": "--rows",
-    "n_variables": "--variables",
-    "noise_std": "--noise-std",
-    "random_state": "--seed",
-    "sample_weight": "--sample-weight",
-    "sheet": "--sheet",
-    "target": "--target",
-    "time_limit": "--time-limit",
+_RENAMED = {
+    "n_jobs": "jobs",
+    "na_values": "na",
+    "n_resamples": "stability",
+    "n_samples": "rows",
+    "n_variables": "variables",
+    "random_state": "seed",
 }
-_NAMES = "|".join(_OPTIONS)
+_NAMES = "|".join(_RENAMED) + (
+    "|alpha|checkpoint|counts|decimal|degree|delimiter|drop_degenerate|encoding|exclude|format|kinds|max_time"
+    "|memory_limit|methods|missing|noise_std|sample_weight|sheet|target|time_limit"
+)
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _SETTING = re.compile(rf"\b({_NAMES})=({_TEXT}|\[(?:{_TEXT})\]|[\w.+-]*\w)((?: or (?:{_TEXT}))*)")
@@ -46,7 +29,7 @@ _SETTING = re.compile(rf"\b({_NAMES})=({_TEXT}|\[(?:{_TEXT})\]|[\w.+-]*\w)((?: o
 
 def input_error_words(error: InputError) -> str:
     """The message of an error, with options; text from the table is unchanged."""
-    subject = _PARAMETER.sub(lambda match: f"option {_OPTIONS[match[1]]}", error.subject)
+    subject = _PARAMETER.sub(lambda match: f"option {_option(match[1])}", error.subject)
     return f"{subject}: {error.problem}. {with_options(error.remedy)}"
 
 
@@ -66,9 +49,13 @@ def with_options(text: str) -> str:
     return _SETTING.sub(_as_option, text)
 
 
+def _option(parameter: str) -> str:
+    return f"--{_RENAMED.get(parameter, parameter).replace('_', '-')}"
+
+
 def _as_option(match: re.Match[str]) -> str:
-    option, value, others = match.groups()
-    setting = _OPTIONS[option] if value == "True" else f"{_OPTIONS[option]} {_for_shell(value)}"
+    parameter, value, others = match.groups()
+    setting = _option(parameter) + ("" if value == "True" else f" {_for_shell(value)}")
     return setting + re.sub(_TEXT, lambda other: _for_shell(other[0]), others)
 
 

@@ -19,12 +19,17 @@ The encodings:
 
 from dcd.interop.causal_learn import from_causal_learn, to_causal_learn
 from dcd.interop.dot import from_dot, to_dot
-from dcd.interop.dowhy import to_dowhy
 from dcd.interop.graphml import from_graphml, to_graphml
 from dcd.interop.matrices import from_gcastle, from_lingam, to_gcastle, to_lingam
-from dcd.interop.networkx import from_networkx, to_networkx
-from dcd.interop.pgmpy import from_pgmpy, to_pgmpy
-from dcd.interop.pywhy import from_pywhy, to_pywhy
+from dcd.interop.networkx import (
+    from_networkx,
+    from_pgmpy,
+    from_pywhy,
+    to_dowhy,
+    to_networkx,
+    to_pgmpy,
+    to_pywhy,
+)
 
 __all__ = [
     "from_causal_learn",

@@ -12,53 +12,46 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import Graph, check_type, class_of_matrix, foreign_mark, load, names_and_edges
+from dcd.interop.common import Graph, check_type, class_of_matrix, foreign_mark, load, names_and_edges
 from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from causallearn.graph.GeneralGraph import GeneralGraph
 
 _NONE, _TAIL, _ARROW, _CIRCLE = 0, -1, 1, 2
+_IN_A_CPDAG = ((_NONE, _NONE), (_TAIL, _ARROW), (_ARROW, _TAIL), (_TAIL, _TAIL))
 _SIGNS = {_TAIL: ("-", "-"), _ARROW: ("<", ">"), _CIRCLE: ("o", "o")}
+
+
+def _class(name: str) -> Any:
+    """A class of causal-learn, whose module has the same name."""
+    return getattr(load(f"causallearn.graph.{name}", "causal-learn"), name)
 
 
 def to_causal_learn(graph: Graph) -> GeneralGraph:
     """A `GeneralGraph` of causal-learn."""
     names, arrows, lines = names_and_edges(graph)
-    edge = load("causallearn.graph.Edge", "causal-learn").Edge
-    mark = load("causallearn.graph.Endpoint", "causal-learn").Endpoint
-    nodes = {name: load("causallearn.graph.GraphNode", "causal-learn").GraphNode(name) for name in names}
-    converted = _general_graph()(list(nodes.values()))
-    for cause, effect in arrows:
-        converted.add_edge(edge(nodes[cause], nodes[effect], mark.TAIL, mark.ARROW))
-    for a, b in lines:
-        converted.add_edge(edge(nodes[a], nodes[b], mark.TAIL, mark.TAIL))
+    edge, mark, node = _class("Edge"), _class("Endpoint"), _class("GraphNode")
+    nodes = {name: node(name) for name in names}
+    converted = _class("GeneralGraph")(list(nodes.values()))
+    for edges, end in ((arrows, mark.ARROW), (lines, mark.TAIL)):
+        for a, b in edges:
+            converted.add_edge(edge(nodes[a], nodes[b], mark.TAIL, end))
     return converted
 
 
 def from_causal_learn(graph: GeneralGraph) -> CPDAG:
     """The CPDAG of a `GeneralGraph` of causal-learn: `pc(...).G`, `ges(...)["G"]`."""
-    check_type(graph, _general_graph(), "Pass pc(...).G or ges(...)['G'].")
+    check_type(graph, _class("GeneralGraph"), "Pass pc(...).G or ges(...)['G'].")
     names = [node.get_name() for node in graph.get_nodes()]
-    latent = load("causallearn.graph.NodeType", "causal-learn").NodeType.LATENT
     for node in graph.get_nodes():
-        if node.get_node_type() == latent:
+        if node.get_node_type() == _class("NodeType").LATENT:
             raise InputError(f"variable {node.get_name()!r}", "is hidden", "Leave it out of the graph.")
     marks = np.asarray(graph.graph)
-    adjacency = np.zeros(marks.shape, dtype=np.int8)
     for i, j in combinations(range(len(names)), 2):
-        at_i, at_j = int(marks[i, j]), int(marks[j, i])
-        if (at_i, at_j) == (_NONE, _NONE):
-            continue
-        if (at_i, at_j) not in ((_TAIL, _ARROW), (_ARROW, _TAIL), (_TAIL, _TAIL)):
-            raise _foreign(names[i], names[j], at_i, at_j)
-        adjacency[i, j] = at_i == _TAIL
-        adjacency[j, i] = at_j == _TAIL
-    return class_of_matrix(names, adjacency)
-
-
-def _general_graph() -> Any:
-    return load("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
+        if (marks[i, j], marks[j, i]) not in _IN_A_CPDAG:
+            raise _foreign(names[i], names[j], int(marks[i, j]), int(marks[j, i]))
+    return class_of_matrix(names, (marks == _TAIL).astype(np.int8))
 
 
 def _foreign(a: str, b: str, at_a: int, at_b: int) -> InputError:

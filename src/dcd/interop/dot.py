@@ -14,13 +14,12 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import Graph, check_text, class_of_labelled_edges, foreign_mark, names_and_edges
-from dcd.interop.escapes import hide_impossible, show_impossible
+from dcd.interop import common
+from dcd.interop.common import Graph
 from dcd.runtime.errors import InputError, check_choice
 
 _BACKSLASHED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 _PLAIN = {written: read for read, written in _BACKSLASHED.items()} | {"\\\n": ""}
-_ARROWHEADS = ("normal", "vee")
 _KEYWORDS = ("node", "edge", "graph")
 
 _TOKEN = re.compile(
@@ -38,18 +37,12 @@ class _Token(NamedTuple):
     line: int
 
 
-class _Edge(NamedTuple):
-    start: str
-    end: str
-    attributes: dict[str, str]
-
-
 # --- writing ---------------------------------------------------------------------------------------------
 
 
 def to_dot(graph: Graph) -> str:
     """A `digraph` in DOT; an undirected edge is drawn without arrowheads (`dir=none`)."""
-    names, arrows, lines = names_and_edges(graph)
+    names, arrows, lines = common.names_and_edges(graph)
     statements = [_quoted(name) for name in names]
     statements += [f"{_quoted(cause)} -> {_quoted(effect)}" for cause, effect in arrows]
     statements += [f"{_quoted(a)} -> {_quoted(b)} [dir=none]" for a, b in lines]
@@ -57,13 +50,13 @@ def to_dot(graph: Graph) -> str:
 
 
 def _quoted(name: str) -> str:
-    text = re.sub(r"&(?=#?\w+;)", "&amp;", hide_impossible(name))
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", common.hide_impossible(name))
     return '"' + re.sub(r'[\\"\n\r]', lambda match: _BACKSLASHED[match[0]], text) + '"'
 
 
 def _unquoted(text: str) -> str:
     plain = re.sub(r"\\.", lambda match: _PLAIN.get(match[0], match[0]), text[1:-1], flags=re.DOTALL)
-    return show_impossible(re.sub(r"&#?\w+;", lambda match: html.unescape(match[0]), plain))
+    return common.show_impossible(re.sub(r"&#?\w+;", lambda match: html.unescape(match[0]), plain))
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -81,37 +74,35 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     names : name variables by the "id" of their node, or by its "label" (as written by causal-learn).
     """
     check_choice("names", names, ("id", "label"))
-    check_text(text)
-    reader = _DotParser(text)
-    reader.read()
+    common.check_text(text)
+    parser = _DotParser(text)
+    parser.graph()
     arrows, lines = [], []
-    for edge in reader.edges:
-        head, tail = _marks(edge, reader.directed)
+    for start, end, attributes in parser.edges:
+        head, tail = _arrowheads(f"{start!r}, {end!r}", attributes, parser.directed)
         if head and tail:
-            raise foreign_mark(f"{edge.start!r} <-> {edge.end!r}", "bidirected")
-        if head:
-            arrows.append((edge.start, edge.end))
-        elif tail:
-            arrows.append((edge.end, edge.start))
+            raise common.foreign_mark(f"{start!r} <-> {end!r}", "bidirected")
+        if head or tail:
+            arrows.append((start, end) if head else (end, start))
         else:
-            lines.append((edge.start, edge.end))
-    labels = {node: node if names == "id" else reader.labels.get(node, node) for node in reader.nodes}
-    return class_of_labelled_edges(labels, arrows, lines, attribute=names)
+            lines.append((start, end))
+    labels = {node: node if names == "id" else parser.labels.get(node, node) for node in parser.nodes}
+    return common.class_of_labelled_edges(labels, arrows, lines, attribute=names)
 
 
-def _marks(edge: _Edge, directed: bool) -> tuple[bool, bool]:
+def _arrowheads(edge: str, attributes: dict[str, str], directed: bool) -> list[bool]:
     """Whether an edge has an arrowhead at its end and at its start."""
-    direction = edge.attributes.get("dir", "forward" if directed else "none")
+    direction = attributes.get("dir", "forward" if directed else "none")
     heads = {"forward": (True, False), "back": (False, True), "both": (True, True), "none": (False, False)}
     if direction not in heads:
-        raise InputError(f"edge {edge.start!r}, {edge.end!r}", f"has dir={direction!r}", "Use dir=none.")
-    marks = []
-    for drawn, attribute in zip(heads[direction], ("arrowhead", "arrowtail"), strict=True):
-        mark = edge.attributes.get(attribute, "normal")
-        if drawn and mark not in (*_ARROWHEADS, "none"):
-            raise foreign_mark(f"{edge.start!r}, {edge.end!r}", f"marked by {attribute}={mark!r}")
-        marks.append(drawn and mark != "none")
-    return marks[0], marks[1]
+        raise InputError(f"edge {edge}", f"has dir={direction!r}", "Use dir=none.")
+    drawn = []
+    for has_head, attribute in zip(heads[direction], ("arrowhead", "arrowtail"), strict=True):
+        mark = attributes.get(attribute, "normal")
+        if has_head and mark not in ("normal", "vee", "none"):
+            raise common.foreign_mark(edge, f"marked by {attribute}={mark!r}")
+        drawn.append(has_head and mark != "none")
+    return drawn
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -136,7 +127,7 @@ def _unreadable(line: int, problem: str) -> InputError:
 
 
 class _DotParser:
-    """Parses a graph in DOT."""
+    """A recursive descent parser, a method for each rule of the grammar."""
 
     def __init__(self, text: str) -> None:
         self.pending = _tokens(text)
@@ -144,11 +135,11 @@ class _DotParser:
         self.directed = True
         self.nodes: dict[str, None] = {}  # a set in the order of appearance
         self.labels: dict[str, str] = {}
-        self.edges: list[_Edge] = []
+        self.edges: list[tuple[str, str, dict[str, str]]] = []  # start, end, attributes
         self.of_all_edges: dict[str, str] = {}
         self.within_group = False
 
-    def read(self) -> None:
+    def graph(self) -> None:
         """The whole text."""
         self.skip("strict")
         kind = self.take("word").lower()
@@ -157,12 +148,16 @@ class _DotParser:
         self.directed = kind == "digraph"
         if self.token.kind in ("word", "quoted"):
             self.name()
+        self.block()
+        if self.token.kind != "end":
+            raise _unreadable(self.token.line, f"has {self.token.text!r} after the graph")
+
+    def block(self) -> None:
+        """Statements in braces."""
         self.take("sign", "{")
         while not self.skip("}"):
             self.statement()
             self.skip(";")
-        if self.token.kind != "end":
-            raise _unreadable(self.token.line, f"has {self.token.text!r} after the graph")
 
     def statement(self) -> None:
         """A group, default attributes, an attribute of the graph, a node, or a chain of edges."""
@@ -187,25 +182,22 @@ class _DotParser:
         if len(chain) == 1 and "label" in attributes:
             self.labels[chain[0]] = attributes["label"]
         for start, end in pairwise(chain):
-            self.edges.append(_Edge(start, end, self.of_all_edges | attributes))
+            self.edges.append((start, end, self.of_all_edges | attributes))
 
     def group(self) -> None:
-        """Statements in braces; their nodes belong to the graph."""
+        """A block within the graph, whose nodes belong to the graph."""
         if self.within_group:
             raise _unreadable(self.token.line, "has a group within a group")
         if self.token.text != "{":
             self.name()
-        self.take("sign", "{")
         self.within_group, outside = True, self.of_all_edges
-        while not self.skip("}"):
-            self.statement()
-            self.skip(";")
+        self.block()
         self.within_group, self.of_all_edges = False, outside
 
     def edge_sign(self, start: str) -> None:
         line, sign = self.token.line, self.take("sign")
         if sign == "<->":
-            raise foreign_mark(f"{start!r} <-> {self.name()!r}", "bidirected")
+            raise common.foreign_mark(f"{start!r} <-> {self.name()!r}", "bidirected")
         if (sign == "->") != self.directed:
             kind = "digraph" if self.directed else "graph"
             raise _unreadable(line, f"has {sign!r} after {start!r} in a {kind}")

@@ -10,15 +10,8 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import (
-    Edge,
-    Graph,
-    both_ways,
-    check_text,
-    class_of_labelled_edges,
-    names_and_edges,
-)
-from dcd.interop.escapes import hide_impossible, show_impossible
+from dcd.interop import common
+from dcd.interop.common import Edge, Graph
 from dcd.runtime.errors import InputError
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -27,13 +20,15 @@ _REMEDY = "Write it again with to_graphml, networkx or igraph."
 
 def to_graphml(graph: Graph) -> str:
     """A directed graph in GraphML; an undirected edge appears in both directions."""
-    names, arrows, lines = names_and_edges(graph)
+    names, arrows, lines = common.names_and_edges(graph)
     root = ElementTree.Element("graphml", xmlns=_NAMESPACE)
     drawing = ElementTree.SubElement(root, "graph", edgedefault="directed")
     for name in names:
-        ElementTree.SubElement(drawing, "node", id=hide_impossible(name))
-    for a, b in both_ways(arrows, lines):
-        ElementTree.SubElement(drawing, "edge", source=hide_impossible(a), target=hide_impossible(b))
+        ElementTree.SubElement(drawing, "node", id=common.hide_impossible(name))
+    for a, b in common.both_ways(arrows, lines):
+        ElementTree.SubElement(
+            drawing, "edge", source=common.hide_impossible(a), target=common.hide_impossible(b)
+        )
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True).decode() + "\n"
 
@@ -46,21 +41,21 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
     text : the XML, not a path.
     names : name variables by the "id" of their node, or by this attribute (igraph: "name").
     """
-    check_text(text)
+    common.check_text(text)
     root = _parsed(text)
     graph = _only_graph(root)
     labels = _labels(root, names)
     arrows: list[Edge] = []
     lines: list[Edge] = []
-    edges_are_directed = _attribute(graph, "edgedefault") == "directed"
+    by_default = "true" if _attribute(graph, "edgedefault") == "directed" else "false"
     for element in graph.iter("edge"):
         edge = _attribute(element, "source"), _attribute(element, "target")
         for node in edge:
             if node not in labels:
                 raise InputError(f"edge {edge[0]!r}, {edge[1]!r}", f"has no node {node!r}", _REMEDY)
-        directed = element.get("directed", "true" if edges_are_directed else "false") in ("true", "1")
-        (arrows if directed else lines).append(edge)
-    return class_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
+        is_directed = element.get("directed", by_default) in ("true", "1")
+        (arrows if is_directed else lines).append(edge)
+    return common.class_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
 
 
 def _parsed(text: str) -> ElementTree.Element:
@@ -113,4 +108,4 @@ def _attribute(element: ElementTree.Element, attribute: str) -> str:
     value = element.get(attribute)
     if value is None:
         raise InputError("the GraphML text", f"has a {element.tag} without {attribute!r}", _REMEDY)
-    return show_impossible(value)
+    return common.show_impossible(value)

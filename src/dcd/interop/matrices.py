@@ -13,14 +13,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import Graph, class_of_matrix, foreign_mark, names_and_adjacency
+from dcd.interop.common import Graph, class_of_matrix, foreign_mark, frame_of
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, check_number
 
 
 def to_gcastle(graph: Graph) -> IntArray:
     """The `causal_matrix` of gCastle, in the order of `graph.names`: 1 in both directions for `i - j`."""
-    return names_and_adjacency(graph)[1].astype(int)
+    return frame_of(graph).to_numpy(dtype=int, copy=True)
 
 
 def from_gcastle(
@@ -34,8 +34,7 @@ def from_gcastle(
     names : the variables; by default the columns of a labelled frame, or "x0", "x1", ....
     threshold : edges have weights of larger absolute value.
     """
-    labels, weights = _named_weights(matrix, names, threshold)
-    return class_of_matrix(labels, (np.abs(weights) > threshold).astype(np.int8))
+    return _class_of_weights(matrix, names, threshold)
 
 
 def to_lingam(graph: Graph) -> IntArray:
@@ -50,13 +49,12 @@ def from_lingam(
     matrix: npt.ArrayLike, names: Sequence[str] | None = None, *, threshold: float = 0.0
 ) -> CPDAG:
     """The CPDAG of lingam's `adjacency_matrix_`, `[i, j]` for `j -> i`; see `from_gcastle`."""
-    labels, weights = _named_weights(matrix, names, threshold)
-    return class_of_matrix(labels, (np.abs(weights.T) > threshold).astype(np.int8))
+    return _class_of_weights(matrix, names, threshold, transpose=True)
 
 
-def _named_weights(
-    matrix: npt.ArrayLike, names: Sequence[str] | None, threshold: float
-) -> tuple[list[str], npt.NDArray[np.float64]]:
+def _class_of_weights(
+    matrix: npt.ArrayLike, names: Sequence[str] | None, threshold: float, *, transpose: bool = False
+) -> CPDAG:
     check_number("threshold", threshold, at_least=0, suggestion=0.0)
     if names is None and isinstance(matrix, pd.DataFrame):
         if list(matrix.index) != list(matrix.columns):
@@ -76,4 +74,5 @@ def _named_weights(
     for i, j in np.argwhere(np.isnan(weights)):
         mark = "not a number (the sign for a hidden common cause)"
         raise foreign_mark(f"{labels[i]!r}, {labels[j]!r}", mark)
-    return labels, weights
+    adjacency = (np.abs(weights) > threshold).astype(np.int8)
+    return class_of_matrix(labels, adjacency.T if transpose else adjacency)

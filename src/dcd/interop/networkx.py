@@ -1,30 +1,39 @@
-"""networkx: a `DiGraph` with undirected edges in both directions."""
+"""networkx, and the packages whose graphs are graphs of networkx: pgmpy, pywhy-graphs and DoWhy."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dcd.graph.cpdag import CPDAG
-from dcd.interop.edge_lists import Graph, both_ways, check_type, class_of_edges, load, names_and_edges
+import numpy as np
+from scipy.sparse.csgraph import breadth_first_order
+
+from dcd.graph.adjacency import undirected_part
+from dcd.graph.cpdag import CPDAG, ChosenDAG
+from dcd.interop import common
+from dcd.interop.common import Edge, Graph
 from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pywhy_graphs
+    from pgmpy.base import DAG, PDAG
 
 
 def to_networkx(graph: Graph) -> nx.DiGraph:
     """A `networkx.DiGraph`; an undirected edge appears in both directions."""
-    names, arrows, lines = names_and_edges(graph)
-    converted = load("networkx", "networkx").DiGraph()
-    converted.add_nodes_from(names)
-    converted.add_edges_from(both_ways(arrows, lines))
-    return converted
+    names, arrows, lines = common.names_and_edges(graph)
+    return _filled(common.load("networkx", "networkx").DiGraph(), names, common.both_ways(arrows, lines))
+
+
+def _filled(graph: Any, names: tuple[str, ...], edges: list[Edge]) -> Any:
+    graph.add_nodes_from(names)  # first, to keep their order
+    graph.add_edges_from(edges)
+    return graph
 
 
 def from_networkx(graph: nx.Graph) -> CPDAG:
     """The CPDAG of a `networkx.DiGraph`; an edge in both directions, or of a plain `Graph`, is undirected."""
-    nx = load("networkx", "networkx")
-    check_type(graph, nx.Graph, "Pass a networkx.DiGraph.")
+    common.check_type(graph, common.load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
     if graph.is_multigraph():
         raise InputError(
             "parameter 'graph'",
@@ -32,4 +41,86 @@ def from_networkx(graph: nx.Graph) -> CPDAG:
             "Pass networkx.DiGraph(graph) if they mean the same edge.",
         )
     arrows, lines = (graph.edges, ()) if graph.is_directed() else ((), graph.edges)
-    return class_of_edges(graph.nodes, arrows, lines)
+    return common.class_of_edges(graph.nodes, arrows, lines)
+
+
+def to_pgmpy(graph: Graph) -> Any:
+    """A `pgmpy.base.PDAG` of a CPDAG, a `pgmpy.base.DAG` of what `CPDAG.to_dag()` chose."""
+    names, arrows, lines = common.names_and_edges(graph)
+    base = common.load("pgmpy.base", "pgmpy")
+    if isinstance(graph, ChosenDAG):
+        return _filled(base.DAG(), names, arrows)
+    converted = _filled(base.PDAG(), names, common.both_ways(arrows, lines))
+    converted.directed_edges, converted.undirected_edges = set(arrows), set(lines)
+    return converted
+
+
+def from_pgmpy(graph: DAG | PDAG) -> CPDAG:
+    """The CPDAG of a `DAG` (also a `DiscreteBayesianNetwork` and the like) or a `PDAG` of pgmpy."""
+    base = common.load("pgmpy.base", "pgmpy")
+    common.check_type(
+        graph, (base.DAG, base.PDAG), "Graphs with hidden variables (MAG, ADMG) cannot be converted."
+    )
+    for hidden in sorted(map(str, graph.latents)):
+        raise InputError(f"variable {hidden!r}", "is hidden", "Leave it out of the graph.")
+    return common.class_of_edges(graph.nodes, graph.edges)
+
+
+def to_pywhy(graph: Graph) -> pywhy_graphs.CPDAG:
+    """A `pywhy_graphs.CPDAG`: one networkx graph for the arrows and one for the undirected edges."""
+    names, arrows, lines = common.names_and_edges(graph)
+    kind = common.load("pywhy_graphs", "pywhy-graphs").CPDAG
+    nx = common.load("networkx", "networkx")
+    return kind(
+        incoming_directed_edges=_filled(nx.DiGraph(), names, arrows),
+        incoming_undirected_edges=_filled(nx.Graph(), names, lines),
+    )
+
+
+def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
+    """The CPDAG of a `pywhy_graphs.CPDAG`; a DAG is a `networkx.DiGraph` there, see `from_networkx`."""
+    kind = common.load("pywhy_graphs", "pywhy-graphs").CPDAG
+    for mark in ("bidirected", "circle"):
+        for a, b in getattr(graph, f"{mark}_edges", ()):
+            raise common.foreign_mark(f"{str(a)!r}, {str(b)!r}", mark)
+    common.check_type(graph, kind, "Pass a pywhy_graphs.CPDAG; for a networkx.DiGraph use from_networkx.")
+    return common.class_of_edges(graph.nodes, graph.directed_edges, graph.undirected_edges)
+
+
+def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
+    """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if the effect is identified.
+
+    DoWhy needs one DAG, a CPDAG represents many. The effect of x on y is the same in all of them unless a
+    possibly directed path from x to y begins with an undirected edge (Perković, 2020, *Identifying causal
+    effects in maximally oriented partially directed acyclic graphs*); then an `InputError` is raised.
+    Otherwise any DAG of the class gives the effect. Arrows whose direction was chosen arbitrarily have the
+    attribute `arbitrary=True`; the effect does not depend on them.
+    """
+    if not isinstance(cpdag, CPDAG):
+        raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")
+    if cpdag.index(treatment) == cpdag.index(outcome):
+        raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
+    undecided = _undecided(cpdag, treatment, outcome)
+    if undecided:
+        edges = ", ".join(f"{a!r} - {b!r}" for a, b in undecided)
+        raise InputError(
+            f"edge{'s' * (len(undecided) > 1)} {edges}",
+            f"can go either way, and the effect of {treatment!r} on {outcome!r} depends on it",
+            "Settle its direction by background knowledge. To try one direction anyway, pass "
+            "interop.to_networkx(cpdag.to_dag()) to DoWhy and report that the direction was a choice.",
+        )
+    chosen = cpdag.to_dag()
+    graph = to_networkx(chosen)
+    for edge in chosen.arbitrary:
+        graph.edges[edge]["arbitrary"] = True
+    return graph
+
+
+def _undecided(cpdag: CPDAG, treatment: str, outcome: str) -> list[Edge]:
+    """The undirected edges at the treatment that begin a possibly directed path to the outcome."""
+    x, y = cpdag.index(treatment), cpdag.index(outcome)
+    without_treatment = cpdag.adjacency.copy()
+    without_treatment[x, :] = without_treatment[:, x] = 0
+    neighbours = np.flatnonzero(undirected_part(cpdag.adjacency)[x])
+    leads_to_outcome = breadth_first_order(without_treatment.T, y, return_predecessors=False)
+    return [(treatment, cpdag.names[i]) for i in neighbours if i in leads_to_outcome]

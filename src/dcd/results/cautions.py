@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from dcd.estimators.base import Diagnostics
 from dcd.results.model import Boundary, Caution, Data, Edge, Resampling
+from dcd.results.report.phrases import listed
 from dcd.table.checks import FEW_ROWS
 
 _LOW_ESS = 0.3
-_SHOWN = 6
+_SHOWN = 6  # names in a list
 
 
 def cautions_of(
@@ -22,8 +23,7 @@ def cautions_of(
     """All caveats, the gravest kinds first."""
     return (
         *_of_rows(data),
-        *_of_decoupling(diagnostics, boundaries),
-        *_of_search(diagnostics),
+        *_of_fit(diagnostics, boundaries),
         *_of_resampling(edges, resampling),
         *_of_columns(data),
     )
@@ -46,14 +46,14 @@ def _of_rows(data: Data) -> Iterator[Caution]:
         )
 
 
-def _of_decoupling(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterator[Caution]:
+def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterator[Caution]:
     failed = diagnostics.failed
     if failed:
         yield Caution(
             "failed-decoupling",
             failed,
-            f"Decoupling failed around {listed(failed)}: the weights left more dependence than chance does. "
-            "Edges there may be false. RobustDCD copes better with this.",
+            f"Decoupling failed around {listed(failed, _SHOWN)}: the weights left more dependence than "
+            "chance does. Edges there may be false. RobustDCD copes better with this.",
         )
     views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
     low = tuple(
@@ -63,18 +63,15 @@ def _of_decoupling(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> 
         yield Caution(
             "low-effective-sample-size",
             low,
-            f"Around {listed(low)}, the weights leave less than {_LOW_ESS:.0%} of the sample: results there "
-            "rest on few rows.",
+            f"Around {listed(low, _SHOWN)}, the weights leave less than {_LOW_ESS:.0%} of the sample: "
+            "results there rest on few rows.",
         )
-
-
-def _of_search(diagnostics: Diagnostics) -> Iterator[Caution]:
     cuts = tuple(cut.target for cut in diagnostics.cuts)
     if cuts:
         yield Caution(
             "cut-search",
             cuts,
-            f"The boundary of {listed(cuts)} was too large to search in full; some of its edges may "
+            f"The boundary of {listed(cuts, _SHOWN)} was too large to search in full; some of its edges may "
             "be those of a spouse. A larger max_subsets looks further.",
         )
 
@@ -101,12 +98,5 @@ def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iter
 
 def _of_columns(data: Data) -> Iterator[Caution]:
     if data.dropped:
-        names = listed(tuple(data.dropped))
+        names = listed(tuple(data.dropped), _SHOWN)
         yield Caution("dropped-columns", (), f"Left out of the graph: {names}. The data section says why.")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, the first few of many."""
-    if len(names) > _SHOWN:
-        return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -110,23 +110,21 @@ def _misfits(result: Any) -> Iterator[Problem]:
 
 def _mentions(result: Any) -> Iterator[Problem]:
     """Every place that names a variable, with the name."""
-    for index, edge in enumerate(result.edges):
-        yield from ((f"edges[{index}].first", edge.first), (f"edges[{index}].second", edge.second))
-    for index, collider in enumerate(result.colliders):
-        ends = (collider.first, collider.middle, collider.second)
-        yield from ((f"colliders[{index}]", name) for name in ends)
-    for index, boundary in enumerate(result.boundaries):
-        yield from ((f"boundaries[{index}].members", member.name) for member in boundary.members)
-        decoupled = () if boundary.view is None else boundary.view.decoupled
-        yield from ((f"boundaries[{index}].view.decoupled", name) for name in decoupled)
-    for index, conflict in enumerate(result.conflicts):
-        yield from ((f"conflicts[{index}].variables", name) for name in conflict.variables)
-    for index, pair in enumerate(result.separated):
-        yield from ((f"separated[{index}]", name) for name in pair)
-    for index, caution in enumerate(result.cautions):
-        yield from ((f"cautions[{index}].variables", name) for name in caution.variables)
-    for index, pair in enumerate(() if result.resampling is None else result.resampling.pairs):
-        yield from ((f"resampling.pairs[{index}]", name) for name in (pair.first, pair.second))
+    views, resampling = [boundary.view for boundary in result.boundaries], result.resampling
+    places: dict[str, list[Any]] = {
+        "edges[{}].first": [[edge.first] for edge in result.edges],
+        "edges[{}].second": [[edge.second] for edge in result.edges],
+        "colliders[{}]": [(c.first, c.middle, c.second) for c in result.colliders],
+        "boundaries[{}].members": [[member.name for member in b.members] for b in result.boundaries],
+        "boundaries[{}].view.decoupled": [view.decoupled if view else () for view in views],
+        "conflicts[{}].variables": [conflict.variables for conflict in result.conflicts],
+        "separated[{}]": list(result.separated),
+        "cautions[{}].variables": [caution.variables for caution in result.cautions],
+        "resampling.pairs[{}]": [(p.first, p.second) for p in (resampling.pairs if resampling else ())],
+    }
+    for place, groups in places.items():
+        for index, names in enumerate(groups):
+            yield from ((place.format(index), name) for name in names)
 
 
 def _edge_misfits(edges: Any) -> Iterator[Problem]:

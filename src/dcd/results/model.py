@@ -1,6 +1,7 @@
 """`Result`: a frozen account of a fitted model, made of plain values, that can be saved and read back.
 
-The types below are the format: msgspec checks a file against them, and `schema-1.json` is made from them.
+The types below are the format: msgspec checks a file against them, and `schema-1.json` is made from them
+(`tests/results/test_result_files.py`).
 """
 
 from __future__ import annotations
@@ -251,8 +252,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""
-        document: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(self), allow_nan=False))
-        return document
+        return dict(json.loads(json.dumps(msgspec.to_builtins(self), allow_nan=False)))
 
     @classmethod
     def from_dict(cls, document: Any, *, source: str = "the result") -> Result:
@@ -280,10 +280,8 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote.
 
-    Raises
-    ------
-    InputError
-        if the file is not JSON, has another schema version, or anything in it has a wrong type or shape.
+    An `InputError` is raised if the file is not JSON, has another schema version, or anything in it has a
+    wrong type or shape.
     """
     source = f"file {str(Path(path))!r}"
     try:
@@ -291,16 +289,6 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     except (ValueError, RecursionError) as error:
         raise InputError(source, f"is not JSON ({error})", "Save the result again.") from error
     return Result.from_dict(document, source=source)
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a saved result, as in `schema-1.json`."""
-    title = f"Result of a causal discovery with dcd, version {SCHEMA_VERSION}"
-    draft = "https://json-schema.org/draft/2020-12/schema"
-    schema = msgspec.json.schema(Result)
-    for part in schema["$defs"].values():
-        part.pop("description", None)  # the docstring, whose wording is not part of the format
-    return {"$schema": draft, "title": title, **schema}
 
 
 def _json(value: Any) -> str:

@@ -39,16 +39,9 @@ def given_in(result: Result) -> Given:
     """What knowledge gave to a result."""
     if not result.knowledge and not result.conflicts and not any(edge.background for edge in result.edges):
         return Given()
-    pairs = required_pairs(result.conflicts)
-    drawn = frozenset(
-        pair for edge in result.edges if (pair := frozenset((edge.first, edge.second))) in pairs
-    )
+    required = {frozenset(clash.variables) for clash in result.conflicts if clash.kind == "required_edge"}
+    drawn = frozenset(frozenset((edge.first, edge.second)) for edge in result.edges) & required
     return Given(drawn, frozenset(_arrows_by_knowledge(result.cpdag, drawn, result.conflicts)))
-
-
-def required_pairs(conflicts: Iterable[ReportedConflict]) -> set[frozenset[str]]:
-    """Pairs that knowledge joins though the data show no edge."""
-    return {frozenset(conflict.variables) for conflict in conflicts if conflict.kind == "required_edge"}
 
 
 def is_with_knowledge(conflict: ReportedConflict) -> bool:

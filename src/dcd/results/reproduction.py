@@ -27,34 +27,23 @@ def reproduction_of(
     chosen = {
         name: value for name, value in model.get_params(deep=False).items() if name not in WITHOUT_EFFECT
     }
-    parameters = {
-        name: plain(_DEFAULTS[name]() if _is_default(name, value) else value)
-        for name, value in chosen.items()
-    }
+    used = {name: strategy() for name, strategy in _DEFAULTS.items() if chosen.get(name, "") is None}
     seed = chosen.get("random_state")
     return Reproduction(
-        versions=_versions(),
+        versions={
+            "dcd": __version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "python": platform.python_version(),
+        },
         estimator=type(model).__name__,
-        parameters=parameters,
+        parameters=_plain(chosen | used),
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
         code=_code(model, chosen, data, resampling, {"title": title, "rows": rows}),
     )
 
 
-def _is_default(name: str, value: Any) -> bool:
-    return value is None and name in _DEFAULTS
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "dcd": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """A parameter as JSON holds it; a strategy as a dict with its class."""
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -63,15 +52,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else repr(float(value))
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "to_dict"):
-        return {"class": type(value).__name__, **plain(value.to_dict())}
+        return {"class": type(value).__name__, **_plain(value.to_dict())}
     if is_dataclass(value) and not isinstance(value, type):
-        shown = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        return {"class": type(value).__name__, **shown}
+        return {"class": type(value).__name__, **_plain(_fields(value))}
     return f"{type(value).__name__} (not kept)"
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass; none of anything else."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return {}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _code(
@@ -82,10 +77,11 @@ def _code(
     shown: dict[str, str | bool | None],
 ) -> str:
     signature = inspect.signature(type(model)).parameters
+    defaults = {name: signature[name].default for name in chosen if name in signature}
     changed = {
-        name: value
-        for name, value in chosen.items()
-        if name in signature and not _same(value, signature[name].default)
+        name: chosen[name]
+        for name, default in defaults.items()
+        if type(chosen[name]) is not type(default) or bool(chosen[name] != default)
     }
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
     weights = ", sample_weight=weights" if data.weighted else ""
@@ -119,22 +115,18 @@ def _refits(resampling: Resampling, weights: str) -> str:
     )
 
 
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
-
-
 def _python(value: Any) -> str:
     """The expression that makes a parameter."""
     if is_dataclass(value) and hasattr(value, "from_dict") and hasattr(value, "to_dict"):
-        return f"dcd.{type(value).__name__}.from_dict({plain(value.to_dict())!r})"
+        return f"dcd.{type(value).__name__}.from_dict({_plain(value.to_dict())!r})"
     if is_dataclass(value) and not isinstance(value, type):
-        shown = (f"{field.name}={_python(getattr(value, field.name))}" for field in fields(value))
+        shown = (f"{name}={_python(item)}" for name, item in _fields(value).items())
         return f"{_name(type(value))}({', '.join(shown)})"
     if isinstance(value, np.random.Generator):
         return "...  # a generator, whose state was not kept"
     if _is_strategy(value):
         return f"{_name(type(value))}(...)"
-    return repr(plain(value))
+    return repr(_plain(value))
 
 
 def _is_strategy(value: Any) -> bool:
@@ -154,6 +146,5 @@ def _imports(values: Iterable[Any]) -> list[str]:
     for value in values:
         if _is_strategy(value) and not type(value).__module__.startswith("dcd."):
             lines.append(f"from {type(value).__module__} import {type(value).__name__}")
-        if is_dataclass(value) and not isinstance(value, type):
-            lines += _imports(getattr(value, field.name) for field in fields(value))
+        lines += _imports(_fields(value).values())
     return lines

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from dcd.estimators.account import Account
 from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG, Role
+from dcd.results import model as parts
 from dcd.results.cautions import cautions_of
-from dcd.results.model import (
-    LARGEST,
-    Boundary,
-    Collider,
-    Column,
-    Data,
-    Edge,
-    Frequencies,
-    Member,
-    Pair,
-    ReportedConflict,
-    Resampling,
-    Result,
-    Sample,
-    View,
-)
+from dcd.results.model import LARGEST, Result
 from dcd.results.reproduction import reproduction_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError
@@ -74,10 +61,6 @@ def summarise(
     resampling = _resampling(stability, cpdag)
     edges = _edges(cpdag, searches, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
-    conflicts = tuple(
-        ReportedConflict(conflict.kind, tuple(conflict.variables), conflict.problem, conflict.action)
-        for conflict in model.conflicts_
-    )
     return Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
         names=cpdag.names,
@@ -87,7 +70,7 @@ def summarise(
         colliders=_colliders(cpdag),
         boundaries=boundaries,
         separated=diagnostics.separated,
-        conflicts=conflicts,
+        conflicts=msgspec.convert(model.conflicts_, tuple[parts.ReportedConflict, ...], from_attributes=True),
         cautions=cautions_of(diagnostics, data, edges, boundaries, resampling),
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
@@ -110,19 +93,13 @@ def _check_model(model: Any) -> None:
 # --- parts of the result ---------------------------------------------------------------------------------
 
 
-def _data(table: TableSummary, account: Account) -> Data:
-    return Data(
+def _data(table: TableSummary, account: Account) -> parts.Data:
+    return parts.Data(
         n_rows=table.n_rows,
         n_rows_used=table.n_rows_used,
         columns=tuple(
-            Column(
-                name=name,
-                kind=table.kinds[name],
-                why=table.kind_reasons[name],
-                n_missing=table.n_missing[name],
-                levels=table.levels.get(name),
-            )
-            for name in table.names
+            parts.Column(n, table.kinds[n], table.kind_reasons[n], table.n_missing[n], table.levels.get(n))
+            for n in table.names
         ),
         dropped=dict(table.dropped),
         weighted=table.weighted,
@@ -132,9 +109,9 @@ def _data(table: TableSummary, account: Account) -> Data:
 
 def _boundaries(
     roles: Mapping[str, Mapping[str, Role]], searches: Searches, account: Account
-) -> tuple[Boundary, ...]:
+) -> tuple[parts.Boundary, ...]:
     return tuple(
-        Boundary(
+        parts.Boundary(
             target,
             tuple(_member(target, name, role, searches, account) for name, role in members.items()),
             _view(searches[target], [name for name in roles if name in searches[target].decoupled]),
@@ -143,19 +120,13 @@ def _boundaries(
     )
 
 
-def _member(target: str, name: str, role: Role, searches: Searches, account: Account) -> Member:
+def _member(target: str, name: str, role: Role, searches: Searches, account: Account) -> parts.Member:
     """A member; one that only the other side of its edge saw has the p-value of that side."""
     known = {**searches[name].neighbours, **searches[target].pvalues, **searches[target].neighbours}
-    pvalue = known.get(name, known.get(target))
+    pvalue = _told(known.get(name, known.get(target)))
     strength = account.strengths[target, name]
-    return Member(
-        name=name,
-        role=role,
-        pvalue=_told(pvalue),
-        measure=strength.measure,
-        before=None if strength.before is None else _rounded(strength.before),
-        after=None if strength.after is None else _rounded(strength.after),
-    )
+    before, after = (None if s is None else _rounded(s) for s in (strength.before, strength.after))
+    return parts.Member(name, role, pvalue, strength.measure, before, after)
 
 
 def _told(pvalue: float | None) -> float | None:
@@ -163,11 +134,11 @@ def _told(pvalue: float | None) -> float | None:
     return None if pvalue is None or np.isnan(pvalue) else float(pvalue)
 
 
-def _view(search: TargetSearch, decoupled: list[str]) -> View | None:
+def _view(search: TargetSearch, decoupled: list[str]) -> parts.View | None:
     sketch = search.weights
     if sketch is None:
         return None
-    return View(
+    return parts.View(
         decoupled=tuple(decoupled),
         n_rows=sketch.n_rows,
         ess=_rounded(sketch.ess),
@@ -179,54 +150,40 @@ def _view(search: TargetSearch, decoupled: list[str]) -> View | None:
     )
 
 
-def _colliders(cpdag: CPDAG) -> tuple[Collider, ...]:
+def _colliders(cpdag: CPDAG) -> tuple[parts.Collider, ...]:
     """The unshielded colliders of the graph, in the order of their names."""
     colliders = []
     for x, z, y in unshielded_colliders(cpdag.adjacency):
         first, second = sorted((cpdag.names[x], cpdag.names[y]))
-        colliders.append(Collider(first, cpdag.names[z], second))
+        colliders.append(parts.Collider(first, cpdag.names[z], second))
     return tuple(sorted(colliders, key=lambda c: (c.middle, c.first, c.second)))
 
 
-def _edges(cpdag: CPDAG, searches: Searches, resampling: Resampling | None) -> tuple[Edge, ...]:
-    background = set(cpdag.background)
+def _edges(cpdag: CPDAG, searches: Searches, resampling: parts.Resampling | None) -> tuple[parts.Edge, ...]:
     typed: list[tuple[Any, tuple[str, str]]] = [("->", edge) for edge in cpdag.directed_edges]
     typed += [("-", edge) for edge in cpdag.undirected_edges]
-    return tuple(
-        Edge(
-            first=first,
-            second=second,
-            type=kind,
-            pvalue=_told(
-                min(
-                    (
-                        searches[target].neighbours[member]
-                        for target, member in ((first, second), (second, first))
-                        if member in searches[target].neighbours
-                    ),
-                    default=None,
-                )
-            ),
-            background=(first, second) in background,
-            frequencies=_frequencies(resampling, first, second),
-        )
-        for kind, (first, second) in typed
-    )
+    pairs = () if resampling is None else resampling.pairs
+    shares = {(pair.first, pair.second): pair.frequencies for pair in pairs}
+    edges = []
+    for kind, (first, second) in typed:
+        seen = (searches[first].neighbours.get(second), searches[second].neighbours.get(first))
+        pvalue = _told(min((p for p in seen if p is not None), default=None))
+        is_background = (first, second) in cpdag.background
+        frequencies = None if resampling is None else _frequencies(shares, first, second)
+        edges.append(parts.Edge(first, second, kind, pvalue, is_background, frequencies))
+    return tuple(edges)
 
 
-def _frequencies(resampling: Resampling | None, first: str, second: str) -> Frequencies | None:
-    if resampling is None:
-        return None
-    for pair in resampling.pairs:
-        shares = pair.frequencies
-        if (pair.first, pair.second) == (first, second):
-            return shares
-        if (pair.first, pair.second) == (second, first):
-            return Frequencies(shares.backward, shares.forward, shares.undirected)
-    return Frequencies(0.0, 0.0, 0.0)
+def _frequencies(
+    shares: Mapping[tuple[str, str], parts.Frequencies], first: str, second: str
+) -> parts.Frequencies:
+    if (second, first) in shares:
+        found = shares[second, first]
+        return parts.Frequencies(found.backward, found.forward, found.undirected)
+    return shares.get((first, second), parts.Frequencies(0.0, 0.0, 0.0))
 
 
-def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
+def _resampling(stability: Any, cpdag: CPDAG) -> parts.Resampling | None:
     if stability is None:
         return None
     if set(stability.names) != set(cpdag.names):
@@ -238,15 +195,11 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
     for later, second in enumerate(cpdag.names):
         for first in cpdag.names[:later]:
             i, j = position[first], position[second]
-            forward, backward, line = (
-                stability.directed[i, j],
-                stability.directed[j, i],
-                stability.undirected[i, j],
-            )
-            shares = Frequencies(*(round(float(share), 6) for share in (forward, backward, line)))
+            found = stability.directed[i, j], stability.directed[j, i], stability.undirected[i, j]
+            shares = parts.Frequencies(*(round(float(share), 6) for share in found))
             if shares.edge > 0:
-                pairs.append(Pair(first, second, shares))
-    return Resampling(
+                pairs.append(parts.Pair(first, second, shares))
+    return parts.Resampling(
         n_resamples=int(stability.n_resamples),
         n_failed=int(stability.n_failed),
         scheme=stability.scheme,
@@ -256,9 +209,9 @@ def _resampling(stability: Any, cpdag: CPDAG) -> Resampling | None:
     )
 
 
-def _sample(account: Account, searches: Searches, cpdag: CPDAG) -> Sample:
+def _sample(account: Account, searches: Searches, cpdag: CPDAG) -> parts.Sample:
     sketches = {name: searches[name].weights for name in cpdag.names}
-    return Sample(
+    return parts.Sample(
         rows=tuple(account.rows.tolist()),
         values={name: _all_rounded(account.values[name]) for name in cpdag.names},
         weights={name: _all_rounded(kept.shown) for name, kept in sketches.items() if kept is not None},

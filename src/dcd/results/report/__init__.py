@@ -1,7 +1,7 @@
 """A result as one self-contained HTML page, for people who did not run the analysis.
 
-A module prepares the values of a section (findings, graph_picture, variable_details, edge_table), `page`
-collects them, and a template for each section in `templates/` holds the markup.
+A module prepares the values of a large section (findings, graph_picture, variable_details), `page` those of
+the others, and a template for each section in `templates/` holds the markup.
 """
 
 from __future__ import annotations

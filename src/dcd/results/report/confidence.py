@@ -6,7 +6,7 @@ p-value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log10
 from typing import Literal, get_args
 
@@ -30,7 +30,7 @@ class Scale:
     by_frequency: bool
     firm: float
     fair: float
-    knowledge: Given = field(default_factory=Given)
+    knowledge: Given
 
     def strength(self, edge: Edge) -> float | None:
         """The number of an edge; None if there is none."""
@@ -38,9 +38,7 @@ class Scale:
             return None
         if self.by_frequency:
             return None if edge.frequencies is None else edge.frequencies.edge
-        if edge.pvalue is None:
-            return None
-        return -log10(max(edge.pvalue, 1e-300))
+        return None if edge.pvalue is None else -log10(max(edge.pvalue, 1e-300))
 
     def grade(self, edge: Edge) -> Grade | None:
         """The grade of an edge; None if it comes from knowledge alone."""
@@ -68,9 +66,7 @@ class Scale:
         strengths = [s for edge in result.edges if (s := self.strength(edge)) is not None]
         top = max(strengths, default=0.0)
         if self.by_frequency:
-            stops = [
-                (share / 20, f"in at least {percent(share / 20)} of resamples") for share in range(1, 21)
-            ]
+            stops = [(n / 20, f"in at least {percent(n / 20)} of resamples") for n in range(1, 21)]
         else:
             stops = [(float(e), f"p-value up to {power_of_ten(-e)}") for e in _EXPONENTS]
         return [(0.0, "all edges"), *(stop for stop in stops if stop[0] <= top + 1e-9)]
@@ -78,7 +74,6 @@ class Scale:
 
 def scale_of(result: Result) -> Scale:
     """The scale for a result."""
-    knowledge = given_in(result)
-    if result.resampling is not None:
-        return Scale(by_frequency=True, firm=0.8, fair=0.5, knowledge=knowledge)
-    return Scale(by_frequency=False, firm=8.0, fair=4.0, knowledge=knowledge)
+    by_frequency = result.resampling is not None
+    firm, fair = (0.8, 0.5) if by_frequency else (8.0, 4.0)
+    return Scale(by_frequency, firm, fair, given_in(result))

@@ -11,7 +11,6 @@ from dcd.results.report.confidence import Scale
 from dcd.results.report.phrases import arrow, percent, pvalue
 from dcd.runtime.text import shortened
 
-CONTRADICTION = "the data contradict themselves"
 _LABEL = "Graph of links to the variables; the table of edges says the same in text"
 
 
@@ -55,7 +54,7 @@ def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.DrawnNo
 def _badges(edge: Edge, scale: Scale, contradictions: set[frozenset[str]]) -> list[svg.Badge]:
     badges = []
     if frozenset((edge.first, edge.second)) in contradictions:
-        badges.append(svg.Badge("!", "clash", CONTRADICTION))
+        badges.append(svg.Badge("!", "clash", "the data contradict themselves"))
     if scale.knowledge.directed(edge):
         badges.append(svg.Badge("K", "known", "by knowledge"))
     return badges

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcd.results.model import Column, Result
+from dcd.results.model import Column, Edge, Frequencies, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import GRADES, Scale, scale_of
-from dcd.results.report.edge_table import edge_table
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
-from dcd.results.report.phrases import count, listed, number, sentence
+from dcd.results.report.phrases import count, listed, number, percent, sentence
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
 
 _MANY_COLUMNS = 15
+_SYMBOLS = {"forward": "→", "backward": "←", "undirected": "—"}
+_BAR_WIDTH = 120
 _KINDS = {
     "arrow": "cause → effect",
     "line": "related, direction unknown",
@@ -28,11 +29,13 @@ def page(result: Result) -> str:
     return render_template(
         "page.html.j2",
         result=result,
+        positions={name: index for index, name in enumerate(result.names)},
         findings=findings(result, scale.knowledge),
         **_graph(result, scale),
         **variable_details(result, scale.knowledge),
-        **edge_table(result, scale),
-        **_conflicts(result),
+        edges=_edges(result, scale),
+        own_conflicts=[clash for clash in result.conflicts if not is_with_knowledge(clash)],
+        knowledge_conflicts=[clash for clash in result.conflicts if is_with_knowledge(clash)],
         has_knowledge_arrows=bool(scale.knowledge.arrows),
         **_data(result),
     )
@@ -55,10 +58,35 @@ def _graph(result: Result, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _conflicts(result: Result) -> dict[str, Any]:
-    with_knowledge = [conflict for conflict in result.conflicts if is_with_knowledge(conflict)]
-    own = [conflict for conflict in result.conflicts if not is_with_knowledge(conflict)]
-    return {"own_conflicts": own, "knowledge_conflicts": with_knowledge}
+def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
+    """The rows of the table of edges, which says the same as the picture: the surest edge first."""
+    rows: list[dict[str, Any]] = []
+    for index, edge in enumerate(result.edges):
+        row = {"edge": edge, "index": index, "strength": scale.strength(edge)}
+        frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
+        bar = {} if frequencies is None else _bar(frequencies)
+        rows.append({**row, "direction": _direction(edge, scale), "frequencies": frequencies, **bar})
+    return sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"])
+
+
+def _direction(edge: Edge, scale: Scale) -> str:
+    if scale.knowledge.drew(edge):
+        return "required as knowledge; the data show no edge"
+    if scale.knowledge.directed(edge):
+        return "given as knowledge" if edge.background else "follows from knowledge"
+    return "known" if edge.type == "->" else "unknown"
+
+
+def _bar(frequencies: Frequencies) -> dict[str, Any]:
+    """Shares of the resamples with each type of edge, as a bar and in words."""
+    bars, start, words = [], 0.0, []
+    for kind, sign in _SYMBOLS.items():
+        share = getattr(frequencies, kind)
+        bars.append((kind, round(_BAR_WIDTH * start, 1), round(_BAR_WIDTH * share, 1)))
+        start += share
+        if share > 0:
+            words.append(f"{sign} {percent(share)}")
+    return {"bars": bars, "shares": ", ".join(words)}
 
 
 def _data(result: Result) -> dict[str, Any]:
@@ -69,18 +97,12 @@ def _data(result: Result) -> dict[str, Any]:
     partly = ", each for the variables that it has" if is_partial else ""
     text = f"{number(data.n_rows)} rows, {used} of them used{partly}. {_columns_in_words(columns)}"
     has_levels = any(column.levels for column in columns)
-    heads = [("Column", None), ("Kind", None), ("Missing", "number")]
+    one_sentence_says_all = len({c.kind for c in columns}) == 1 and not any(c.n_missing for c in columns)
     return {
         "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
-        "data_columns": [*heads, ("Levels", None)] if has_levels else heads,
         "has_levels": has_levels,
-        "columns_folded": len(columns) > _MANY_COLUMNS and _are_alike(columns),
+        "columns_folded": len(columns) > _MANY_COLUMNS and one_sentence_says_all and not has_levels,
     }
-
-
-def _are_alike(columns: tuple[Column, ...]) -> bool:
-    """Whether one sentence describes all columns."""
-    return len({column.kind for column in columns}) == 1 and not any(c.n_missing or c.levels for c in columns)
 
 
 def _columns_in_words(columns: tuple[Column, ...]) -> str:

@@ -70,6 +70,11 @@ def brief(name: str) -> str:
     return isolated(label(name))
 
 
+def symbol(edge: Edge) -> str:
+    """An arrow or a line."""
+    return "→" if edge.type == "->" else "—"
+
+
 def arrow(edge: Edge) -> str:
     """`a → b` or `a — b`."""
-    return f"{brief(edge.first)} {'→' if edge.type == '->' else '—'} {brief(edge.second)}"
+    return f"{brief(edge.first)} {symbol(edge)} {brief(edge.second)}"

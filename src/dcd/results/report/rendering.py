@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from dcd.results.report.phrases import NONE, count, label, number, percent, sentence
+from dcd.results.report.phrases import NONE, count, label, number, percent, pvalue, sentence, symbol
 from dcd.runtime.templates import template_environment
 from dcd.runtime.text import shortened, with_names_isolated
 
@@ -33,7 +33,9 @@ def _templates() -> Environment:
         level_list=_level_list,
         number=number,
         percent=percent,
+        pvalue=pvalue,
         sentence=sentence,
+        symbol=symbol,
     )
 
 

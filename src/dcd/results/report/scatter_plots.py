@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -32,11 +33,6 @@ class Axis:
 
     column: Column
     values: FloatArray
-
-    @property
-    def nominal(self) -> bool:
-        """Whether positions along the axis have no order."""
-        return self.column.kind == "nominal"
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -65,13 +61,14 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """`(share, label)`."""
         levels = self.column.levels
-        if levels is not None:
-            step = -(-len(levels) // _LEVELS_SHOWN)
-            codes = range(0, len(levels), step)
+        if levels is None:
+            limits = float(np.nanmin(self.values)), float(np.nanmax(self.values))
+            labels = {value: _short(value) for value in limits}
+        else:
+            codes = range(0, len(levels), -(-len(levels) // _LEVELS_SHOWN))
             cells = 9 if len(codes) <= 3 else 5
-            return [(float(self.at(np.array(float(c)))), shortened(levels[c], cells)) for c in codes]
-        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
-        return [(float(self.at(np.array(v))), _short(v)) for v in dict.fromkeys((low, high))]
+            labels = {float(code): shortened(levels[code], cells) for code in codes}
+        return [(float(self.at(np.array(value))), label) for value, label in labels.items()]
 
 
 def _short(value: float) -> str:
@@ -86,8 +83,7 @@ def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Ma
     shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
     shares = np.where(together, shares, 0.0)
     with np.errstate(invalid="ignore"):
-        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * x.at(x.spread(_STEP_X))
-        down = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * y.at(y.spread(_STEP_Y))
+        across, down = _pixels(x.at(x.spread(_STEP_X)), y.at(y.spread(_STEP_Y)))
     return render_template(
         "scatter.svg.j2",
         width=_WIDTH,
@@ -115,20 +111,20 @@ def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[tupl
 
 def _ticks(x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
     """`(x, y, anchor, label)` of every tick."""
-    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     ticks = []
     for share, label in x.ticks():
         anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
-        ticks.append((round(_LEFT + share * (right - _LEFT)), bottom + 30, anchor, label))
+        ticks.append((round(_pixels(share, 0)[0]), _HEIGHT - _BOTTOM + 30, anchor, label))
     for share, label in y.ticks():
-        ticks.append((_LEFT - 8, round(bottom - share * (bottom - _TOP) + 8), "end", label))
+        ticks.append((_LEFT - 8, round(_pixels(0, share)[1] + 8), "end", label))
     return ticks
 
 
 def _trend(x: Axis, y: Axis, shares: FloatArray) -> str:
     """The mean of y along x as a path: a line, or a bar at each level."""
     known = shares > 0
-    if (y.nominal and len(y.column.levels or ()) > 2) or known.sum() < 10:
+    has_order = y.column.kind != "nominal" or len(y.column.levels or ()) <= 2
+    if not has_order or known.sum() < 10:
         return ""
     xs, ys, ws = x.at(x.values)[known], y.at(y.values)[known], shares[known]
     return _level_means(x, xs, ys, ws) if x.column.levels is not None else _smooth(xs, ys, ws)
@@ -155,8 +151,15 @@ def _level_means(x: Axis, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str
 
 
 def _at(share_x: float, share_y: float) -> str:
-    across = _LEFT + share_x * (_WIDTH - _LEFT - _RIGHT)
-    return f"{across:.0f} {_HEIGHT - _BOTTOM - share_y * (_HEIGHT - _TOP - _BOTTOM):.0f}"
+    return "{:.0f} {:.0f}".format(*_pixels(share_x, share_y))
+
+
+def _pixels(share_x: Any, share_y: Any) -> tuple[Any, Any]:
+    """Positions in the picture, from shares of the lengths of the two axes."""
+    return (
+        _LEFT + (_WIDTH - _LEFT - _RIGHT) * share_x,
+        _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share_y,
+    )
 
 
 def draw_weights(view: View) -> Markup:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ _STATUS = {
     "max_steps": "up to the largest number of steps",
     "nothing_to_decouple": "nothing to decouple",
 }
+_Panel = tuple[str, str, str | None]  # caption, strength, scatter plot
 _MUCH_DEPENDENCE = 2.0
 _MOST_DOTS = 120_000  # in the whole page, to keep it small
 
@@ -35,12 +35,8 @@ _MOST_DOTS = 120_000  # in the whole page, to keep it small
 def variable_details(result: Result, knowledge: Given) -> dict[str, Any]:
     """Values for the sections of all variables; `knowledge` is the part that the data do not show."""
     details = _Details(result, knowledge)
-    return {
-        "has_rows": details.has_rows,
-        "variables": [
-            details.of_variable(index, boundary) for index, boundary in enumerate(result.boundaries)
-        ],
-    }
+    variables = [details.of_variable(boundary) for boundary in result.boundaries]
+    return {"has_rows": bool(details.axes), "variables": variables}
 
 
 class _Details:
@@ -48,8 +44,7 @@ class _Details:
 
     def __init__(self, result: Result, knowledge: Given) -> None:
         self.result = result
-        self.position = {name: index for index, name in enumerate(result.names)}
-        self.effects = defaultdict(set)
+        self.effects: dict[str, set[str]] = {name: set() for name in result.names}
         for edge in result.edges:
             if edge.type == "->":
                 self.effects[edge.first].add(edge.second)
@@ -59,42 +54,31 @@ class _Details:
             if not knowledge.drew(edge)
         }
         sample = result.sample
-        self.has_rows = sample is not None and bool(sample.rows)
-        self.axes: dict[str, Axis] = {}
+        self.axes: dict[str, Axis] = {}  # empty without rows
         self.weights: dict[str, FloatArray] = {}
         if sample is not None and sample.rows:
-            step = self._thinning(len(sample.rows))
+            # With very many scatter plots, rows are left out.
+            n_rows, n_plots = len(sample.rows), 2 * sum(len(b.members) for b in result.boundaries)
+            step = -(-n_rows // min(n_rows, max(60, _MOST_DOTS // max(n_plots, 1))))
             for column in result.data.columns:
                 self.axes[column.name] = Axis(column, _floats(sample.values[column.name])[::step])
             self.weights = {name: _floats(weights)[::step] for name, weights in sample.weights.items()}
 
-    def _thinning(self, n_rows: int) -> int:
-        """The step between drawn rows, larger if there are very many scatter plots."""
-        n_plots = 2 * sum(len(boundary.members) for boundary in self.result.boundaries)
-        return -(-n_rows // min(n_rows, max(60, _MOST_DOTS // max(n_plots, 1))))
-
-    def of_variable(self, index: int, boundary: Boundary) -> dict[str, Any]:
+    def of_variable(self, boundary: Boundary) -> dict[str, Any]:
         """Values for the section of one variable."""
         members, target, view = boundary.members, boundary.target, boundary.view
         n_adjacent = sum(member.role != "spouse" for member in members)
         n_spouses = sum(self._share_effect(target, member) for member in members)
-        columns = [("Variable", None), ("It is", None), ("p-value", "number")]
-        if self.result.resampling:
-            columns.append(("In resamples", "number"))
-        if not self.has_rows:  # with rows, the strengths are beside the scatter plots
-            columns += [("Association", None), ("As measured", "number"), ("Weighted", "number")]
-        is_decoupled = view is not None and len(view.decoupled) > 1
+        decoupled = view if view is not None and len(view.decoupled) > 1 else None
         return {
-            "index": index,
             "target": target,
             "n_adjacent": n_adjacent,
             "n_spouses": n_spouses,
             "n_others": len(members) - n_adjacent - n_spouses,
-            "columns": columns,
-            "members": [self._member(target, member, is_decoupled) for member in members],
+            "members": [self._member(target, member, decoupled is not None) for member in members],
             "view": view,
-            "effect": _effect(view) if view is not None and is_decoupled else "",
-            "histogram": draw_weights(view) if view is not None and is_decoupled else "",
+            "effect": _effect(decoupled) if decoupled else "",
+            "histogram": draw_weights(decoupled) if decoupled else "",
             "remarks": self._remarks(target),
         }
 
@@ -110,31 +94,27 @@ class _Details:
             numbers.append(NONE if frequencies is None else percent(frequencies.edge))
         return {
             "name": member.name,
-            "index": self.position[member.name],
             "role": "no edge drawn" if is_apart else _ROLES[member.role],
             "numbers": numbers,
             "measure": member.measure,
             "before": _signed(member.before),
             "after": _signed(member.after),
-            "panels": self._panels(target, member, is_decoupled) if self.has_rows else [],
+            "panels": self._panels(target, member, is_decoupled) if self.axes else [],
         }
 
-    def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[tuple[str, str, str | None]]:
-        """`(caption, strength, scatter plot)` as measured and, if there are weights, under them."""
+    def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[_Panel]:
+        """As measured and, if there are weights, under them."""
         x, y = self.axes[member.name], self.axes[target]
-        panels: list[tuple[str, float | None, FloatArray | None]] = [("As measured", member.before, None)]
-        if is_decoupled and target in self.weights:
-            panels.append(("Weighted", member.after, self.weights[target]))
         is_empty = np.isnan(x.values).all() or np.isnan(y.values).all()
-        label = f"{target} against {member.name}"
-        return [
-            (
-                caption,
-                _signed(strength),
-                None if is_empty else draw_scatter(x, y, weights, f"{label}, {caption.lower()}"),
-            )
-            for caption, strength, weights in panels
-        ]
+
+        def panel(caption: str, strength: float | None, weights: FloatArray | None) -> _Panel:
+            label = f"{target} against {member.name}, {caption.lower()}"
+            return caption, _signed(strength), None if is_empty else draw_scatter(x, y, weights, label)
+
+        panels = [panel("As measured", member.before, None)]
+        if is_decoupled and target in self.weights:
+            panels.append(panel("Weighted", member.after, self.weights[target]))
+        return panels
 
     def _remarks(self, target: str) -> list[str]:
         """Cautions and conflicts that concern a variable."""

@@ -1,14 +1,20 @@
-"""Shared by all conversions: the edges of a graph, and the equivalence class of a foreign graph."""
+"""Shared by all conversions: the edges of a graph, and the equivalence class of a foreign graph.
+
+Characters of a name that DOT or GraphML cannot hold (control characters, surrogates) become `_xHHHH_`, as in
+Office Open XML; in names that already contain this form, the first underscore becomes `_x005F_`.
+"""
 
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.cpdag import CPDAG, ChosenDAG
@@ -22,6 +28,10 @@ Edge = tuple[str, str]
 _EDGES_SHOWN = 8  # in a message
 _FEW_NODES = 30  # for which the smallest contradiction is searched
 _MOST_NODES = 5000  # limits the memory that a small text can claim
+
+_IMPOSSIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"
+_TO_HIDE = re.compile(rf"_(?=x[0-9A-Fa-f]{{4}}[_{_IMPOSSIBLE}])|[{_IMPOSSIBLE}]")
+_HIDDEN = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 def load(module: str, extra: str) -> Any:
@@ -38,7 +48,7 @@ def check_type(graph: object, expected: type | tuple[type, ...], remedy: str) ->
     """Raise `InputError` unless the graph is of the expected class."""
     if not isinstance(graph, expected):
         classes = expected if isinstance(expected, tuple) else (expected,)
-        names = " or ".join(f"{one.__module__.partition('.')[0]}'s {one.__name__}" for one in classes)
+        names = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in classes)
         raise InputError("parameter 'graph'", f"must be {names}, got {type(graph).__name__}", remedy)
 
 
@@ -49,24 +59,35 @@ def check_text(text: object) -> None:
         raise InputError("parameter 'text'", problem, "Read the file first.")
 
 
+def hide_impossible(name: str) -> str:
+    """The name with every character that a text format cannot hold as `_xHHHH_`."""
+    return _TO_HIDE.sub(lambda match: f"_x{ord(match[0]):04X}_", name)
+
+
+def show_impossible(text: str) -> str:
+    """The name that `hide_impossible` was given."""
+    return _HIDDEN.sub(lambda match: chr(int(match[1], 16)), text)
+
+
 # --- to others--------------------------------------------------------------------------------------------
 
 
-def names_and_adjacency(graph: Graph) -> tuple[tuple[str, ...], IntArray]:
-    """The variables and the matrix of a CPDAG, or of one DAG of its class."""
+def frame_of(graph: Graph) -> pd.DataFrame:
+    """The labelled adjacency matrix of a CPDAG, or of one DAG of its class."""
     if isinstance(graph, ChosenDAG):
-        return tuple(graph.adjacency.columns), graph.adjacency.to_numpy(dtype=np.int8)
+        return graph.adjacency
     if not isinstance(graph, CPDAG):
         problem = f"must be a CPDAG, got {type(graph).__name__}"
         raise InputError("parameter 'graph'", problem, "Pass .cpdag_ or .cpdag_.to_dag().")
-    return graph.names, np.array(graph.adjacency)
+    return graph.to_frame()
 
 
 def names_and_edges(graph: Graph) -> tuple[tuple[str, ...], list[Edge], list[Edge]]:
     """The variables, the directed edges as (cause, effect), and each undirected edge once."""
-    names, adjacency = names_and_adjacency(graph)
-    arrows = [(names[i], names[j]) for i, j in np.argwhere(directed_part(adjacency))]
-    lines = [(names[i], names[j]) for i, j in np.argwhere(np.triu(undirected_part(adjacency)))]
+    frame = frame_of(graph)
+    names = tuple(frame.columns)
+    arrows = [(names[i], names[j]) for i, j in np.argwhere(directed_part(frame))]
+    lines = [(names[i], names[j]) for i, j in np.argwhere(np.triu(undirected_part(frame)))]
     return names, arrows, lines
 
 
@@ -109,18 +130,13 @@ def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
     if repeated:
         subject = f"variable {repeated[0]!r}"
         raise InputError(subject, "is there more than once", "Give every node its own name.")
-    for name, loop in zip(names, adjacency.diagonal(), strict=True):
-        if loop:
-            raise InputError(f"edge {arrow(name, name)}", "is a loop", "Remove it.")
+    if adjacency.diagonal().any():
+        name = names[int(adjacency.diagonal().argmax())]
+        raise InputError(f"edge {_arrow(name, name)}", "is a loop", "Remove it.")
     dag = consistent_extension(adjacency)
     if dag is None:
         raise _contradiction(names, adjacency)
     return CPDAG.from_dag(names, dag)
-
-
-def arrow(cause: object, effect: object) -> str:
-    """An edge in messages."""
-    return f"{str(cause)!r} -> {str(effect)!r}"
 
 
 def foreign_mark(edge: str, mark: str) -> InputError:
@@ -132,18 +148,21 @@ def foreign_mark(edge: str, mark: str) -> InputError:
     )
 
 
+def _arrow(cause: str, effect: str) -> str:
+    return f"{cause!r} -> {effect!r}"
+
+
 def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
     cycle = _directed_cycle(directed_part(adjacency))
     if cycle:
-        listed = _listed([arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
+        listed = _listed([_arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
         return InputError(f"edges {listed}", "make a directed cycle", "Remove or reverse one of them.")
-    core = _smaller_core(adjacency)
     edges = []
-    for i, j in combinations(core, 2):
+    for i, j in combinations(_smaller_core(adjacency), 2):
         if adjacency[i, j] and adjacency[j, i]:
             edges.append(f"{names[i]!r} - {names[j]!r}")
         elif adjacency[i, j] or adjacency[j, i]:
-            edges.append(arrow(names[i], names[j]) if adjacency[i, j] else arrow(names[j], names[i]))
+            edges.append(_arrow(names[i], names[j]) if adjacency[i, j] else _arrow(names[j], names[i]))
     return InputError(
         f"edges {_listed(edges)}",
         "fit no DAG: every direction of the undirected ones makes a cycle or a new collider",

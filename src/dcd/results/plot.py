@@ -1,4 +1,4 @@
-"""Plots of decoupling: the weights, the dependence before and after, and a boundary member by member."""
+"""Plots with matplotlib: graphs, and what decoupling does to weights, dependence and a Markov boundary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.base import table_options
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.features.kernel_blocks import features_of
-from dcd.graph.drawing.cpdag_plot import LABEL_CELLS
+from dcd.graph.drawing.cpdag_plot import LABEL_CELLS, plot_cpdag
 from dcd.graph.drawing.pyplot import BLUE, GREY, ORANGE, import_pyplot
 from dcd.independence.weighted_correlation import weighted_correlation
 from dcd.runtime.array_types import FloatArray
@@ -26,6 +26,8 @@ from dcd.weights.objective import pairwise_hsic
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+__all__ = ["plot_boundary", "plot_cpdag", "plot_weights"]
 
 _LARGEST_DOT, _NAMED_AT_MOST = 60.0, 24
 
@@ -80,19 +82,13 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     pvalues = dict(zip(table.summary.columns, model.pvalues_, strict=True))
     members = sorted(model.boundary_, key=lambda name: pvalues[name])[:most]
     plt = import_pyplot()
-    figure, axes = plt.subplots(
-        len(members),
-        2,
-        figsize=(7.6, 2.7 * len(members) + 0.4),
-        layout="constrained",
-        squeeze=False,
-        sharex="row",
-        sharey=True,
-    )
+    size = (7.6, 2.7 * len(members) + 0.4)
+    shared = {"sharex": "row", "sharey": True, "squeeze": False}
+    figure, axes = plt.subplots(len(members), 2, figsize=size, layout="constrained", **shared)
+    condition = " given the rest" if model.method == "robust" else ""
     for row, member in zip(axes, members, strict=True):
         pair = table.complete_in([table.names.index(member), table.names.index(target)])
         weights = model.weights_[pair.rows]
-        condition = " given the rest" if model.method == "robust" else ""
         _draw_pair(row[0], pair, np.ones(len(weights)), "as measured")
         _draw_pair(row[1], pair, weights, "decoupled", f"{_pvalue(pvalues[member])}{condition}")
         row[0].set_ylabel(shortened(target, LABEL_CELLS), parse_math=False)
@@ -106,32 +102,24 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
 
 def _result_and_table(weights: Any, X: Any) -> tuple[SampleWeights, Dataset | None]:
     """The weights with their diagnostics, and the columns that they decouple if those are known."""
+    if isinstance(weights, SampleWeights):
+        return weights, None if X is None else _read(X, None, weights.weights)
     if not isinstance(weights, MarkovBoundary):
-        if not isinstance(weights, SampleWeights):
-            raise InputError(
-                "parameter 'weights'",
-                f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
-                "Pass what dcd.weights.convex_weights or dcd.weights.decoupling_weights returns.",
-            )
-        table = None if X is None else read_columns(X)
-        _check_rows(weights.weights, table)
-        return weights, table
+        raise InputError(
+            "parameter 'weights'",
+            f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
+            "Pass what dcd.weights.convex_weights or dcd.weights.decoupling_weights returns.",
+        )
     check_is_fitted(weights)
-    result = weights.decoupling_
     if X is None:
-        return result, None
-    table = read_columns(X, options=table_options(weights))
-    _check_rows(weights.weights_, table)
+        return weights.decoupling_, None
+    table = _read(X, None, weights.weights_, options=table_options(weights))
+    decoupled = list(range(len(table.names)))
     if weights.method == "robust":
-        return result, _columns_of(table, weights.boundary_)
-    if weights.target is None:
-        return result, table
-    target = table.names[table.position(weights.target)]
-    return result, _columns_of(table, [name for name in table.names if name != target])
-
-
-def _columns_of(table: Dataset, names: Sequence[str]) -> Dataset:
-    return table.select([table.names.index(name) for name in names])
+        decoupled = [table.names.index(name) for name in weights.boundary_]
+    elif weights.target is not None:
+        decoupled.remove(table.position(weights.target))
+    return weights.decoupling_, table.select(decoupled)
 
 
 def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
@@ -143,36 +131,38 @@ def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
             "Fit one: dcd.MarkovBoundary(target=...).fit(X).",
         )
     check_is_fitted(model)
-    table = read_columns(X, y if model.target is None else None, options=table_options(model))
-    _check_rows(model.weights_, table)
+    y_of_model = y if model.target is None else None
+    table = _read(X, y_of_model, model.weights_, options=table_options(model))
     return table, table.names[-1 if model.target is None else table.position(model.target)]
 
 
-def _check_rows(weights: FloatArray, table: Dataset | None) -> None:
-    if table is not None and table.summary.n_rows != len(weights):
+def _read(X: Any, y: Any, weights: FloatArray, **options: Any) -> Dataset:
+    """The table that was decoupled; an `InputError` if it has another number of rows than the weights."""
+    table = read_columns(X, y, **options)
+    if table.summary.n_rows != len(weights):
         raise InputError(
             "parameter 'X'",
             f"has {table.summary.n_rows} rows, the weights are of {len(weights)}",
             "Pass the table that was decoupled.",
         )
+    return table
 
 
 def _dependence_matrices(
     result: SampleWeights, table: Dataset | None
 ) -> tuple[FloatArray, FloatArray] | None:
     """Pairwise HSIC before and after, if it is known or can be computed."""
-    if result.hsic_before.size:
-        matrices = result.hsic_before, result.hsic_after
-    elif table is not None:
+    before, after = result.hsic_before, result.hsic_after
+    if not before.size:
+        if table is None:
+            return None
         complete = table.complete_in(range(len(table.names)))
         weights = result.weights[complete.rows]
         with one_blas_thread():
             features = features_of(complete)
             before = pairwise_hsic(features, np.full(len(weights), 1 / len(weights)))
-            matrices = before, pairwise_hsic(features, weights / weights.sum())
-    else:
-        return None
-    return matrices if len(matrices[0]) > 1 else None
+            after = pairwise_hsic(features, weights / weights.sum())
+    return (before, after) if len(before) > 1 else None
 
 
 # --- drawing ---------------------------------------------------------------------------------------------
@@ -196,18 +186,14 @@ def _draw_matrices(
     dependence: tuple[float, float],
 ) -> None:
     off_diagonal = [np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix) for matrix in matrices]
-    most = max(float(np.nanmax(matrix)) for matrix in off_diagonal)
+    most = float(np.nanmax(off_diagonal))
+    labels = [shortened(name, 14) for name in names] if len(names) <= _NAMED_AT_MOST else []
     for ax, matrix, label, units in zip(axes, off_diagonal, ("before", "after"), dependence, strict=True):
         image = ax.imshow(matrix, vmin=0, vmax=most, cmap="Blues")
         ax.set_title(f"{label}: dependence {units:.1f} times chance", fontsize="medium")
         ax.spines[:].set_visible(False)
-        if len(names) <= _NAMED_AT_MOST:
-            labels = [shortened(name, 14) for name in names]
-            ax.set_xticks(range(len(names)), labels, rotation=90, parse_math=False, fontsize="small")
-            ax.set_yticks(range(len(names)), labels, parse_math=False, fontsize="small")
-        else:
-            ax.set_xticks([])
-            ax.set_yticks([])
+        ax.set_xticks(range(len(labels)), labels, rotation=90, parse_math=False, fontsize="small")
+        ax.set_yticks(range(len(labels)), labels, parse_math=False, fontsize="small")
     figure.colorbar(image, ax=list(axes), label="HSIC", shrink=0.8)
 
 
