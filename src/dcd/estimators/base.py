@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.description import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.drawing.cpdag_plot import EdgeFrequencies, plot_cpdag
+from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.graph.stability import Stability
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.memory import Memory
@@ -163,7 +164,7 @@ class Discovery(BaseEstimator):
         ax: Axes | None = None,
         *,
         truth: CPDAG | None = None,
-        stability: EdgeFrequencies | None = None,
+        stability: Stability | None = None,
         target: str | None = None,
     ) -> Axes:
         """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters."""

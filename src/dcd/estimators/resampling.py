@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from dcd.estimators.base import Discovery, check_n_jobs, table_options
 from dcd.estimators.description import describe, seed_for_checkpoint
-from dcd.estimators.stability import SCHEMES, Scheme, Stability
+from dcd.graph.stability import SCHEMES, Scheme, Stability
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.runtime.errors import FailedResamplesWarning, InputError, check_choice, check_number, make_generator

@@ -9,7 +9,7 @@ from __future__ import annotations
 import castle.algorithms as castle
 import numpy as np
 
-from dcd.graph.conversion import prune_cycles
+from dcd.graph.equivalence import prune_cycles
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import check_number
 

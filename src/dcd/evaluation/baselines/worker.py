@@ -18,8 +18,7 @@ from typing import Any, BinaryIO
 
 from dcd.evaluation.baselines.messages import receive, send
 from dcd.evaluation.baselines.registry import METHODS, Adapter
-from dcd.graph.conversion import to_cpdag
-from dcd.graph.equivalence import consistent_extension
+from dcd.graph.equivalence import consistent_extension, to_cpdag
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, suggest
 

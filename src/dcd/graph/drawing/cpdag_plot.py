@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.drawing.layout import Layout, layered_layout, smooth
 from dcd.graph.drawing.pyplot import import_pyplot
+from dcd.graph.stability import Stability
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
 from dcd.runtime.text import shortened
@@ -35,19 +36,6 @@ class _Style:
     line: str
 
 
-@runtime_checkable
-class EdgeFrequencies(Protocol):
-    """The part of a `Stability` that is plotted: the share of resamples with an edge, for each pair."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The d variables."""
-
-    @property
-    def edge(self) -> FloatArray:
-        """Symmetric matrix of shares, in the order of `names`."""
-
-
 _UNCOMPARED = _Style("edge", _PLAIN, "solid")
 _KNOWN = _Style("by knowledge", _PLAIN, "dashdot")
 
@@ -56,7 +44,7 @@ def plot_cpdag(
     cpdag: CPDAG,
     *,
     truth: CPDAG | None = None,
-    stability: EdgeFrequencies | None = None,
+    stability: Stability | None = None,
     target: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -108,7 +96,7 @@ def _check_graphs(cpdag: object, truth: object) -> None:
 
 def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
     """The share of resamples with an edge between two variables, in the order of the graph."""
-    if not isinstance(stability, EdgeFrequencies):
+    if not isinstance(stability, Stability):
         problem = f"must be a Stability, got {type(stability).__name__}"
         raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
     missing = [name for name in cpdag.names if name not in stability.names]
