@@ -66,14 +66,13 @@ def keep_account(
     boundaries: Mapping[str, Iterable[str]],
 ) -> Account:
     """The account of a table as the user passed it and as the fit has read it."""
-    decoupled = {search.target: search.weights for search in searches}
+    weights = {search.target: None if search.weights is None else search.weights.shown for search in searches}
     shown = dataset.shown_positions
-    strengths = {}
-    for target, members in boundaries.items():
-        sketch = decoupled[target]
-        weights = None if sketch is None else sketch.shown
-        for member in members:
-            strengths[target, member] = _strength(dataset, (member, target), shown, weights)
+    strengths = {
+        (target, member): _strength(dataset, (member, target), shown, weights[target])
+        for target, members in boundaries.items()
+        for member in members
+    }
     return Account(
         fingerprint=fingerprint(table),
         rows=dataset.shown,

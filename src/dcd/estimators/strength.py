@@ -60,5 +60,4 @@ def _cramer(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:
 
 
 def _indicators(groups: FloatArray) -> FloatArray:
-    indicators: FloatArray = (groups[:, None] == np.unique(groups)[None, :]).astype(np.float64)
-    return indicators
+    return (groups[:, None] == np.unique(groups)).astype(np.float64)

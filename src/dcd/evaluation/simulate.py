@@ -96,12 +96,11 @@ def _random_tree(n: int, rng: np.random.Generator) -> set[tuple[int, int]]:
     sequence = rng.integers(n, size=n - 2)
     remaining = np.bincount(sequence, minlength=n) + 1
     edges = set()
-    for node in sequence:
+    for node in sequence.tolist():
         leaf = int(np.flatnonzero(remaining == 1)[0])
-        edges.add((min(leaf, int(node)), max(leaf, int(node))))
-        remaining[leaf] -= 1
-        remaining[node] -= 1
-    last, other = (int(node) for node in np.flatnonzero(remaining == 1))
+        edges.add((min(leaf, node), max(leaf, node)))
+        remaining[[leaf, node]] -= 1
+    last, other = np.flatnonzero(remaining == 1).tolist()
     return edges | {(last, other)}
 
 

@@ -91,16 +91,14 @@ class Knowledge:
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Knowledge:
         """From a TOML file with the parameters as keys."""
+        file = f"file {str(path)!r}"
         try:
             statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except OSError as error:
-            raise InputError(
-                f"file {str(path)!r}", f"cannot be read ({error.strerror})", "Check it."
-            ) from None
+            raise InputError(file, f"cannot be read ({error.strerror})", "Check it.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             why = "lists in lists without end" if isinstance(error, RecursionError) else error
-            remedy = "Write keys such as roots = ['age']."
-            raise InputError(f"file {str(path)!r}", f"is not TOML ({why})", remedy) from None
+            raise InputError(file, f"is not TOML ({why})", "Write keys such as roots = ['age'].") from None
         return cls.from_dict(statements)
 
     def to_dict(self) -> dict[str, Any]:
