@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcd.estimators.strength import measure_for, strength
+from dcd.estimators.strength import MEASURES, strength
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.search.base import TargetSearch
 from dcd.table.dataset import Dataset
@@ -98,7 +98,7 @@ def _strength(
         if unweighted is not None and weighted is not None:
             lowest = 0.0 if any(nominal) else -1.0
             after = float(np.clip(before + weighted - unweighted, lowest, 1.0))
-    return Strength(measure_for(nominal), before, after)
+    return Strength(MEASURES[sum(nominal)], before, after)
 
 
 def _measured(values: FloatArray, weights: FloatArray, nominal: tuple[bool, bool]) -> float | None:

@@ -1,4 +1,4 @@
-"""Graphs in one encoding: CPDAG, Meek's rules, DAG <-> CPDAG, d-separation, background knowledge, drawing."""
+"""Graphs in one encoding: CPDAG, Meek's rules, d-separation, background knowledge, stability, drawing."""
 
 from dcd.graph.adjacency import (
     check_adjacency,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -21,7 +22,16 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 _SHOWN = 20
 _FORMAT = 1
-_KEYS = ("names", "n_resamples", "scheme", "fraction", "failures", "seed", "directed", "undirected")
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_ENTRIES: dict[str, Any] = {
+    "names": list[str],
+    "n_resamples": Annotated[int, msgspec.Meta(gt=0)],
+    "scheme": Scheme,
+    "fraction": Annotated[float, msgspec.Meta(gt=0, lt=1)] | None,
+    "failures": dict[str, _Count],
+    "seed": _Count | None,
+}
+_KEYS = (*_ENTRIES, "directed", "undirected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,25 +206,13 @@ def _refusal(problem: str, remedy: str = "Write it again with to_dict.") -> Inpu
 
 def _check_saved(saved: Mapping[str, Any]) -> None:
     """An `InputError` that names the first entry that cannot be right."""
-    names, failures, fraction, seed = (saved[key] for key in ("names", "failures", "fraction", "seed"))
-    valid = {
-        "names": isinstance(names, (list, tuple))
-        and all(isinstance(name, str) for name in names)
-        and len(set(names)) == len(names),
-        "n_resamples": _is_count(saved["n_resamples"]) and saved["n_resamples"] > 0,
-        "scheme": saved["scheme"] in SCHEMES,
-        "fraction": fraction is None or (isinstance(fraction, float) and 0 < fraction < 1),
-        "failures": isinstance(failures, Mapping)
-        and all(isinstance(why, str) and _is_count(count) for why, count in failures.items()),
-        "seed": seed is None or _is_count(seed),
-    }
-    for key, fits in valid.items():
-        if not fits:
+    for key, kind in _ENTRIES.items():
+        try:
+            value = msgspec.convert(saved[key], kind)
+        except msgspec.ValidationError:
+            raise _refusal(f"has {saved[key]!r:.60} for {key!r}") from None
+        if key == "names" and len(set(value)) < len(value):
             raise _refusal(f"has {saved[key]!r:.60} for {key!r}")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _shares(saved: Mapping[str, Any], key: str) -> FloatArray:

@@ -146,7 +146,11 @@ class _Proper:
         self.below: list[list[int]] = [[] for _ in self.layer]
         self.bends: dict[tuple[int, int], list[int]] = {}
         for upper, lower in np.argwhere(dag).tolist():
-            bends = [self._new_bend(level) for level in range(self.layer[upper] + 1, self.layer[lower])]
+            levels = range(self.layer[upper] + 1, self.layer[lower])
+            bends = list(range(len(self.layer), len(self.layer) + len(levels)))
+            self.layer += levels
+            self.above += [[] for _ in levels]
+            self.below += [[] for _ in levels]
             self.bends[upper, lower] = bends
             for one, next_one in pairwise([upper, *bends, lower]):
                 self.below[one].append(next_one)
@@ -154,12 +158,6 @@ class _Proper:
         self.rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
         for node in self._depth_first():
             self.rows[self.layer[node]].append(node)
-
-    def _new_bend(self, level: int) -> int:
-        self.layer.append(level)
-        self.above.append([])
-        self.below.append([])
-        return len(self.layer) - 1
 
     def _depth_first(self) -> list[int]:
         """All nodes in depth-first order: a start with few crossings."""
