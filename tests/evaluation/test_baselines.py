@@ -273,8 +273,10 @@ def test_what_is_no_graph_is_a_failure(monkeypatch, returned):
 def test_weights_that_diverge_are_a_failure_not_an_empty_graph():
     script = (
         "import numpy as np\n"
-        "from dcd.evaluation.baselines.gcastle_methods import _above\n"
-        "try:\n    _above(np.full((3, 3), np.nan), 0.3)\n"
+        "from types import SimpleNamespace\n"
+        "from dcd.evaluation.baselines.gcastle_methods import _learned\n"
+        "model = SimpleNamespace(learn=lambda values: None, weight_causal_matrix=np.full((3, 3), np.nan))\n"
+        "try:\n    _learned(model, np.zeros((9, 3)), 0.3)\n"
         "except ArithmeticError as error:\n    print(error)\n"
     )
     output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout

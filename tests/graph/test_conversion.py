@@ -8,8 +8,7 @@ from support.known_graphs import all_dags
 
 from dcd import CPDAG
 from dcd.graph.adjacency import is_acyclic, skeleton_of
-from dcd.graph.conversion import prune_cycles, to_cpdag
-from dcd.graph.equivalence import dag_to_cpdag
+from dcd.graph.equivalence import dag_to_cpdag, prune_cycles, to_cpdag
 
 
 @pytest.mark.parametrize("dag", list(all_dags(4))[::7], ids=str)

@@ -17,7 +17,7 @@ from support.checkpoints import MODELS, assert_same_result, fresh, interacting_t
 
 import dcd
 from dcd import DCD, InputError, RobustDCD
-from dcd.estimators import description
+from dcd.estimators import checkpoints
 from dcd.runtime.checkpoint import Checkpoint
 
 # --- the same result --------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_other_runs_are_refused_with_what_differs(change, named, tmp_path, monke
     RobustDCD().fit(interacting_table(), checkpoint=path)
     before = path.read_bytes()
     settings = {"model": RobustDCD(), "X": interacting_table()} | change
-    monkeypatch.setattr(description, "__version__", settings.pop("version", dcd.__version__))
+    monkeypatch.setattr(checkpoints, "__version__", settings.pop("version", dcd.__version__))
     with pytest.raises(InputError, match=named) as refusal:
         settings.pop("model").fit(**settings, checkpoint=path)
     assert "belongs to another run" in refusal.value.problem

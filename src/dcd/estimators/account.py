@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dcd.estimators.strength import measure_for, strength
+from dcd.estimators.strength import MEASURES, strength
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.search.base import TargetSearch
 from dcd.table.dataset import Dataset
@@ -66,14 +66,13 @@ def keep_account(
     boundaries: Mapping[str, Iterable[str]],
 ) -> Account:
     """The account of a table as the user passed it and as the fit has read it."""
-    decoupled = {search.target: search.weights for search in searches}
+    weights = {search.target: None if search.weights is None else search.weights.shown for search in searches}
     shown = dataset.shown_positions
-    strengths = {}
-    for target, members in boundaries.items():
-        sketch = decoupled[target]
-        weights = None if sketch is None else sketch.shown
-        for member in members:
-            strengths[target, member] = _strength(dataset, (member, target), shown, weights)
+    strengths = {
+        (target, member): _strength(dataset, (member, target), shown, weights[target])
+        for target, members in boundaries.items()
+        for member in members
+    }
     return Account(
         fingerprint=fingerprint(table),
         rows=dataset.shown,
@@ -99,7 +98,7 @@ def _strength(
         if unweighted is not None and weighted is not None:
             lowest = 0.0 if any(nominal) else -1.0
             after = float(np.clip(before + weighted - unweighted, lowest, 1.0))
-    return Strength(measure_for(nominal), before, after)
+    return Strength(MEASURES[sum(nominal)], before, after)
 
 
 def _measured(values: FloatArray, weights: FloatArray, nominal: tuple[bool, bool]) -> float | None:

@@ -1,12 +1,14 @@
-"""What all estimators of graphs share: the fit from table to graph, its diagnostics, and its parameters."""
+"""What estimators share: parameters; those of graphs also the fit from table to graph, and diagnostics."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -15,20 +17,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcd.estimators.account import Account, keep_account, with_shown_rows
-from dcd.estimators.description import describe, seed_for_checkpoint
+from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.drawing.cpdag_plot import EdgeFrequencies, plot_cpdag
+from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.graph.stability import Stability
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
 from dcd.search.base import Conflict, Construction, Cut, TargetSearch
+from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
-from dcd.weights.hsic_descent import HSICDescent
 from dcd.weights.sketch import Decoupling
 
 if TYPE_CHECKING:
@@ -73,10 +76,8 @@ class Diagnostics(ABC):
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set."""
         columns = ("variables", "size", "ess", "dependence_before", "dependence", "status")
-        rows = [
-            (one.variables, len(one.variables), one.ess, one.dependence_before, one.dependence, one.status)
-            for one in self.sets
-        ]
+        of_set = attrgetter("variables", "ess", "dependence_before", "dependence", "status")
+        rows = [(variables, len(variables), *rest) for variables, *rest in map(of_set, self.sets)]
         return pd.DataFrame(rows, columns=columns)
 
     @abstractmethod
@@ -89,8 +90,44 @@ def statuses(frame: pd.DataFrame) -> str:
     return ", ".join(f"{count} {status}" for status, count in Counter(frame["status"]).most_common())
 
 
-class Discovery(BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TableEstimator(BaseEstimator):
+    """The parameters of all estimators: the level of tests, how to read a table, and what to work with."""
+
+    alpha: float = 0.05
+    kinds: Mapping[str, Kind] | None = None
+    missing: Missing = "refuse"
+    drop_degenerate: bool = False
+    n_jobs: int | None = None
+    memory_limit: int | str | None = None
+
+    def _check_parameters(self) -> None:
+        """Raise `InputError` for a parameter out of range."""
+        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        check_n_jobs(self.n_jobs)
+
+    def _record_features(self, dataset: Dataset) -> None:
+        """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
+        columns = dataset.summary.columns
+        self.n_features_in_ = len(columns)
+        if dataset.named:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Discovery(TableEstimator):
     """An estimator of a graph: `fit`, and what it leaves behind, whatever the method."""
+
+    knowledge: Knowledge | None = None
+    progress: bool = True
+    random_state: int | np.random.Generator | None = None
 
     def fit(
         self,
@@ -141,11 +178,10 @@ class Discovery(BaseEstimator):
         table = read_table(X, options=table_options(self), sample_weight=sample_weight)
         bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
         dataset = with_shown_rows(table.in_canonical_order())
-        with (
-            nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed) as run.checkpoint
-        ):
+        opened = nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed)
+        with opened as run.checkpoint:
             construction, self.diagnostics_ = self._discover(dataset, rng, run)
-        record_features(self, table)
+        self._record_features(table)
         self.table_: TableSummary = table.summary
         self.cpdag_: CPDAG = construction.cpdag.reorder(table.names)
         self.adjacency_matrix_: pd.DataFrame = self.cpdag_.to_frame()
@@ -163,26 +199,12 @@ class Discovery(BaseEstimator):
         ax: Axes | None = None,
         *,
         truth: CPDAG | None = None,
-        stability: EdgeFrequencies | None = None,
+        stability: Stability | None = None,
         target: str | None = None,
     ) -> Axes:
         """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters."""
         check_is_fitted(self)
         return plot_cpdag(self.cpdag_, truth=truth, stability=stability, target=target, ax=ax)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "refuse"
-        return tags
-
-    diagnostics_: Diagnostics
-    alpha: float
-    missing: Missing
-    memory_limit: int | str | None = None
-    knowledge: Knowledge | None
-    n_jobs: int | None
-    progress: bool
-    random_state: int | np.random.Generator | None
 
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
         """The checkpoint of a fit, if it is one of this data and these parameters."""
@@ -196,10 +218,6 @@ class Discovery(BaseEstimator):
     def _is_random(self) -> bool:
         """Whether the result depends on `random_state`."""
         return True
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise `InputError` for a parameter out of range."""
 
     @abstractmethod
     def _discover(
@@ -216,32 +234,9 @@ def check_n_jobs(n_jobs: object) -> None:
             raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
 
 
-def record_features(estimator: Any, dataset: Dataset) -> None:
-    """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
-    columns = dataset.summary.columns
-    estimator.n_features_in_ = len(columns)
-    if dataset.named:
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_  # of an earlier fit
-
-
 def table_options(estimator: Any) -> TableOptions:
     """How an estimator reads tables, checked."""
     memory = Memory.of(estimator.memory_limit)
     options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
-    options.check()
-    return options
-
-
-def weight_options(estimator: Any) -> HSICDescent:
-    """The weight-learning parameters of an estimator, checked."""
-    options = HSICDescent(
-        learning_rate=estimator.learning_rate,
-        max_steps=estimator.max_steps,
-        min_ess=estimator.min_ess,
-        init_scale=estimator.init_scale,
-        objective=estimator.objective,
-    )
     options.check()
     return options

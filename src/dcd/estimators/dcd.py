@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from dcd.estimators.base import Diagnostics, Discovery, check_n_jobs, statuses, weight_options
-from dcd.estimators.codecs import published_codecs
-from dcd.graph.knowledge import Knowledge
+from dcd.estimators.base import Diagnostics, Discovery, statuses
+from dcd.estimators.checkpoints import published_codecs
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
-from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run, duration
 from dcd.search.algorithm1 import Round, Subsets, check_subsets, construct, exclusion_sizes, warn_of_cuts
 from dcd.search.base import Boundaries, Construction
 from dcd.search.decoupled_boundaries import SETS, BoundaryIdentifier, DecoupledSet, effort
-from dcd.table.columns import Kind
-from dcd.table.dataset import Dataset, Missing
+from dcd.table.dataset import Dataset
 from dcd.weights.hsic_descent import HSICDescent, ObjectiveName
 
 
@@ -46,23 +44,15 @@ class PublishedDiagnostics(Diagnostics):
 
         Edges of these may show dependence that decoupling could not remove.
         """
-        return tuple(
-            search.target
-            for search in self.searches
-            if search.weights is not None and search.weights.dependence > 1
-        )
+        decoupled = [(search.target, search.weights) for search in self.searches]
+        return tuple(target for target, sketch in decoupled if sketch is not None and sketch.dependence > 1)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each decoupled set; HSIC as its mean over the pairs of the set."""
-        return (
-            super()
-            .to_frame()
-            .assign(
-                hsic_before=[_mean_of_pairs(one.hsic_before) for one in self.sets],
-                hsic_after=[_mean_of_pairs(one.hsic_after) for one in self.sets],
-                steps=[one.n_steps for one in self.sets],
-            )
-        )
+        frame = super().to_frame()
+        for name in ("hsic_before", "hsic_after"):
+            frame[name] = [_mean_of_pairs(getattr(one, name)) for one in self.sets]
+        return frame.assign(steps=[one.n_steps for one in self.sets])
 
     def __str__(self) -> str:
         frame, n_targets = self.to_frame(), len(self.searches)
@@ -103,6 +93,7 @@ _REMEDIES = (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DCD(Discovery):
     """Decoupled causal discovery: from a table of measurements to the causal graph behind it.
 
@@ -190,42 +181,13 @@ class DCD(Discovery):
     CPDAG(11 variables, 0 directed, 9 undirected edges)
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.05,
-        objective: ObjectiveName = HSICDescent.objective,
-        learning_rate: float = HSICDescent.learning_rate,
-        max_steps: int = HSICDescent.max_steps,
-        min_ess: float = HSICDescent.min_ess,
-        init_scale: float = HSICDescent.init_scale,
-        max_subsets: int | None = None,
-        subsets: Subsets = "all",
-        knowledge: Knowledge | None = None,
-        kinds: Mapping[str, Kind] | None = None,
-        missing: Missing = "refuse",
-        drop_degenerate: bool = False,
-        n_jobs: int | None = None,
-        memory_limit: int | str | None = None,
-        progress: bool = True,
-        random_state: int | np.random.Generator | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.objective = objective
-        self.learning_rate = learning_rate
-        self.max_steps = max_steps
-        self.min_ess = min_ess
-        self.init_scale = init_scale
-        self.max_subsets = max_subsets
-        self.subsets = subsets
-        self.knowledge = knowledge
-        self.kinds = kinds
-        self.missing = missing
-        self.drop_degenerate = drop_degenerate
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
-        self.progress = progress
-        self.random_state = random_state
+    objective: ObjectiveName = HSICDescent.objective
+    learning_rate: float = HSICDescent.learning_rate
+    max_steps: int = HSICDescent.max_steps
+    min_ess: float = HSICDescent.min_ess
+    init_scale: float = HSICDescent.init_scale
+    max_subsets: int | None = None
+    subsets: Subsets = "all"
 
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
         return published_codecs(dataset.names, len(dataset.shown))
@@ -239,7 +201,7 @@ class DCD(Discovery):
         identifier = BoundaryIdentifier(
             dataset,
             alpha=self.alpha,
-            options=weight_options(self),
+            options=self._weighting,
             random_state=rng,
             n_jobs=self.n_jobs,
             run=run,
@@ -249,7 +211,6 @@ class DCD(Discovery):
             identifier.prepare(sets, n_jobs=self.n_jobs, label=stage.label, then=stage.then)
 
         run.remedies = _REMEDIES
-
         construction = construct(
             dataset.names,
             identifier,
@@ -295,7 +256,11 @@ class DCD(Discovery):
         run.announce(what, seconds)
 
     def _check_parameters(self) -> None:
-        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
-        weight_options(self)
+        super()._check_parameters()
+        self._weighting.check()
         check_subsets(self.subsets, self.max_subsets)
-        check_n_jobs(self.n_jobs)
+
+    @property
+    def _weighting(self) -> HSICDescent:
+        names = ("objective", "learning_rate", "max_steps", "min_ess", "init_scale")
+        return HSICDescent(**{name: getattr(self, name) for name in names})

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.estimators.base import check_n_jobs, record_features, table_options
+from dcd.estimators.base import TableEstimator, table_options
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.association import PartialAssociation
@@ -19,14 +19,13 @@ from dcd.independence.binding import bind_test
 from dcd.independence.partial_pvalues import partial_correlation
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray
-from dcd.runtime.errors import InputError, check_choice, check_contract, check_number
+from dcd.runtime.errors import InputError, check_choice, check_contract
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.base import BoundarySearch
 from dcd.search.decoupled_boundaries import least_sample, tested_columns
 from dcd.search.grow_shrink import GrowShrink
 from dcd.table.checks import MIN_ROWS
-from dcd.table.columns import Kind
-from dcd.table.dataset import Dataset, Missing, TableSummary
+from dcd.table.dataset import Dataset, TableSummary
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated, take_rows
 from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set, in_table
@@ -36,7 +35,8 @@ from dcd.weights.hsic_descent import HSICDescent
 Method = Literal["robust", "published"]
 
 
-class MarkovBoundary(SelectorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class MarkovBoundary(SelectorMixin, TableEstimator):
     """The Markov boundary of one column of a table, as a scikit-learn feature selector.
 
     The boundary is the smallest set of variables that makes all others irrelevant for the target: in a causal
@@ -101,32 +101,12 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     ['Mek']
     """
 
-    def __init__(
-        self,
-        target: str | int | None = None,
-        *,
-        method: Method = "robust",
-        alpha: float = 0.05,
-        test: CITest | None = None,
-        search: BoundarySearch | None = None,
-        weights: Weighting | None = None,
-        kinds: Mapping[str, Kind] | None = None,
-        missing: Missing = "refuse",
-        drop_degenerate: bool = False,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.target = target
-        self.method = method
-        self.alpha = alpha
-        self.test = test
-        self.search = search
-        self.weights = weights
-        self.kinds = kinds
-        self.missing = missing
-        self.drop_degenerate = drop_degenerate
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
+    target: str | int | None = None
+    _: KW_ONLY
+    method: Method = "robust"
+    test: CITest | None = None
+    search: BoundarySearch | None = None
+    weights: Weighting | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, counts: Any = None) -> Self:
         """Find the boundary of the target among the columns of `X`.
@@ -142,11 +122,9 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         self.statistics_ = np.full(len(columns), np.nan)
         self.pvalues_ = np.full(len(columns), np.nan)
         self.support_: BoolArray = np.zeros(len(columns), dtype=bool)
-        if self.method == "published":
-            self.decoupling_: SampleWeights = self._fit_published(table, target)
-        else:
-            self.decoupling_ = self._fit_robust(table, target)
-        record_features(self, table)
+        find = self._fit_published if self.method == "published" else self._fit_robust
+        self.decoupling_: SampleWeights = find(table, target)
+        self._record_features(table)
         self.table_: TableSummary = table.summary
         self.boundary_ = [name for name, is_in in zip(columns, self.support_, strict=True) if is_in]
         self.weights_ = self.decoupling_.weights
@@ -165,16 +143,15 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         names = [name for name in dataset.names if name != target]
         others = dataset.select([dataset.names.index(name) for name in names])
         strategy, variables = self._strategies()[2], range(len(names))
-        apart = from_set(strategy)
-        if apart is not None:
+        if (apart := from_set(strategy)) is not None:
             scores = scores_of(others)
             each = [apart.learn_apart(scores, v, variables) for v in variables]
             learned = least_sample(each)
-        elif isinstance(strategy, HSICDescent):  # needs no scores
-            learned = strategy.learn(others, variables, n_jobs=self.n_jobs)
-            each = [learned] * len(variables)
         else:
-            learned = strategy.learn(scores_of(others), variables)
+            if isinstance(strategy, HSICDescent):  # needs no scores
+                learned = strategy.learn(others, variables, n_jobs=self.n_jobs)
+            else:
+                learned = strategy.learn(scores_of(others), variables)
             each = [learned] * len(variables)
         wanted = tested_columns(dataset, dataset.names.index(target))
         for v, one in zip(variables, each, strict=True):
@@ -210,8 +187,7 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
         return in_table(learned, decoupled, decoupled.names)
 
     def _check_parameters(self) -> None:
-        check_choice("method", self.method, ("robust", "published"))
-        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        check_choice("method", self.method, get_args(Method))
         for name, method in (("test", "robust"), ("search", "robust"), ("n_jobs", "published")):
             if self.method != method and getattr(self, name) is not None:
                 raise InputError(
@@ -219,11 +195,11 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
                     f"has no effect with method={self.method!r}",
                     f"Leave it out, or choose method={method!r}.",
                 )
+        super()._check_parameters()
         test, search, weights = self._strategies()
         check_test("test", test)
         check_contract("search", search, methods=("boundary",), example="dcd.GrowShrink()")
         check_weighting("weights", weights)
-        check_n_jobs(self.n_jobs)
 
     def _strategies(self) -> tuple[CITest, BoundarySearch, Weighting]:
         default: Weighting = HSICDescent() if self.method == "published" else ConvexWeights()
@@ -236,23 +212,20 @@ class MarkovBoundary(SelectorMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, str]:
         """The table, with `y` as its last column if that is the target, and the target's name."""
         options = table_options(self)
-        if self.target is not None:
-            table = read_table(X, about=self.target, options=options, sample_weight=sample_weight)
-        elif y is not None:
-            table = read_table(X, y, options=options, sample_weight=sample_weight)
-        else:
+        if self.target is None and y is None:
             raise InputError(
                 "parameter 'target'",
                 "is None, which requires y to be passed, but the target y is None",
                 "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
             )
+        y = y if self.target is None else None
+        table = read_table(X, y, about=self.target, options=options, sample_weight=sample_weight)
         assert table.target is not None
         return table, table.target
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.target is None
-        tags.input_tags.allow_nan = self.missing != "refuse"
         return tags
 
     def _get_support_mask(self) -> BoolArray:

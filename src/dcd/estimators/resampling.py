@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Mapping
+from collections import Counter
+from collections.abc import Generator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
+import msgspec
 import numpy as np
 from sklearn.base import clone
 
 from dcd.estimators.base import Discovery, check_n_jobs, table_options
-from dcd.estimators.description import describe, seed_for_checkpoint
-from dcd.estimators.stability import SCHEMES, Scheme, Stability
+from dcd.estimators.checkpoints import describe, seed_for_checkpoint
+from dcd.graph.stability import SCHEMES, Scheme, Stability
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.runtime.errors import FailedResamplesWarning, InputError, check_choice, check_number, make_generator
@@ -113,12 +115,11 @@ def stability(
     template = clone(template).set_params(n_jobs=1, progress=False, kinds=kinds)
     shared = Shared(_Resampled(template, X, weights, table.names, draws))
 
-    def compute(pending: list[int]) -> Generator[tuple[int, dict[str, Any]]]:
+    def compute(pending: list[int]) -> Generator[tuple[int, _Refit]]:
         return as_done(_refit, pending, shared=shared, n_jobs=n_jobs)
 
-    with (
-        nullcontext() if checkpoint is None else _opened(checkpoint, model, dataset, draws) as run.checkpoint
-    ):
+    opened = nullcontext() if checkpoint is None else _opened(checkpoint, model, dataset, draws)
+    with opened as run.checkpoint:
         results = run.gather("resamples", range(n_resamples), compute, label="resamples")
     return _summarised(table.names, results, draws)
 
@@ -169,8 +170,15 @@ class _Resampled:
     draws: _Draws
 
 
-def _refit(task: _Resampled, index: int) -> dict[str, Any]:
+class _Refit(TypedDict, total=False):
     """The edges found in one resample, or why there are none."""
+
+    directed: list[tuple[str, str]]
+    undirected: list[tuple[str, str]]
+    failure: str
+
+
+def _refit(task: _Resampled, index: int) -> _Refit:
     rows, seed = task.draws(index)
     model = clone(task.model).set_params(random_state=seed)
     weights = None if task.weights is None else task.weights[rows]
@@ -179,38 +187,12 @@ def _refit(task: _Resampled, index: int) -> dict[str, Any]:
             warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
             graph = model.fit(take_rows(task.table, rows), sample_weight=weights).cpdag_
     except Exception as error:  # one odd resample must not cost the others; the reason is reported
-        return {
-            "failure": str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-        }
+        reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        return {"failure": reason}
     absent = [name for name in task.names if name not in graph.names]
     if absent:  # it says nothing about the pairs of that column, so it does not count
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
-    return {
-        "directed": [list(edge) for edge in graph.directed_edges],
-        "undirected": [list(edge) for edge in graph.undirected_edges],
-    }
-
-
-def _is_result(names: tuple[str, ...], kept: Any) -> bool:
-    """Whether `_refit` can have returned this: a reason, or edges between the variables, one for a pair."""
-    if not isinstance(kept, Mapping):
-        return False
-    if "failure" in kept:
-        return isinstance(kept["failure"], str)
-    edges = [kept.get("directed"), kept.get("undirected")]
-    if not all(isinstance(one_kind, list) for one_kind in edges):
-        return False
-    pairs = [edge for one_kind in edges for edge in one_kind or ()]
-    known = set(names)
-    if not all(
-        isinstance(pair, list)
-        and len(pair) == 2
-        and all(isinstance(end, str) and end in known for end in pair)
-        for pair in pairs
-    ):
-        return False
-    joined = {frozenset(pair) for pair in pairs}
-    return len(joined) == len(pairs) and all(len(pair) == 2 for pair in joined)
+    return {"directed": list(graph.directed_edges), "undirected": list(graph.undirected_edges)}
 
 
 def _with_share_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
@@ -223,34 +205,29 @@ def _with_share_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> 
     return fresh
 
 
-def _summarised(names: tuple[str, ...], results: list[dict[str, Any]], draws: _Draws) -> Stability:
-    failures: dict[str, int] = {}
-    for result in results:
-        if "failure" in result:
-            failures[result["failure"]] = failures.get(result["failure"], 0) + 1
+def _summarised(names: tuple[str, ...], results: list[_Refit], draws: _Draws) -> Stability:
+    failures = Counter(result["failure"] for result in results if "failure" in result)
     graphs = [result for result in results if "failure" not in result]
     if not graphs:
-        most = max(failures, key=lambda reason: failures[reason])
+        most, _ = failures.most_common(1)[0]
         raise InputError(
             "the resamples",
             f"all {len(results)} failed, {failures[most]} of them with: {most}",
             "Fit the model to the table itself, or to larger subsamples.",
         )
-    position = {name: index for index, name in enumerate(names)}
-    counts = {kind: np.zeros((len(names), len(names))) for kind in ("directed", "undirected")}
+    directed, undirected = (np.zeros((len(names), len(names))) for _ in range(2))
     for result in graphs:
-        for kind, count in counts.items():
-            for a, b in result[kind]:
-                count[position[a], position[b]] += 1
-    undirected = counts["undirected"] + counts["undirected"].T
+        for count, edges in ((directed, result["directed"]), (undirected, result["undirected"])):
+            for a, b in edges:
+                count[names.index(a), names.index(b)] += 1
     stability = Stability(
         names=names,
-        directed=counts["directed"] / len(graphs),
-        undirected=undirected / len(graphs),
+        directed=directed / len(graphs),
+        undirected=(undirected + undirected.T) / len(graphs),
         n_resamples=len(graphs),
         scheme=draws.scheme,
         fraction=draws.fraction if draws.scheme == "subsample" else None,
-        failures=failures,
+        failures=dict(failures),
         seed=draws.entropy,
     )
     if failures:
@@ -283,10 +260,15 @@ def _opened(path: str | os.PathLike[str], model: Discovery, dataset: Dataset, dr
         "random_state": draws.entropy,
     }
     shared = describe(model, dataset, without=_OURS)
+    known = set(dataset.names)
 
     def read(key: Key, kept: Any) -> Any:  # noqa: ARG001
-        if not _is_result(dataset.names, kept):
-            raise ValueError("no result")
+        msgspec.convert(kept, _Refit)
+        if "failure" in kept:
+            return kept
+        pairs = [frozenset(pair) for pair in kept["directed"] + kept["undirected"]]
+        if len(set(pairs)) < len(pairs) or not all(len(pair) == 2 and pair <= known for pair in pairs):
+            raise ValueError("edges of other variables, or two of one pair")
         return kept
 
     codec = Codec(write=lambda result: result, read=read)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dcd.estimators.base import Diagnostics, Discovery, check_n_jobs, statuses
-from dcd.estimators.codecs import robust_codecs
+from dcd.estimators.base import Diagnostics, Discovery, statuses
+from dcd.estimators.checkpoints import robust_codecs
 from dcd.features.family_gram import categories, family_gram
 from dcd.features.rank_scores import scores_of
-from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.graph.knowledge import bind_knowledge
 from dcd.independence.association import PartialAssociation
 from dcd.independence.base import CITest, Interaction, Record, check_test
 from dcd.independence.binding import bind_test
 from dcd.runtime.checkpoint import Codec
-from dcd.runtime.errors import check_contract, check_number
+from dcd.runtime.errors import check_contract
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.assemble import assemble_dag
 from dcd.search.base import Construction, GraphSearch, GraphTask, TargetSearch
 from dcd.search.whole_graph import WholeGraph
-from dcd.table.columns import Kind
-from dcd.table.dataset import Dataset, Missing
+from dcd.table.dataset import Dataset
 from dcd.weights.base import SampleWeights
 
 
@@ -76,6 +75,7 @@ class RobustDiagnostics(Diagnostics):
         return "\n".join(lines)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RobustDCD(Discovery):
     """Causal discovery for the graph as a whole, with every edge confirmed by a decoupled test.
 
@@ -124,32 +124,9 @@ class RobustDCD(Discovery):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.05,
-        test: CITest | None = None,
-        search: GraphSearch | None = None,
-        knowledge: Knowledge | None = None,
-        kinds: Mapping[str, Kind] | None = None,
-        missing: Missing = "refuse",
-        drop_degenerate: bool = False,
-        n_jobs: int | None = None,
-        memory_limit: int | str | None = None,
-        progress: bool = True,
-        random_state: int | np.random.Generator | None = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.test = test
-        self.search = search
-        self.knowledge = knowledge
-        self.kinds = kinds
-        self.missing = missing
-        self.drop_degenerate = drop_degenerate
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
-        self.progress = progress
-        self.random_state = random_state
+    test: CITest | None = None
+    search: GraphSearch | None = None
+    random_state: int | np.random.Generator | None = 0
 
     def _strategies(self) -> tuple[CITest, GraphSearch]:
         return (
@@ -158,11 +135,10 @@ class RobustDCD(Discovery):
         )
 
     def _check_parameters(self) -> None:
-        check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
+        super()._check_parameters()
         test, search = self._strategies()
         check_test("test", test)
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
-        check_n_jobs(self.n_jobs)
 
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
         return robust_codecs(len(dataset.names), len(dataset.shown))

@@ -7,14 +7,10 @@ from scipy.stats import rankdata
 
 from dcd.runtime.array_types import FloatArray
 
-RANKS, RATIO, CRAMER = "rank correlation", "correlation ratio", "Cramér's V"
+# Of two columns, by how many of them are nominal.
+MEASURES = ("rank correlation", "correlation ratio", "Cramér's V")
 
 _TINY = 1e-12  # ranks are far apart; less is rounding
-
-
-def measure_for(nominal: tuple[bool, bool]) -> str:
-    """The name of the measure, by whether either column is nominal."""
-    return (RANKS, RATIO, CRAMER)[sum(nominal)]
 
 
 def strength(x: FloatArray, y: FloatArray, weights: FloatArray, nominal: tuple[bool, bool]) -> float:
@@ -60,5 +56,4 @@ def _cramer(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:
 
 
 def _indicators(groups: FloatArray) -> FloatArray:
-    indicators: FloatArray = (groups[:, None] == np.unique(groups)[None, :]).astype(np.float64)
-    return indicators
+    return (groups[:, None] == np.unique(groups)).astype(np.float64)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dcd.graph.adjacency import check_adjacency, skeleton_of
 from dcd.graph.cpdag import CPDAG
-from dcd.runtime.array_types import IntArray
+from dcd.runtime.array_types import BoolArray, IntArray
 from dcd.runtime.errors import InputError
 
 Graph = CPDAG | pd.DataFrame | npt.ArrayLike
@@ -42,9 +42,7 @@ def compare(true_cpdag: Graph, estimated_cpdag: Graph) -> Comparison:
     truth has none either: then every score is 1.
     """
     true, estimated = _matched(true_cpdag, estimated_cpdag)
-    shd, precision, recall, f1 = _scores(true, estimated)
-    skeleton = _scores(skeleton_of(true).astype(np.int8), skeleton_of(estimated).astype(np.int8))
-    return Comparison(shd, precision, recall, f1, *skeleton)
+    return Comparison(*_scores(true, estimated), *_scores(skeleton_of(true), skeleton_of(estimated)))
 
 
 def _matched(true: Graph, estimated: Graph) -> tuple[IntArray, IntArray]:
@@ -78,7 +76,7 @@ def _read(graph: Graph, parameter: str) -> tuple[list[str] | None, IntArray]:
     return names, check_adjacency(graph, parameter)
 
 
-def _scores(true: IntArray, estimated: IntArray) -> tuple[int, float, float, float]:
+def _scores(true: IntArray | BoolArray, estimated: IntArray | BoolArray) -> tuple[int, float, float, float]:
     """(distance, precision, recall, F1), each pair of variables counted once."""
     upper = np.triu_indices(len(true), k=1)
     same = ((true == estimated) & (true == estimated).T)[upper]

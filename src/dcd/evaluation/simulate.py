@@ -7,6 +7,7 @@ and unit variance before the noise is added.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def _scale_free_edges(n: int, attachment: int, rng: np.random.Generator) -> list
 def _erdos_renyi_edges(n: int, edges_per_node: int, rng: np.random.Generator) -> list[tuple[int, int]]:
     """A uniform random tree plus random edges up to `n * edges_per_node`; pairs in increasing order."""
     edges = _random_tree(n, rng)
-    free = [(i, j) for i in range(n) for j in range(i + 1, n) if (i, j) not in edges]
+    free = [pair for pair in combinations(range(n), 2) if pair not in edges]
     n_extra = min(n * edges_per_node - len(edges), len(free))
     extra = rng.permutation(len(free))[:n_extra]
     return sorted(edges | {free[index] for index in extra})
@@ -96,12 +97,11 @@ def _random_tree(n: int, rng: np.random.Generator) -> set[tuple[int, int]]:
     sequence = rng.integers(n, size=n - 2)
     remaining = np.bincount(sequence, minlength=n) + 1
     edges = set()
-    for node in sequence:
+    for node in sequence.tolist():
         leaf = int(np.flatnonzero(remaining == 1)[0])
-        edges.add((min(leaf, int(node)), max(leaf, int(node))))
-        remaining[leaf] -= 1
-        remaining[node] -= 1
-    last, other = (int(node) for node in np.flatnonzero(remaining == 1))
+        edges.add((min(leaf, node), max(leaf, node)))
+        remaining[[leaf, node]] -= 1
+    last, other = np.flatnonzero(remaining == 1).tolist()
     return edges | {(last, other)}
 
 

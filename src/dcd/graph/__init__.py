@@ -1,4 +1,4 @@
-"""Graphs in one encoding: CPDAG, Meek's rules, DAG <-> CPDAG, d-separation, background knowledge, drawing."""
+"""Graphs in one encoding: CPDAG, Meek's rules, d-separation, background knowledge, stability, drawing."""
 
 from dcd.graph.adjacency import (
     check_adjacency,
@@ -9,9 +9,8 @@ from dcd.graph.adjacency import (
     undirected_part,
     unshielded_colliders,
 )
-from dcd.graph.conversion import prune_cycles, to_cpdag
 from dcd.graph.cpdag import CPDAG, ChosenDAG
-from dcd.graph.equivalence import apply_meek_rules, consistent_extension, dag_to_cpdag
+from dcd.graph.equivalence import apply_meek_rules, consistent_extension, dag_to_cpdag, prune_cycles, to_cpdag
 from dcd.graph.separation import d_separated, oracle
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -48,6 +48,14 @@ def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
     """`[i, j]` is true where there is any edge; symmetric."""
     present = np.asarray(adjacency, dtype=bool)
     return present | present.T
+
+
+def with_directions(graph: IntArray, arrows: Iterable[tuple[int, int]]) -> IntArray:
+    """The graph with some of its edges directed as these arrows; it loses an edge directed both ways."""
+    directed = graph.copy()
+    for cause, effect in arrows:
+        directed[effect, cause] = 0
+    return directed
 
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:

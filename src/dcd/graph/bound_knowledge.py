@@ -67,9 +67,6 @@ def is_pattern(name: str) -> bool:
     return any(character in name for character in "*?[")
 
 
-# --- from names to columns -------------------------------------------------------------------------------
-
-
 class Binder:
     """Collects statements, resolves their names to columns, and checks for contradictions.
 
@@ -90,17 +87,17 @@ class Binder:
 
     def state(self, key: str, *names: str) -> None:
         """Add a statement on a pair ("required", "forbidden", "no_edge") or variable ("roots", "leaves")."""
-        everything = list(range(len(self._columns)))
-        if len(names) == 2:
-            causes, effects = self._ends(key, *names)
-        elif key == "roots":
-            causes, effects = everything, self._match(key, *names)
-        else:
-            causes, effects = self._match(key, *names), everything
+        if len(names) == 2 and names[0] == names[1] and not is_pattern(names[0]):
+            raise InputError(f"knowledge '{key}'", f"has {names[0]!r} on both sides", "Name two variables.")
+        matched = [self._match(key, name) for name in names]
+        if len(names) == 1:
+            matched.insert(0 if key == "roots" else 1, np.arange(len(self._columns)))
         matrix = self._required if key == "required" else self._forbidden
-        self._enter(matrix, sentence(key, *names), causes, effects)
-        if key == "no_edge":
-            self._enter(matrix, sentence(key, *names), effects, causes)
+        for causes, effects in [matched, matched[::-1]] if key == "no_edge" else [matched]:
+            block = matrix[np.ix_(causes, effects)]  # the first of several equivalent statements is kept
+            block[(block < 0) & (causes[:, None] != effects)] = len(self._sentences)
+            matrix[np.ix_(causes, effects)] = block
+        self._sentences.append(SENTENCES[key].format(*names))
 
     def order(self, tiers: Tiers, *, closed: bool) -> None:
         """Forbid arrows from later to earlier tiers, and within tiers if they are `closed`."""
@@ -111,10 +108,8 @@ class Binder:
         within = (cause == effect) & (effect >= 0) & ~np.eye(len(cause), dtype=bool) & closed
         # Vectorised: a total order of the variables has as many tiers as variables.
         number = len(self._sentences) + len(tiers) * effect + cause
-        self._sentences += [
-            closed_words(tiers, one) if one == other else order_words(tiers, one, other)
-            for one, other in product(range(len(tiers)), repeat=2)
-        ]
+        every_two = product(range(len(tiers)), repeat=2)
+        self._sentences += [tier_sentence(tiers, one, other) for one, other in every_two]
         stated = (backwards | within) & (self._forbidden < 0)
         self._forbidden[stated] = number[stated]
 
@@ -125,11 +120,11 @@ class Binder:
             if name in self._position:
                 column = self._position[name]
                 if self._tier_of[column] not in (-1, k):
-                    first, second = (tier_words(tiers, t) for t in (int(self._tier_of[column]), k))
-                    raise _contradiction([f"{name} is in {first}", f"{name} is in {second}"])
+                    both = (int(self._tier_of[column]), k)
+                    raise _contradiction([f"{name} is in {_tier_words(tiers, tier)}" for tier in both])
                 self._tier_of[column] = k
         for k, name in named:
-            matching = np.array(self._match("tiers", name), dtype=int)
+            matching = self._match("tiers", name)
             self._tier_of[matching[self._tier_of[matching] < 0]] = k
 
     def bound(self) -> BoundKnowledge:
@@ -139,19 +134,12 @@ class Binder:
         behind = np.where(required, self._required, np.where(forbidden, self._forbidden, self._required.T))
         return BoundKnowledge(required, forbidden | required.T, behind, tuple(self._sentences))
 
-    def _enter(self, matrix: Numbers, words: str, causes: Sequence[int], effects: Sequence[int]) -> None:
-        """Enter a statement for all these pairs; the first of several equivalent ones is kept."""
-        rows, columns = np.array(causes, dtype=int), np.array(effects, dtype=int)
-        block = matrix[np.ix_(rows, columns)]
-        block[(block < 0) & (rows[:, None] != columns[None, :])] = len(self._sentences)
-        matrix[np.ix_(rows, columns)] = block
-        self._sentences.append(words)
-
-    def _match(self, key: str, name: str) -> list[int]:
+    def _match(self, key: str, name: str) -> Numbers:
+        """The columns of a name or a pattern."""
         if name in self._position:
-            return [self._position[name]]
+            return np.array([self._position[name]])
         if not self._patterns:
-            return []
+            return np.array([], dtype=int)
         if name in self._left_out:
             problem = f"names {name!r}, which was left out of the table ({self._left_out[name]})"
             raise InputError(f"knowledge '{key}'", problem, "Drop the statement.")
@@ -162,12 +150,7 @@ class Binder:
                 f"{name!r} {'matches no' if is_pattern(name) else 'is not a'} column",
                 suggest(name, self._columns),
             )
-        return matching
-
-    def _ends(self, key: str, one: str, other: str) -> tuple[list[int], list[int]]:
-        if one == other and not is_pattern(one):
-            raise InputError(f"knowledge '{key}'", f"has {one!r} on both sides", "Name two variables.")
-        return self._match(key, one), self._match(key, other)
+        return np.array(matching)
 
     def _refuse_contradictions(self) -> None:
         required = self._required >= 0
@@ -181,7 +164,7 @@ class Binder:
                 if end == start:
                     raise _contradiction(sentences, f"{cause}, which would cause itself")
                 if -1 < self._tier_of[end] < self._tier_of[start]:
-                    sentences.append(order_words(self._tiers, self._tier_of[end], self._tier_of[start]))
+                    sentences.append(tier_sentence(self._tiers, self._tier_of[end], self._tier_of[start]))
                     raise _contradiction(sentences, f"{cause}, which would cause {effect}")
 
 
@@ -198,18 +181,13 @@ def _paths(arrows: BoolArray, start: int) -> dict[int, list[tuple[int, int]]]:
 
 
 def _contradiction(sentences: Sequence[str], about: str | None = None) -> InputError:
-    distinct = list(dict.fromkeys(sentences))
-    quoted = ", but ".join([", ".join(f"'{one}'" for one in distinct[:-1]), f"'{distinct[-1]}'"])
-    if len(distinct) == 1:
-        quoted = f"'{distinct[0]}' alone"
+    *others, last = [f"'{one}'" for one in dict.fromkeys(sentences)]
+    quoted = f"{', '.join(others)}, but {last}" if others else f"{last} alone"
     problem = f"contradicts itself{'' if about is None else f' about {about}'}: {quoted}"
     return InputError("parameter 'knowledge'", problem, "Drop or narrow one of these statements.")
 
 
-# --- sentences -------------------------------------------------------------------------------------------
-
-
-_WORDS = {
+SENTENCES = {
     "required": "{} -> {} is required",
     "forbidden": "{} -> {} is forbidden",
     "no_edge": "no edge between {} and {} is allowed",
@@ -218,22 +196,13 @@ _WORDS = {
 }
 
 
-def sentence(key: str, *names: str) -> str:
-    """A statement about a pair or a variable, in words."""
-    return _WORDS[key].format(*names)
+def tier_sentence(tiers: Tiers, earlier: int, later: int) -> str:
+    """The order of two tiers, in words; for the same tier twice, that it has no edges within it."""
+    if earlier == later:
+        return f"no edge within {_tier_words(tiers, earlier)} is allowed"
+    return f"{_tier_words(tiers, earlier)} comes before {_tier_words(tiers, later)}"
 
 
-def tier_words(tiers: Tiers, k: int) -> str:
-    """A tier by number and names."""
+def _tier_words(tiers: Tiers, k: int) -> str:
     names = ", ".join(tiers[k][:_SHOWN]) + (", ..." if len(tiers[k]) > _SHOWN else "")
     return f"tier {k + 1} ({names})"
-
-
-def order_words(tiers: Tiers, earlier: int, later: int) -> str:
-    """The order of two tiers, in words."""
-    return f"{tier_words(tiers, earlier)} comes before {tier_words(tiers, later)}"
-
-
-def closed_words(tiers: Tiers, k: int) -> str:
-    """That a tier has no edges within it, in words."""
-    return f"no edge within {tier_words(tiers, k)} is allowed"

@@ -6,7 +6,7 @@ other edges are undirected. With background knowledge it represents the members 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -81,7 +81,7 @@ class CPDAG:
                 "Use CPDAG.from_dag for a DAG; consistent_extension extends a partial graph to one.",
             )
         added = sorted({(i, j) for i, j in arrows if of_class[j, i]})
-        object.__setattr__(self, "background", tuple((self.names[i], self.names[j]) for i, j in added))
+        object.__setattr__(self, "background", self._named(added))
         adjacency.setflags(write=False)
         object.__setattr__(self, "adjacency", adjacency)
 
@@ -101,14 +101,12 @@ class CPDAG:
     @cached_property
     def directed_edges(self) -> tuple[tuple[str, str], ...]:
         """`(cause, effect)` for each arrow."""
-        pairs = np.argwhere(directed_part(self.adjacency))
-        return tuple((self.names[i], self.names[j]) for i, j in pairs)
+        return self._named(np.argwhere(directed_part(self.adjacency)))
 
     @cached_property
     def undirected_edges(self) -> tuple[tuple[str, str], ...]:
         """Each edge without a direction once."""
-        pairs = np.argwhere(np.triu(undirected_part(self.adjacency)))
-        return tuple((self.names[i], self.names[j]) for i, j in pairs)
+        return self._named(np.argwhere(np.triu(undirected_part(self.adjacency))))
 
     def to_frame(self) -> pd.DataFrame:
         """The adjacency matrix with names on both sides."""
@@ -120,7 +118,7 @@ class CPDAG:
         assert dag is not None  # checked when the graph was made
         frame = pd.DataFrame(dag.astype(int), index=list(self.names), columns=list(self.names))
         chosen = np.argwhere(directed_part(dag) & undirected_part(self.adjacency))
-        return ChosenDAG(frame, tuple((self.names[i], self.names[j]) for i, j in chosen))
+        return ChosenDAG(frame, self._named(chosen))
 
     def reorder(self, names: Sequence[str]) -> CPDAG:
         """The same graph with its variables in another order."""
@@ -134,6 +132,9 @@ class CPDAG:
         if forward and backward:
             return "neighbour"
         return "parent" if forward else "child" if backward else None
+
+    def _named(self, pairs: Iterable[Sequence[int]]) -> tuple[tuple[str, str], ...]:
+        return tuple((self.names[i], self.names[j]) for i, j in pairs)
 
     def _positions(self, arrows: Sequence[tuple[str, str]], graph: IntArray) -> list[tuple[int, int]]:
         """Arrows of a graph by position; an `InputError` if the graph lacks one."""
@@ -155,12 +156,10 @@ class CPDAG:
         """Equal if both have the same variables, in any order, and the same edges, whatever their origin."""
         if not isinstance(other, CPDAG):
             return NotImplemented
-        return (
-            frozenset(self.names) == frozenset(other.names)
-            and set(self.directed_edges) == set(other.directed_edges)
-            and {frozenset(edge) for edge in self.undirected_edges}
-            == {frozenset(edge) for edge in other.undirected_edges}
-        )
+        if set(self.names) != set(other.names):
+            return False
+        order = [other.names.index(name) for name in self.names]
+        return np.array_equal(self.adjacency, other.adjacency[np.ix_(order, order)])
 
     def __hash__(self) -> int:
         return hash((frozenset(self.names), frozenset(self.directed_edges)))

@@ -1,12 +1,13 @@
-"""Markov equivalence classes: Meek's rules, DAG to CPDAG, and CPDAG to DAG."""
+"""Markov equivalence classes: Meek's rules, DAG to CPDAG, CPDAG to DAG, and any other graph to a CPDAG."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
 
 from dcd.graph.adjacency import (
     check_adjacency,
@@ -15,8 +16,9 @@ from dcd.graph.adjacency import (
     topological_order,
     undirected_part,
     unshielded_colliders,
+    with_directions,
 )
-from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 
 
 def apply_meek_rules(adjacency: npt.ArrayLike) -> IntArray:
@@ -65,10 +67,7 @@ def dag_to_cpdag(dag: npt.ArrayLike) -> IntArray:
 
 def with_arrows(cpdag: IntArray, arrows: Sequence[tuple[int, int]]) -> IntArray:
     """A CPDAG with some edges directed, closed under Meek's rules."""
-    graph = cpdag.copy()
-    for i, j in arrows:
-        graph[j, i] = 0
-    return apply_meek_rules(graph)
+    return apply_meek_rules(with_directions(cpdag, arrows))
 
 
 def consistent_extension(adjacency: npt.ArrayLike) -> IntArray | None:
@@ -101,9 +100,9 @@ def _set_sinks_aside(adjacency: npt.ArrayLike) -> tuple[IntArray, list[int]]:
 
 def _can_be_set_aside(node: int, graph: IntArray) -> bool:
     """Whether all edges of `node` can point at it without reversing an arrow or adding a collider."""
-    adjacent = skeleton_of(graph)
     if directed_part(graph)[node].any():
         return False
+    adjacent = skeleton_of(graph)
     around = np.flatnonzero(adjacent[node])
     return all(
         adjacent[neighbour, other]
@@ -111,3 +110,47 @@ def _can_be_set_aside(node: int, graph: IntArray) -> bool:
         for other in around
         if other != neighbour
     )
+
+
+# --- from the output of any method -----------------------------------------------------------------------
+
+
+def to_cpdag(partial: npt.ArrayLike) -> IntArray:
+    """The CPDAG of a partially directed graph, with the same skeleton.
+
+    If the graph has a consistent extension, the result is its equivalence class. Otherwise arrows on directed
+    cycles become undirected; if there is still no extension, undirected edges of the contradictory part are
+    directed along a topological order of the arrows.
+    """
+    graph = check_adjacency(partial, "partial")
+    dag = consistent_extension(graph)
+    if dag is None:
+        on_cycle = _on_cycles(directed_part(graph))
+        graph[on_cycle | on_cycle.T] = 1
+        position = np.argsort(topological_order(directed_part(graph)))
+        undirected = undirected_part(graph)
+        for a, b in permutations(contradictory_core(graph), 2):
+            if undirected[a, b] and position[a] < position[b]:
+                graph[b, a] = 0
+        dag = consistent_extension(graph)
+        assert dag is not None  # the core is directed now, and acyclic
+    return dag_to_cpdag(dag)
+
+
+def prune_cycles(weights: FloatArray) -> IntArray:
+    """The DAG of a weighted matrix, `weights[i, j]` for `i -> j`, zero for no edge.
+
+    While there is a cycle, the edge with the smallest absolute weight on any cycle is removed.
+    """
+    strength = np.abs(np.asarray(weights, dtype=np.float64))
+    np.fill_diagonal(strength, 0.0)
+    while (on_cycle := _on_cycles(strength > 0)).any():
+        weakest = np.where(on_cycle, strength, np.inf).argmin()
+        strength.flat[weakest] = 0.0
+    return (strength > 0).astype(np.int8)
+
+
+def _on_cycles(arrows: BoolArray) -> BoolArray:
+    """The arrows that lie on a directed cycle: those within a strongly connected component."""
+    _, component = connected_components(arrows, directed=True, connection="strong")
+    return arrows & (component[:, None] == component[None, :])

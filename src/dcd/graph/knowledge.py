@@ -7,13 +7,14 @@ A `Knowledge` holds statements about names or shell patterns. Bound to the colum
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain, pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from dcd.graph.bound_knowledge import Binder, BoundKnowledge, closed_words, is_pattern, order_words, sentence
+from dcd.graph.bound_knowledge import SENTENCES, Binder, BoundKnowledge, is_pattern, tier_sentence
 from dcd.runtime.errors import InputError, check_choice, suggest
 
 NamePair = tuple[str, str]
@@ -72,7 +73,8 @@ class Knowledge:
         tiers = tuple(_names("tiers", tier, "lists of names") for tier in _items("tiers", self.tiers))
         object.__setattr__(self, "tiers", tiers)
         check_choice("within_tiers", self.within_tiers, ("allowed", "forbidden"))
-        plain = dict.fromkeys(name for name in self._all_names() if not is_pattern(name))
+        names = chain(*self.required, *self.forbidden, *self.no_edge, *self.tiers, self.roots, self.leaves)
+        plain = dict.fromkeys(name for name in names if not is_pattern(name))
         self._bind(Binder(tuple(plain), patterns=False))  # contradictions that no table can resolve
 
     @classmethod
@@ -89,15 +91,14 @@ class Knowledge:
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Knowledge:
         """From a TOML file with the parameters as keys."""
+        file = f"file {str(path)!r}"
         try:
             statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except OSError as error:
-            problem = f"cannot be read ({error.strerror})"
-            raise InputError(f"file {str(path)!r}", problem, "Check it.") from None
+            raise InputError(file, f"cannot be read ({error.strerror})", "Check it.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             why = "lists in lists without end" if isinstance(error, RecursionError) else error
-            remedy = "Write keys such as roots = ['age']."
-            raise InputError(f"file {str(path)!r}", f"is not TOML ({why})", remedy) from None
+            raise InputError(file, f"is not TOML ({why})", "Write keys such as roots = ['age'].") from None
         return cls.from_dict(statements)
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,17 +112,14 @@ class Knowledge:
 
     def statements(self) -> tuple[str, ...]:
         """Every statement as a sentence."""
-        closed = range(len(self.tiers)) if self.within_tiers == "forbidden" else ()
         required, forbidden, no_edge = (
-            [sentence(key, *pair) for pair in getattr(self, key)] for key in _PAIRS
+            [SENTENCES[key].format(*pair) for pair in getattr(self, key)] for key in _PAIRS
         )
-        about_groups = (
-            *no_edge,
-            *(order_words(self.tiers, k, k + 1) for k in range(len(self.tiers) - 1)),
-            *(closed_words(self.tiers, k) for k in closed),
-        )
+        about_groups = no_edge + [tier_sentence(self.tiers, *two) for two in pairwise(range(len(self.tiers)))]
+        if self.within_tiers == "forbidden":
+            about_groups += [tier_sentence(self.tiers, k, k) for k in range(len(self.tiers))]
         capitalised = [f"{words[0].upper()}{words[1:]}" for words in about_groups]
-        roots, leaves = ([sentence(key, name) for name in getattr(self, key)] for key in _LISTS)
+        roots, leaves = ([SENTENCES[key].format(name) for name in getattr(self, key)] for key in _LISTS)
         return tuple(f"{words}." for words in (*required, *forbidden, *capitalised, *roots, *leaves))
 
     def bind(self, names: Iterable[object], left_out: Mapping[str, str] | None = None) -> BoundKnowledge:
@@ -140,10 +138,6 @@ class Knowledge:
                 binder.state(key, name)
         binder.order(self.tiers, closed=self.within_tiers == "forbidden")
         return binder.bound()
-
-    def _all_names(self) -> Iterator[str]:
-        for group in (*self.required, *self.forbidden, *self.no_edge, *self.tiers, self.roots, self.leaves):
-            yield from group
 
 
 def check_knowledge(knowledge: object) -> None:

@@ -6,13 +6,13 @@ Tarsi's algorithm (`consistent_extension`) decides what fits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from dcd.graph.adjacency import directed_part, is_acyclic, undirected_part, unshielded_colliders
+from dcd.graph.adjacency import directed_part, is_acyclic, undirected_part, with_directions
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.equivalence import contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
@@ -111,48 +111,40 @@ def _fit_connected(
 def _orient_colliders(
     skeleton: IntArray, colliders: Mapping[Triple, float], arrows: BoolArray
 ) -> tuple[IntArray, list[tuple[Triple, str]]]:
-    """Orient candidate colliders: `(pattern, [(refused candidate, reason), ...])`; the arrows are acyclic.
-
-    If all candidates fit together with the known `arrows`, as with a perfect identifier, that is the result.
-    Otherwise they are added one by one, the strongest first, and those that do not fit are refused.
-    """
+    """Orient the candidates that this skeleton leaves unshielded: `(pattern, [(refused one, reason)])`."""
     unshielded = [
         (x, z, y) for x, z, y in colliders if skeleton[x, z] and skeleton[y, z] and not skeleton[x, y]
     ]
-    pattern = _all_at_once(skeleton, unshielded, arrows)
-    if np.array_equal(pattern | pattern.T, skeleton) and not contradictory_core(pattern):
-        return pattern, []
+    unshielded.sort(key=lambda triple: (-colliders[triple], triple))
+    pattern, refused = orient(skeleton, [((x, z), (y, z)) for x, z, y in unshielded], arrows)
+    return pattern, [(unshielded[index], reason) for index, reason in refused.items()]
 
-    pattern, refused = skeleton & ~arrows.T, []
-    core = set(contradictory_core(pattern))
-    for x, z, y in sorted(unshielded, key=lambda triple: (-colliders[triple], triple)):
-        trial = pattern.copy()
-        trial[z, x] = trial[z, y] = 0
+
+def orient(
+    skeleton: IntArray, proposals: Sequence[Collection[VariablePair]], arrows: BoolArray | None = None
+) -> tuple[IntArray, dict[int, str]]:
+    """Direct edges as proposed, keeping a DAG extension: `(graph, {position of a refused one: reason})`.
+
+    A proposal is one or more arrows that belong together. If all fit together with the known `arrows`, which
+    are acyclic, that is the result. Otherwise they are added one by one, the strongest first, and those that
+    do not fit are refused.
+    """
+    graph = skeleton.copy() if arrows is None else skeleton & ~arrows.T
+    everything = with_directions(graph, (arrow for proposal in proposals for arrow in proposal))
+    if np.array_equal(everything | everything.T, skeleton) and not contradictory_core(everything):
+        return everything, {}  # an edge directed both ways would be lost
+
+    refused = {}
+    core = set(contradictory_core(graph))
+    for index, proposal in enumerate(proposals):
+        trial = with_directions(graph, proposal)
         trial_core = set(contradictory_core(trial))
-        if not pattern[x, z] or not pattern[y, z]:
-            refused.append(((x, z, y), "one of these edges points away from the middle already"))
+        if not all(graph[arrow] for arrow in proposal):
+            refused[index] = "one of these edges points away from the middle already"
         elif not is_acyclic(directed_part(trial)):
-            refused.append(((x, z, y), "that would close a directed cycle"))
+            refused[index] = "that would close a directed cycle"
         elif trial_core - core:
-            refused.append(((x, z, y), "no directed acyclic graph has it together with the others"))
+            refused[index] = "no directed acyclic graph has it together with the others"
         else:
-            pattern, core = trial, trial_core
-    return pattern, refused
-
-
-def _all_at_once(skeleton: IntArray, colliders: Iterable[Triple], arrows: BoolArray) -> IntArray:
-    """The skeleton with arrows and colliders; an edge directed both ways is lost."""
-    pattern: IntArray = skeleton & ~arrows.T
-    for x, z, y in colliders:
-        pattern[z, x] = pattern[z, y] = 0
-    return pattern
-
-
-def agree(skeleton: IntArray, colliders: Collection[Triple], arrows: BoolArray) -> bool:
-    """Whether some DAG of the skeleton has the arrows and exactly these colliders."""
-    pattern = _all_at_once(skeleton, colliders, arrows)
-    return (
-        np.array_equal(pattern | pattern.T, skeleton)
-        and not contradictory_core(pattern)
-        and set(unshielded_colliders(pattern)) <= set(colliders)
-    )
+            graph, core = trial, trial_core
+    return graph, refused

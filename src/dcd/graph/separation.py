@@ -18,9 +18,7 @@ Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
 
 def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ()) -> bool:
     """Whether `given` d-separates `x` and `y`: separates them in the moral graph of all ancestors."""
-    blocked = set(given)
-    moral = _moral_graph(_parents(check_adjacency(dag, "dag")), {x, y, *blocked})
-    return y not in _reached(moral, x, through=lambda node: node not in blocked)
+    return y not in _reached(check_adjacency(dag, "dag"), x, {x, y, *given}, blocked=set(given))
 
 
 def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None) -> Identifier:
@@ -31,51 +29,37 @@ def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None
 
     Nodes are named by `names`, by the columns of a labelled frame, or by their positions.
     """
-    if names is None:
-        names = list(dag.columns) if isinstance(dag, pd.DataFrame) else list(range(len(np.asarray(dag))))
-    labels = list(names)
-    position = {name: index for index, name in enumerate(labels)}
     matrix = check_adjacency(dag, "dag")
     topological_order(matrix)
-    parents = _parents(matrix)
+    if names is None:
+        names = list(dag.columns) if isinstance(dag, pd.DataFrame) else range(len(matrix))
+    labels = list(names)
+    position = {name: index for index, name in enumerate(labels)}
 
     def identify(target: Any, others: Collection[Any]) -> set[Any]:
-        observed = {position[name] for name in others}
-        start = position[target]
-        moral = _moral_graph(parents, observed | {start})
-        reached = _reached(moral, start, through=lambda node: node not in observed)
+        start, observed = position[target], {position[name] for name in others}
+        reached = _reached(matrix, start, {start, *observed}, blocked=observed)
         return {labels[index] for index in reached & observed}
 
     return identify
 
 
-def _parents(dag: IntArray) -> list[list[int]]:
-    return [np.flatnonzero(column).tolist() for column in dag.T]
-
-
-def _moral_graph(parents: Sequence[Sequence[int]], nodes: set[int]) -> dict[int, set[int]]:
-    """Neighbours in the moral graph over `nodes` and their ancestors."""
+def _reached(dag: IntArray, start: int, nodes: set[int], blocked: set[int]) -> set[int]:
+    """The nodes that `start` reaches, not through `blocked`, in the moral graph of `nodes` and ancestors."""
     moral: dict[int, set[int]] = {}
     pending = list(nodes)
     while pending:
         node = pending.pop()
         if node not in moral:
             moral[node] = set()
-            pending += parents[node]
+            pending += np.flatnonzero(dag[:, node]).tolist()
     for node in moral:
-        for a, b in combinations([*parents[node], node], 2):
+        for a, b in combinations([*np.flatnonzero(dag[:, node]).tolist(), node], 2):
             moral[a].add(b)
             moral[b].add(a)
-    return moral
-
-
-def _reached(neighbours: dict[int, set[int]], start: int, through: Callable[[int], bool]) -> set[int]:
-    """All nodes on paths from `start` whose inner nodes satisfy `through`."""
-    reached = {start}
-    pending = [start]
+    reached, pending = {start}, [start]
     while pending:
-        for node in neighbours[pending.pop()] - reached:
-            reached.add(node)
-            if through(node):
-                pending.append(node)
+        found = moral[pending.pop()] - reached
+        reached |= found
+        pending += found - blocked
     return reached

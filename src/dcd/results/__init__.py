@@ -3,7 +3,7 @@
 fitted model -> summary -> Result -> JSON -> Result -> report
 """
 
-from dcd.estimators.stability import Stability
+from dcd.graph.stability import Stability
 from dcd.results import plot, report
 from dcd.results.model import SCHEMA_VERSION, Result, load_result
 from dcd.results.summary import summarise

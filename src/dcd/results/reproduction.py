@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from dcd.estimators.description import WITHOUT_EFFECT
+from dcd.estimators.checkpoints import WITHOUT_EFFECT
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
 from dcd.runtime.version import __version__

@@ -29,17 +29,12 @@ def combine_pvalues(pvalues: FloatArray, *, stable_index: float = 2.0) -> float:
     """One p-value from those of independent samples, by the symmetric stable law of index `stable_index`."""
     if not np.isfinite(pvalues).all():
         raise ValueError(f"p-values must be numbers, got {pvalues}")
+    check_number("stable_index", stable_index, above=0, at_most=2, suggestion=2.0)
+    closed_forms = {1.0: stats.cauchy, 2.0: stats.norm}  # SciPy has slow quadrature for the others
+    law = closed_forms.get(stable_index) or stats.levy_stable(stable_index, 0.0)
     clipped = np.clip(pvalues, _CLIP, 1 - _CLIP)
-    law = _stable_law(stable_index)
     scale = len(clipped) ** (1 / stable_index - 1)
     return float(law.cdf(law.ppf(clipped).mean() / scale))
-
-
-def _stable_law(index: float) -> stats.rv_continuous:
-    """The symmetric stable law; by SciPy's slow quadrature where there is no closed form."""
-    check_number("stable_index", index, above=0, at_most=2, suggestion=2.0)
-    closed_forms = {1.0: stats.cauchy, 2.0: stats.norm}
-    return closed_forms.get(index) or stats.levy_stable(index, 0.0)
 
 
 def n_parts(n_samples: int) -> int:

@@ -6,10 +6,12 @@ defaults.
 
 from __future__ import annotations
 
+from typing import Any
+
 import castle.algorithms as castle
 import numpy as np
 
-from dcd.graph.conversion import prune_cycles
+from dcd.graph.equivalence import prune_cycles
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import check_number
 
@@ -17,17 +19,13 @@ from dcd.runtime.errors import check_number
 def icalingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:
     """LiNGAM by independent component analysis."""
     _check_threshold(threshold)
-    model = castle.ICALiNGAM(random_state=seed, thresh=threshold)
-    model.learn(values)
-    return _above(model.weight_causal_matrix, threshold)
+    return _learned(castle.ICALiNGAM(random_state=seed, thresh=threshold), values, threshold)
 
 
 def directlingam(values: FloatArray, *, seed: int, threshold: float = 0.3) -> IntArray:
     """LiNGAM by repeated search for a root."""
     _check_threshold(threshold)
-    model = castle.DirectLiNGAM(thresh=threshold)
-    model.learn(values)
-    return _above(model.weight_causal_matrix, threshold)
+    return _learned(castle.DirectLiNGAM(thresh=threshold), values, threshold)
 
 
 def notears(
@@ -37,17 +35,14 @@ def notears(
     _check_threshold(threshold)
     check_number("penalty", penalty, at_least=0, suggestion=0.1)
     model = castle.Notears(lambda1=penalty, w_threshold=threshold)
-    model.learn(_standardised(values) if standardise else values)
-    return _above(model.weight_causal_matrix, threshold)
+    return _learned(model, _standardised(values) if standardise else values, threshold)
 
 
 def golem(values: FloatArray, *, seed: int, threshold: float = 0.3, iterations: int = 20_000) -> IntArray:
     """GOLEM with equal noise variances."""
     check_number("iterations", iterations, at_least=1, whole=True, suggestion=20_000)
     _check_threshold(threshold)
-    model = castle.GOLEM(num_iter=iterations, seed=seed, graph_thres=threshold)
-    model.learn(values)
-    return _above(model.weight_causal_matrix, threshold)
+    return _learned(castle.GOLEM(num_iter=iterations, seed=seed, graph_thres=threshold), values, threshold)
 
 
 def grandag(
@@ -64,9 +59,10 @@ def _check_threshold(threshold: float) -> None:
     check_number("threshold", threshold, at_least=0, suggestion=0.3)
 
 
-def _above(weights: FloatArray, threshold: float) -> IntArray:
+def _learned(model: Any, values: FloatArray, threshold: float) -> IntArray:
     """The DAG of the weights above the threshold; an error for diverged weights."""
-    matrix = np.asarray(weights, dtype=np.float64)
+    model.learn(values)
+    matrix = np.asarray(model.weight_causal_matrix, dtype=np.float64)
     if not np.isfinite(matrix).all():
         raise ArithmeticError("the weights are not finite")
     return prune_cycles(np.where(np.abs(matrix) > threshold, matrix, 0.0))

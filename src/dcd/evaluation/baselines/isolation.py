@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import signal
@@ -16,10 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dcd.evaluation.baselines.messages import receive, send
 from dcd.evaluation.baselines.registry import find_method
+from dcd.evaluation.baselines.worker import receive, send
 from dcd.graph.cpdag import CPDAG
-from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
 from dcd.table.checks import linear_combinations, raise_first
 from dcd.table.columns import Kind, TableColumn, column_list
@@ -136,19 +136,21 @@ class Worker:
             check_number("time_limit", time_limit, above=0, suggestion=600)
         plain_options = {name: _plain(name, value) for name, value in (options or {}).items()}
         task = {"method": method, "seed": int(seed), "options": plain_options, "kinds": dataset.kinds}
+        numbers = np.ascontiguousarray(dataset.values, dtype=np.float64)
+        task |= {"shape": numbers.shape, "values": base64.b64encode(numbers.tobytes()).decode("ascii")}
         try:
-            answer = self._ask(task, dataset.values, time_limit)
+            answer = self._ask(task, time_limit)
         except BaseException:  # also on interrupts, the method must not continue
             self.close()
             raise
         return _read_answer(answer, dataset.names)
 
-    def _ask(self, task: dict[str, Any], values: FloatArray, time_limit: float | None) -> dict[str, Any]:
+    def _ask(self, task: dict[str, Any], time_limit: float | None) -> dict[str, Any]:
         """Send a task and wait for the answer; loading the library does not count as time."""
         process = self._started()
         assert process.stdin is not None
         try:
-            send(process.stdin, task, values)
+            send(process.stdin, task)
         except OSError:  # the process is gone
             return self._died(process)
         answer = _receive_within(process, _LOADING_SECONDS)
@@ -208,24 +210,17 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
     reading.check()
     check_choice("missing", reading.missing, ("refuse", "complete-rows"))
     dataset = read_columns(table, options=reading, combinations=entry.combinations)
+    kinds, levels = dataset.summary.kinds, dataset.summary.levels
     if entry.discrete:
-        measured = [name for name, kind in dataset.summary.kinds.items() if kind == "continuous"]
-        if measured:
-            raise InputError(
-                column_list(measured),
-                f"measurements, which {method!r} would take for categories",
-                "Leave them out, put them into classes, or use robust-dcd.",
-            )
+        if measured := [name for name in kinds if kinds[name] == "continuous"]:
+            problem = f"measurements, which {method!r} would take for categories"
+            remedy = "Leave them out, put them into classes, or use robust-dcd."
+            raise InputError(column_list(measured), problem, remedy)
     elif not entry.takes_kinds:
-        summary = dataset.summary
-        nominal = [name for name, kind in summary.kinds.items() if kind == "nominal"]
-        unordered = [name for name in nominal if len(summary.levels[name]) > 2]
-        if unordered:
-            raise InputError(
-                column_list(unordered),
-                f"categories without an order, which {method!r} cannot take",
-                "Leave them out, or use robust-dcd, dcd, pc-gsq or ges-bdeu.",
-            )
+        if unordered := [name for name in kinds if kinds[name] == "nominal" and len(levels[name]) > 2]:
+            problem = f"categories without an order, which {method!r} cannot take"
+            remedy = "Leave them out, or use robust-dcd, dcd, pc-gsq or ges-bdeu."
+            raise InputError(column_list(unordered), problem, remedy)
         if not entry.combinations:  # such a method treats two categories as numbers
             numbers = zip(dataset.names, dataset.values.T, strict=True)
             columns = [TableColumn(name, values) for name, values in numbers]
@@ -250,9 +245,7 @@ def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> di
     finally:
         timer.cancel()
         timer.join()  # it may be killing the process
-    if overtime.is_set():
-        return {"status": "timeout", "reason": f"stopped after {limit:g} s"}
-    return received[0] if received else None
+    return {"status": "timeout", "reason": f"stopped after {limit:g} s"} if overtime.is_set() else received
 
 
 def _plain(name: str, value: object) -> object:

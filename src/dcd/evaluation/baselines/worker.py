@@ -1,25 +1,28 @@
 """The worker process of `isolation`: runs methods one after the other, each in a fork.
 
-Tasks arrive on standard input, answers go to standard output (see `messages`). Libraries are imported once
-and shared by the forks; changes of global state (seeds, default types, memory) end with the fork. Without a
-safe fork (Windows, macOS) the method runs in the worker itself, which is then used up.
+Tasks arrive on standard input, answers go to standard output, each as a line of JSON; nothing is pickled, so
+messages cannot carry code. Libraries are imported once and shared by the forks; changes of global state
+(seeds, default types, memory) end with the fork. Without a safe fork (Windows, macOS) the method runs in the
+worker itself, which is then used up.
 """
 
 from __future__ import annotations
 
-import inspect
+import base64
+import json
 import os
 import select
 import signal
 import sys
 import threading
 import time
-from typing import Any, BinaryIO
+from inspect import Parameter, signature
+from typing import IO, Any
 
-from dcd.evaluation.baselines.messages import receive, send
+import numpy as np
+
 from dcd.evaluation.baselines.registry import METHODS, Adapter
-from dcd.graph.conversion import to_cpdag
-from dcd.graph.equivalence import consistent_extension
+from dcd.graph.equivalence import consistent_extension, to_cpdag
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, suggest
 
@@ -30,19 +33,30 @@ def main() -> None:
     """Serve until the other side closes."""
     tasks, answers = sys.stdin.buffer, _claim_stdout()
     while (task := receive(tasks)) is not None:
-        message, values = task
-        assert values is not None
+        values = np.frombuffer(base64.b64decode(task.pop("values"))).reshape(task.pop("shape")).copy()
         try:
-            METHODS[message["method"]].load()  # before the fork, so that the next one has it too
+            METHODS[task["method"]].load()  # before the fork, so that the next one has it too
         except Exception as error:
             send(answers, _failure(error))
             continue
         send(answers, {"status": "loaded"})
         if _CAN_FORK:
-            _solve_in_fork(message, values, tasks, answers)
+            _solve_in_fork(task, values, tasks, answers)
         else:
             threading.Thread(target=_leave_with, args=[tasks], daemon=True).start()
-            send(answers, {**solve(message, values), "used_up": True})
+            send(answers, {**solve(task, values), "used_up": True})
+
+
+def send(stream: IO[bytes], message: dict[str, Any]) -> None:
+    """Write one message."""
+    stream.write(json.dumps(message).encode() + b"\n")
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> dict[str, Any] | None:
+    """Read one message; None at the end of the stream, even within a message."""
+    line = stream.readline()
+    return json.loads(line) if line.endswith(b"\n") else None
 
 
 def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
@@ -72,17 +86,17 @@ def _failure(error: Exception) -> dict[str, Any]:
 
 def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> None:
     """Raise `InputError` for an option that the adapter does not have."""
-    parameters = inspect.signature(adapter).parameters
-    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    known = [name for name in known if name not in ("seed", "kinds")]
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    kind_of = {name: parameter.kind for name, parameter in signature(adapter).parameters.items()}
+    ours = ("seed", "kinds")
+    known = [name for name in kind_of if kind_of[name] is Parameter.KEYWORD_ONLY and name not in ours]
+    takes_any = Parameter.VAR_KEYWORD in kind_of.values()
     for option in options:
-        if option in ("seed", "kinds") or (option not in known and not takes_any):
+        if option in ours or (option not in known and not takes_any):
             remedy = suggest(option, known) if known else "It has none; random_state is its seed."
             raise InputError(f"parameter {option!r}", f"is not an option of {method!r}", remedy)
 
 
-def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, answers: BinaryIO) -> None:
+def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: IO[bytes], answers: IO[bytes]) -> None:
     """Solve in a fork, and add the peak memory to the answer; give up when the parent is gone."""
     read_end, write_end = os.pipe()
     child = os.fork()
@@ -100,19 +114,19 @@ def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: BinaryIO, an
         answer = receive(pipe)
     _, code, usage = os.wait4(child, 0)
     if answer is not None:
-        send(answers, {**answer[0], "peak_mb": usage.ru_maxrss / 1024})
+        send(answers, {**answer, "peak_mb": usage.ru_maxrss / 1024})
     elif pipe in ready:
         died_of = f"signal {os.WTERMSIG(code)}" if os.WIFSIGNALED(code) else f"exit code {code >> 8}"
         send(answers, {"status": "failed", "reason": f"the process died ({died_of})"})
 
 
-def _leave_with(tasks: BinaryIO) -> None:
+def _leave_with(tasks: IO[bytes]) -> None:
     """Exit when the parent is gone, even in the middle of a run."""
     tasks.read()
     os._exit(1)
 
 
-def _claim_stdout() -> BinaryIO:
+def _claim_stdout() -> IO[bytes]:
     """Reserve standard output for answers: what libraries print goes to standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

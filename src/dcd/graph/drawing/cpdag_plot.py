@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.drawing.layout import Layout, layered_layout, smooth
 from dcd.graph.drawing.pyplot import import_pyplot
+from dcd.graph.stability import Stability
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
 from dcd.runtime.text import shortened
@@ -21,42 +21,24 @@ if TYPE_CHECKING:
 
 LABEL_CELLS = 24  # the longest label, in widths of an "n"
 # Okabe and Ito's palette, distinct for any kind of colour vision; line style and label carry the meaning too.
-_RIGHT, _WRONG_WAY, _EXTRA, _MISSING = "#0072B2", "#E69F00", "#D55E00", "#999999"
 _PLAIN = "#333333"
+_STYLES = {  # label of an edge: colour, line style
+    "edge": (_PLAIN, "solid"),
+    "by knowledge": (_PLAIN, "dashdot"),
+    "right": ("#0072B2", "solid"),
+    "other direction or type": ("#E69F00", "solid"),
+    "extra": ("#D55E00", "dashed"),
+    "missing": ("#999999", "dotted"),
+}
 _TARGET, _MEMBER, _OUTSIDE = "#F0E442", "#CFE8F7", "#999999"
-_SHOWN_SHARES = (1.0, 0.5, 0.1)
 _LEGEND_COLUMNS = 4
-
-
-@dataclass(frozen=True)
-class _Style:
-    label: str
-    colour: str
-    line: str
-
-
-@runtime_checkable
-class EdgeFrequencies(Protocol):
-    """The part of a `Stability` that is plotted: the share of resamples with an edge, for each pair."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The d variables."""
-
-    @property
-    def edge(self) -> FloatArray:
-        """Symmetric matrix of shares, in the order of `names`."""
-
-
-_UNCOMPARED = _Style("edge", _PLAIN, "solid")
-_KNOWN = _Style("by knowledge", _PLAIN, "dashdot")
 
 
 def plot_cpdag(
     cpdag: CPDAG,
     *,
     truth: CPDAG | None = None,
-    stability: EdgeFrequencies | None = None,
+    stability: Stability | None = None,
     target: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -83,16 +65,19 @@ def plot_cpdag(
         _draw_node(ax, position, label, *mark)
         for label, position, mark in zip(labels, layout.positions, marks, strict=True)
     ]
-    styles = _edge_styles(cpdag, other)
-    if target is not None and truth is None:
-        styles = _with_grey(styles, marks)
-    for (i, j), style in styles.items():
-        graph = other if style.label == "missing" and other is not None else cpdag.adjacency
+    legend: dict[str, tuple[str, str]] = {}
+    for (i, j), label in _edge_labels(cpdag, other).items():
+        colour, line = _STYLES[label]
+        if truth is None and _OUTSIDE in (marks[i][1], marks[j][1]):
+            colour = _OUTSIDE
+        legend.setdefault(label, (colour, line))
+        graph = other if label == "missing" and other is not None else cpdag.adjacency
         start, end = (i, j) if graph[i, j] else (j, i)
-        share = None if shares is None else float(shares[i, j])
+        width, alpha = (1.6, 1.0) if shares is None else _weight_of_line(shares[i, j])
+        style = {"color": colour, "linestyle": line, "linewidth": width, "alpha": alpha, "capstyle": "butt"}
         path, ends = layout.path(start, end), (boxes[start], boxes[end])
-        _draw_edge(ax, path, ends, style, directed=not graph[end, start], share=share)
-    entries = _legend_entries(list(styles.values()), compared=truth is not None, weighted=shares is not None)
+        _draw_edge(ax, path, ends, style, directed=not graph[end, start])
+    entries = _legend_entries(legend, weighted=shares is not None)
     if entries:
         ax.legend(handles=entries, loc="lower center", ncols=_LEGEND_COLUMNS, frameon=False, fontsize="small")
     _set_limits(ax, layout, legend_rows=-(-len(entries) // _LEGEND_COLUMNS))
@@ -108,7 +93,7 @@ def _check_graphs(cpdag: object, truth: object) -> None:
 
 def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
     """The share of resamples with an edge between two variables, in the order of the graph."""
-    if not isinstance(stability, EdgeFrequencies):
+    if not isinstance(stability, Stability):
         problem = f"must be a Stability, got {type(stability).__name__}"
         raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
     missing = [name for name in cpdag.names if name not in stability.names]
@@ -133,37 +118,25 @@ def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
     return marks
 
 
-def _with_grey(
-    styles: dict[tuple[int, int], _Style], marks: list[tuple[str, str]]
-) -> dict[tuple[int, int], _Style]:
-    """Edges of grey nodes in grey."""
-    outside = {index for index, (_, colour) in enumerate(marks) if colour == _OUTSIDE}
-    return {
-        edge: replace(style, colour=_OUTSIDE) if outside & set(edge) else style
-        for edge, style in styles.items()
-    }
-
-
-def _edge_styles(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], _Style]:
-    """Each edge of either graph once, with its style."""
-    estimated = cpdag.adjacency
-    known = {frozenset((cpdag.index(cause), cpdag.index(effect))) for cause, effect in cpdag.background}
-    union = skeleton_of(estimated) if truth is None else skeleton_of(estimated) | skeleton_of(truth)
-    styles = {}
-    for i, j in np.argwhere(np.triu(union)).tolist():
-        edge = (estimated[i, j], estimated[j, i])
-        true_edge = edge if truth is None else (truth[i, j], truth[j, i])
+def _edge_labels(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], str]:
+    """Each edge of either graph once, with the label of its style."""
+    estimated, names = cpdag.adjacency, cpdag.names
+    true = estimated if truth is None else truth
+    labels = {}
+    for i, j in np.argwhere(np.triu(skeleton_of(estimated | true))).tolist():
+        edge, true_edge = (estimated[i, j], estimated[j, i]), (true[i, j], true[j, i])
         if truth is None:
-            styles[i, j] = _KNOWN if frozenset((i, j)) in known else _UNCOMPARED
+            known = {(names[i], names[j]), (names[j], names[i])} & set(cpdag.background)
+            labels[i, j] = "by knowledge" if known else "edge"
         elif edge == true_edge:
-            styles[i, j] = _Style("right", _RIGHT, "solid")
+            labels[i, j] = "right"
         elif not any(edge):
-            styles[i, j] = _Style("missing", _MISSING, "dotted")
+            labels[i, j] = "missing"
         elif not any(true_edge):
-            styles[i, j] = _Style("extra", _EXTRA, "dashed")
+            labels[i, j] = "extra"
         else:
-            styles[i, j] = _Style("other direction or type", _WRONG_WAY, "solid")
-    return styles
+            labels[i, j] = "other direction or type"
+    return labels
 
 
 # --- drawing ---------------------------------------------------------------------------------------------
@@ -187,31 +160,24 @@ def _draw_node(ax: Axes, position: FloatArray, label: str, fill: str, colour: st
 
 
 def _draw_edge(
-    ax: Axes, path: FloatArray, boxes: tuple[Any, Any], style: _Style, *, directed: bool, share: float | None
+    ax: Axes, path: FloatArray, boxes: tuple[Any, Any], style: dict[str, Any], *, directed: bool
 ) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    width, alpha = (1.6, 1.0) if share is None else _weight_of_line(share)
-    start_box: Any = boxes[0]
     if len(path) > 2:  # the curve goes under the boxes; its straight last segment is the arrow
-        curve, start_box = smooth(path)[:-3], None
+        curve = smooth(path)[:-3]
         codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
-        line = {"ec": style.colour, "lw": width, "ls": style.line, "alpha": alpha, "capstyle": "butt"}
-        ax.add_patch(PathPatch(Path(curve, codes), fill=False, zorder=1, **line))
+        ax.add_patch(PathPatch(Path(curve, codes), fill=False, zorder=1, **style))
     ax.annotate(
         "",
         xy=path[-1],
         xytext=path[-2],
         arrowprops={
+            **style,
             "arrowstyle": "-|>" if directed else "-",
-            "color": style.colour,
-            "alpha": alpha,
-            "linestyle": style.line,
-            "linewidth": width,
-            "capstyle": "butt",
-            "mutation_scale": 11 + 2 * width,
-            "patchA": start_box,
+            "mutation_scale": 11 + 2 * style["linewidth"],
+            "patchA": boxes[0] if len(path) == 2 else None,
             "patchB": boxes[1],
             "shrinkA": 0,
             "shrinkB": 1 if directed else 0,
@@ -225,21 +191,20 @@ def _weight_of_line(share: float) -> tuple[float, float]:
     return 0.8 + 2.7 * share, 0.35 + 0.65 * share
 
 
-def _legend_entries(styles: list[_Style], *, compared: bool, weighted: bool) -> list[Any]:
+def _legend_entries(styles: dict[str, tuple[str, str]], *, weighted: bool) -> list[Any]:
+    """Lines for the legend: of the styles, unless all edges are plain, and of the shares of resamples."""
     from matplotlib.lines import Line2D
 
     entries = []
-    if compared or any(style.label == _KNOWN.label for style in styles):
-        by_label = {style.label: style for style in reversed(styles)}
+    if styles.keys() - {"edge"}:
         entries += [
-            Line2D([], [], color=style.colour, ls=style.line, lw=1.6, label=label)
-            for label, style in sorted(by_label.items())
+            Line2D([], [], color=colour, ls=line, lw=1.6, label=label)
+            for label, (colour, line) in sorted(styles.items())
         ]
-    if weighted:
-        for share in _SHOWN_SHARES:
-            width, alpha = _weight_of_line(share)
-            label = f"in {share:.0%} of resamples"
-            entries.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
+    for share in (1.0, 0.5, 0.1) if weighted else ():
+        width, alpha = _weight_of_line(share)
+        label = f"in {share:.0%} of resamples"
+        entries.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
     return entries
 
 

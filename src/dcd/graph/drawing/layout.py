@@ -14,15 +14,13 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, shortest_path
 from sklearn.isotonic import isotonic_regression
 
 from dcd.graph.adjacency import check_adjacency, skeleton_of, topological_order
 from dcd.graph.equivalence import consistent_extension
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
-
-Route = tuple[tuple[float, float], ...]
 
 _SWEEPS = 12  # down and up; enough for graphs of a readable size
 _STALE = 6  # sweeps without an improvement after which to stop
@@ -41,22 +39,20 @@ class Layout:
     ----------
     positions : (d, 2) array of x and y of the nodes; neighbours in a layer are at least 1 apart, layers
         exactly 1, and y decreases from causes to effects.
-    routes : for each edge `(upper, lower)` its bend points from top to bottom.
+    routes : for each edge `(upper, lower)` a (k, 2) array of its bend points from top to bottom.
     """
 
     positions: FloatArray
-    routes: Mapping[tuple[int, int], Route] = field(repr=False)
+    routes: Mapping[tuple[int, int], FloatArray] = field(repr=False)
 
     @property
     def points(self) -> FloatArray:
         """(k, 2) array of all nodes and bend points."""
-        return np.vstack([self.positions, *(np.array(route) for route in self.routes.values() if route)])
+        return np.vstack([self.positions, *self.routes.values()])
 
     def path(self, start: int, end: int) -> FloatArray:
         """(k, 2) points of an edge from node `start` to node `end`."""
-        bends = self.routes.get((start, end))
-        if bends is None:
-            bends = self.routes[end, start][::-1]
+        bends = self.routes[start, end] if (start, end) in self.routes else self.routes[end, start][::-1]
         return np.array([self.positions[start], *bends, self.positions[end]])
 
 
@@ -79,19 +75,18 @@ def layered_layout(adjacency: npt.ArrayLike, also: npt.ArrayLike | None = None) 
     parts = [np.flatnonzero(part_of == part) for part in range(n_parts)]
     layouts = [_lay_out(dag[np.ix_(nodes, nodes)]) for nodes in parts]
     positions = np.zeros((len(dag), 2))
-    routes: dict[tuple[int, int], Route] = {}
+    routes = {}
     for nodes, layout, corner in zip(parts, layouts, _packed(layouts), strict=True):
         positions[nodes] = layout.positions + corner
-        for (upper, lower), points in layout.routes.items():
-            moved = tuple((x + float(corner[0]), y + float(corner[1])) for x, y in points)
-            routes[int(nodes[upper]), int(nodes[lower])] = moved
+        for (upper, lower), bends in layout.routes.items():
+            routes[int(nodes[upper]), int(nodes[lower])] = bends + corner
     return Layout(positions, routes)
 
 
 def _united(dag: BoolArray, also: BoolArray) -> BoolArray:
     """The DAG with the edges of another graph added, reversed where they would close a cycle."""
     united = dag.copy()
-    reaches = _reachability(united)
+    reaches = np.isfinite(shortest_path(dag, unweighted=True))  # each node reaches itself
     for i, j in np.argwhere(also & ~skeleton_of(dag)):
         if united[i, j] or united[j, i]:
             continue
@@ -99,14 +94,6 @@ def _united(dag: BoolArray, also: BoolArray) -> BoolArray:
         united[cause, effect] = True
         reaches |= np.outer(reaches[:, cause], reaches[effect])
     return united
-
-
-def _reachability(dag: BoolArray) -> BoolArray:
-    """`[i, j]` is true where j is i or a descendant of i."""
-    reaches = np.eye(len(dag), dtype=bool)
-    for node in reversed(topological_order(dag)):
-        reaches[node] |= reaches[dag[node]].any(axis=0)
-    return reaches
 
 
 # --- one component ---------------------------------------------------------------------------------------
@@ -119,11 +106,8 @@ def _lay_out(dag: BoolArray) -> Layout:
     proper.order()
     x = proper.x_coordinates()
     x -= x.min()
-    routes = {
-        edge: tuple((float(x[bend]), -float(proper.layer[bend])) for bend in bends)
-        for edge, bends in proper.bends.items()
-    }
-    return Layout(np.column_stack([x[: len(dag)], -layer.astype(float)]), routes)
+    points = np.column_stack([x, -np.array(proper.layer, dtype=float)])
+    return Layout(points[: len(dag)], {edge: points[bends] for edge, bends in proper.bends.items()})
 
 
 def _layers(dag: BoolArray, widest: int) -> npt.NDArray[np.intp]:
@@ -162,7 +146,11 @@ class _Proper:
         self.below: list[list[int]] = [[] for _ in self.layer]
         self.bends: dict[tuple[int, int], list[int]] = {}
         for upper, lower in np.argwhere(dag).tolist():
-            bends = [self._new_bend(level) for level in range(self.layer[upper] + 1, self.layer[lower])]
+            levels = range(self.layer[upper] + 1, self.layer[lower])
+            bends = list(range(len(self.layer), len(self.layer) + len(levels)))
+            self.layer += levels
+            self.above += [[] for _ in levels]
+            self.below += [[] for _ in levels]
             self.bends[upper, lower] = bends
             for one, next_one in pairwise([upper, *bends, lower]):
                 self.below[one].append(next_one)
@@ -170,12 +158,6 @@ class _Proper:
         self.rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
         for node in self._depth_first():
             self.rows[self.layer[node]].append(node)
-
-    def _new_bend(self, level: int) -> int:
-        self.layer.append(level)
-        self.above.append([])
-        self.below.append([])
-        return len(self.layer) - 1
 
     def _depth_first(self) -> list[int]:
         """All nodes in depth-first order: a start with few crossings."""
@@ -237,12 +219,8 @@ class _Proper:
 
     def _crossings_of(self, first: int, second: int, rank: Sequence[float]) -> int:
         """How many edges of two neighbours cross if `first` is to the left of `second`."""
-        return sum(
-            rank[a] > rank[b]
-            for related in (self.above, self.below)
-            for a in related[first]
-            for b in related[second]
-        )
+        both_ways = (self.above, self.below)
+        return sum(rank[a] > rank[b] for ends in both_ways for a in ends[first] for b in ends[second])
 
     def crossings(self) -> int:
         """How many pairs of edges cross."""
@@ -258,12 +236,12 @@ class _Proper:
     def x_coordinates(self) -> FloatArray:
         """Place every node and bend point close to its neighbours, with minimum distances within rows."""
         x = np.zeros(len(self.layer))
-        for row in self.rows:
-            x[row] = self._room(row) - self._room(row)[-1] / 2
+        rooms = [self._room(row) for row in self.rows]
+        for row, room in zip(self.rows, rooms, strict=True):
+            x[row] = room - room[-1] / 2
         for sweep in range(_PLACEMENTS):
-            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
+            for row, room in list(zip(self.rows, rooms, strict=True))[:: 1 if sweep % 2 == 0 else -1]:
                 desired = np.array([self._desired_x(node, x) for node in row])
-                room = self._room(row)
                 weight = [_STRAIGHT if node >= self.n_nodes else 1.0 for node in row]
                 x[row] = isotonic_regression(desired - room, sample_weight=weight) + room
         return x
@@ -291,7 +269,7 @@ def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
     widest = max(size[0] for size in sizes)
     area = sum(float(size.prod()) for size in sizes)
     row_width = max(widest, 6.0, 1.2 * np.sqrt(area))
-    corners: list[FloatArray] = [np.zeros(2) for _ in layouts]
+    corners = [np.zeros(2)] * len(layouts)
     x = y = height = 0.0
     for index in sorted(range(len(sizes)), key=lambda index: (-sizes[index][1], -sizes[index][0], index)):
         if x > 0 and x + sizes[index][0] > row_width + 1e-9:
@@ -317,10 +295,10 @@ def smooth(points: FloatArray) -> FloatArray:
     if len(points) > 2:
         at_points[-2] = slopes[-1]
     curve = [points[0]]
-    for piece, (_, dy) in enumerate(steps):
-        curve.append(points[piece] + np.array([at_points[piece], 1.0]) * dy / 3)
-        curve.append(points[piece + 1] - np.array([at_points[piece + 1], 1.0]) * dy / 3)
-        curve.append(points[piece + 1])
+    for (start, end), (slope, next_slope), dy in zip(
+        pairwise(points), pairwise(at_points), steps[:, 1], strict=True
+    ):
+        curve += [start + np.array([slope, 1.0]) * dy / 3, end - np.array([next_slope, 1.0]) * dy / 3, end]
     return np.array(curve)
 
 

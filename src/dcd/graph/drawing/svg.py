@@ -140,7 +140,7 @@ def _paths(
     for side, sign in ((0, 1), (-1, -1)):
         for node, width in enumerate(widths):
             incident = [index for index, pair in enumerate(ends) if pair[side] == node]
-            incident.sort(key=lambda index: (_slant(paths[index], side), index))
+            incident.sort(key=lambda index: _slant(paths[index], side))
             spacing = min(16.0, 0.7 * width / max(len(incident) - 1, 1))
             for rank, index in enumerate(incident):
                 paths[index][side] += spacing * (rank - (len(incident) - 1) / 2), sign * _HEIGHT / 2

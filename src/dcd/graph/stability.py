@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
+import msgspec
 import numpy as np
 import pandas as pd
 
-from dcd.graph.adjacency import directed_part, is_acyclic
-from dcd.graph.conversion import to_cpdag
 from dcd.graph.cpdag import CPDAG
-from dcd.graph.equivalence import contradictory_core
-from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.graph.equivalence import to_cpdag
+from dcd.graph.pattern import orient
+from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number, suggest
 
 Scheme = Literal["subsample", "bootstrap"]
@@ -22,7 +22,16 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 _SHOWN = 20
 _FORMAT = 1
-_KEYS = ("names", "n_resamples", "scheme", "fraction", "failures", "seed", "directed", "undirected")
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_ENTRIES: dict[str, Any] = {
+    "names": list[str],
+    "n_resamples": Annotated[int, msgspec.Meta(gt=0)],
+    "scheme": Scheme,
+    "fraction": Annotated[float, msgspec.Meta(gt=0, lt=1)] | None,
+    "failures": dict[str, _Count],
+    "seed": _Count | None,
+}
+_KEYS = (*_ENTRIES, "directed", "undirected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +78,8 @@ class Stability:
         shares = (self.directed[i, j], self.directed[j, i], self.undirected[i, j])
         counts = [round(share * self.n_resamples) for share in shares]
         counts.append(self.n_resamples - sum(counts))
-        return {
-            kind: count / self.n_resamples
-            for kind, count in zip(("->", "<-", "-", "none"), counts, strict=True)
-        }
+        kinds = zip(("->", "<-", "-", "none"), counts, strict=True)
+        return {kind: count / self.n_resamples for kind, count in kinds}
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each pair that ever had an edge, the most frequent first.
@@ -109,27 +116,11 @@ class Stability:
         """
         check_number("threshold", threshold, at_least=0, below=1, suggestion=0.5)
         skeleton = (self.edge > threshold + 1e-12).astype(np.int8)
-        return CPDAG(self.names, to_cpdag(self._with_arrows(skeleton)))
-
-    def _with_arrows(self, skeleton: IntArray) -> IntArray:
-        """The skeleton with the proposed arrows that fit."""
-        proposed = (skeleton == 1) & (self.directed > self.edge / 2 + 1e-12)
-        graph: IntArray = np.where(proposed.T, 0, skeleton).astype(np.int8)
-        if not contradictory_core(graph):
-            return graph
-        graph = skeleton.copy()
-        core = set(contradictory_core(graph))
-        for i, j in sorted(np.argwhere(proposed).tolist(), key=self._most_frequent_first):
-            trial = graph.copy()
-            trial[j, i] = 0
-            trial_core = set(contradictory_core(trial))
-            if is_acyclic(directed_part(trial)) and not trial_core - core:
-                graph, core = trial, trial_core
-        return graph
-
-    def _most_frequent_first(self, arrow: list[int]) -> tuple[float, str, str]:
-        i, j = arrow  # ties by name, so that the order of the columns decides nothing
-        return -round(float(self.directed[i, j]), 9), self.names[i], self.names[j]
+        proposed = np.argwhere((skeleton == 1) & (self.directed > self.edge / 2 + 1e-12)).tolist()
+        # The most frequent first; ties by name, so that the order of the columns decides nothing.
+        proposed.sort(key=lambda ij: (-round(float(self.directed[*ij]), 9), *(self.names[v] for v in ij)))
+        graph, _ = orient(skeleton, [[(i, j)] for i, j in proposed])
+        return CPDAG(self.names, to_cpdag(graph))
 
     # --- as data and as text -----------------------------------------------------------------------------
 
@@ -150,23 +141,20 @@ class Stability:
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Stability:
         """The inverse of `to_dict`."""
-        if not isinstance(saved, Mapping) or saved.get("format") != _FORMAT:
-            version = saved.get("format") if isinstance(saved, Mapping) else None
-            raise _refusal(
-                f"has format {version!r}, known is {_FORMAT}",
-                "Read it with the version of dcd that wrote it.",
-            )
+        version = saved.get("format") if isinstance(saved, Mapping) else None
+        if version != _FORMAT:
+            remedy = "Read it with the version of dcd that wrote it."
+            raise _refusal(f"has format {version!r}, known is {_FORMAT}", remedy)
         lacking = [key for key in _KEYS if key not in saved]
         if lacking:
             raise _refusal(f"lacks {lacking[0]!r}")
         _check_saved(saved)
-        return cls(
-            names=tuple(saved["names"]),
-            directed=_shares(saved, "directed"),
-            undirected=_shares(saved, "undirected"),
-            **{key: saved[key] for key in ("n_resamples", "scheme", "fraction", "seed")},
-            failures=dict(saved["failures"]),
-        )
+        directed, undirected = _shares(saved, "directed"), _shares(saved, "undirected")
+        if (undirected != undirected.T).any() or (directed + directed.T + undirected > 1 + 1e-9).any():
+            raise _refusal("has shares of a pair that sum to more than 1 or are not symmetric")
+        entries = {key: saved[key] for key in _KEYS} | {"names": tuple(saved["names"])}
+        entries |= {"failures": dict(saved["failures"]), "directed": directed, "undirected": undirected}
+        return cls(**entries)
 
     def failure_sentence(self) -> str:
         """How many resamples failed, and why."""
@@ -179,15 +167,13 @@ class Stability:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        drawn = (
-            "bootstrap samples" if self.fraction is None else f"subsamples of {self.fraction:.0%} of the rows"
-        )
+        share = self.fraction
+        drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
         if self.failures:
             yield self.failure_sentence()
         frame = self.to_frame()
-        for row in frame.head(_SHOWN).itertuples(index=False):
-            a, b, right, left, undirected, edge = row
+        for a, b, right, left, undirected, edge in frame.head(_SHOWN).itertuples(index=False):
             yield f"{edge:4.0%}  {a}, {b}  (-> {right:.0%}, <- {left:.0%}, - {undirected:.0%})"
         if len(frame) > _SHOWN:
             yield f"and {len(frame) - _SHOWN} rarer ones"
@@ -220,28 +206,13 @@ def _refusal(problem: str, remedy: str = "Write it again with to_dict.") -> Inpu
 
 def _check_saved(saved: Mapping[str, Any]) -> None:
     """An `InputError` that names the first entry that cannot be right."""
-    names, failures, fraction, seed = (saved[key] for key in ("names", "failures", "fraction", "seed"))
-    valid = {
-        "names": isinstance(names, (list, tuple))
-        and all(isinstance(name, str) for name in names)
-        and len(set(names)) == len(names),
-        "n_resamples": _is_count(saved["n_resamples"]) and saved["n_resamples"] > 0,
-        "scheme": saved["scheme"] in SCHEMES,
-        "fraction": fraction is None or (isinstance(fraction, float) and 0 < fraction < 1),
-        "failures": isinstance(failures, Mapping)
-        and all(isinstance(why, str) and _is_count(count) for why, count in failures.items()),
-        "seed": seed is None or _is_count(seed),
-    }
-    for key, fits in valid.items():
-        if not fits:
+    for key, kind in _ENTRIES.items():
+        try:
+            value = msgspec.convert(saved[key], kind)
+        except msgspec.ValidationError:
+            raise _refusal(f"has {saved[key]!r:.60} for {key!r}") from None
+        if key == "names" and len(set(value)) < len(value):
             raise _refusal(f"has {saved[key]!r:.60} for {key!r}")
-    directed, undirected = _shares(saved, "directed"), _shares(saved, "undirected")
-    if (undirected != undirected.T).any() or (directed + directed.T + undirected > 1 + 1e-9).any():
-        raise _refusal("has shares of a pair that sum to more than 1 or are not symmetric")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _shares(saved: Mapping[str, Any], key: str) -> FloatArray:

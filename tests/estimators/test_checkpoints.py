@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.checkpoints import interacting_table
 
-from dcd.estimators.codecs import published_codecs, robust_codecs
-from dcd.estimators.description import digest_of
+from dcd.estimators.checkpoints import digest_of, published_codecs, robust_codecs
 from dcd.independence.base import Interaction, Record
 from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns

@@ -1,0 +1,182 @@
+"""What a checkpoint of a fit or its resamples holds: what the results depend on, and the results.
+
+Results are JSON values that msgspec checks, read back to the last bit. Arrays are the bytes of their float64
+numbers in base64, half the size of decimals; single numbers are decimals with all their figures.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dcd.independence.base import Interaction, Record
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.checkpoint import Codec, Key
+from dcd.runtime.digest import digest
+from dcd.runtime.errors import InputError
+from dcd.runtime.version import __version__
+from dcd.search.decoupled_boundaries import DecoupledSet
+from dcd.table.dataset import Dataset
+from dcd.weights.base import SampleWeights
+from dcd.weights.sketch import WeightSketch
+
+WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
+_BLOCK = 16_384  # rows
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
+
+# --- what results depend on, by which a checkpoint recognises its own run --------------------------------
+
+
+def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """The table and the model with its parameters, `without` some, as JSON values.
+
+    The order of the columns makes no difference, as it makes none to results.
+    """
+    parameters = {
+        name: _parameter_text(name, value)
+        for name, value in model.get_params(deep=False).items()
+        if name not in (*WITHOUT_EFFECT, *without)
+    }
+    return {
+        "version": __version__,
+        "rows": dataset.summary.n_rows,
+        "columns": len(dataset.names),
+        "data": digest_of(dataset),
+        "sample_weight": None if dataset.weights is None else digest([dataset.weights])[:16],
+        "model": type(model).__name__,
+        **{f"model parameter '{name}'": value for name, value in parameters.items()},
+    }
+
+
+def digest_of(dataset: Dataset) -> str:
+    """A digest of names, kinds, values and the positions of the rows; block by block, for any size."""
+
+    def parts() -> Iterator[str | FloatArray | Positions]:
+        order = sorted(range(len(dataset.names)), key=lambda column: dataset.names[column])
+        for column in order:
+            yield dataset.names[column]
+            yield dataset.kinds[column]
+        if len(dataset.rows) < dataset.summary.n_rows:
+            yield dataset.rows
+        for start in range(0, len(dataset.values), _BLOCK):
+            yield dataset.values[start : start + _BLOCK][:, order]
+
+    return digest(parts())[:16]
+
+
+def seed_for_checkpoint(random_state: object, checkpoint: object) -> int | None:
+    """The seed as a whole number; an `InputError` if a checkpoint needs one and there is none."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    if checkpoint is not None:
+        raise InputError(
+            "parameter 'random_state'",
+            "must be a whole number with a checkpoint, which could not be resumed otherwise",
+            "Try random_state=0.",
+        )
+    return None
+
+
+def _parameter_text(name: str, value: object) -> str:
+    """The text of a parameter, the same in every process, and for 0.05 as for NumPy's 0.05."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = repr(dict(sorted(value.items(), key=str))) if isinstance(value, Mapping) else repr(value)
+    if _ADDRESS.search(text):
+        raise InputError(
+            f"parameter '{name}'",
+            f"is known by its place in memory only ({text:.80}), and could not be recognised later",
+            "Give its class a __repr__ that shows its parameters (as a dataclass has), to use a checkpoint.",
+        )
+    return text
+
+
+# --- results ---------------------------------------------------------------------------------------------
+
+
+class _EdgeLine(msgspec.Struct, forbid_unknown_fields=True):
+    """The test of an edge, with what was done under weights for it."""
+
+    balances: list[tuple[tuple[int, ...], SampleWeights]]
+    interactions: list[Interaction]
+    log_pvalue: float
+
+
+def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
+    """Of the stage of `RobustDCD`: the test of an edge, with the record of its weights."""
+
+    def write(result: tuple[float, Record]) -> Any:
+        log_pvalue, record = result
+        balances, interactions = list(record.balances.items()), list(record.interactions.values())
+        return _written(_EdgeLine(balances, interactions, log_pvalue))
+
+    def read(key: Key, value: Any) -> tuple[float, Record]:  # noqa: ARG001
+        line = _read(value, _EdgeLine)
+        for members, learned in line.balances:
+            _check_positions(members, n_variables)
+            _check_sketch(learned.sketch, n_shown)
+        interactions = {}
+        for asked in line.interactions:
+            _check_positions((*asked.pair, *asked.given), n_variables)
+            interactions[(*asked.pair, asked.given)] = asked
+        return line.log_pvalue, Record(dict(line.balances), interactions)
+
+    return {"edges": Codec(write, read)}
+
+
+def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:
+    """Of the stage of `DCD`: a decoupled set, by the positions of its variables."""
+
+    def write(decoupled: DecoupledSet) -> Any:
+        written = _written(decoupled)
+        del written["variables"]
+        return written
+
+    def read(key: Key, value: Any) -> DecoupledSet:
+        members = key if isinstance(key, tuple) else (key,)
+        _check_positions(members, len(names))
+        if {"variables", *value} != {entry.name for entry in fields(DecoupledSet)}:
+            raise ValueError("other entries than a set has")
+        decoupled = _read({**value, "variables": [names[v] for v in members]}, DecoupledSet)
+        m, d = len(members), len(names)
+        _check_sketch(decoupled.sketch, n_shown)
+        shapes = {"hsic_before": (m, m), "hsic_after": (m, m), "correlations": (m, d), "pvalues": (m, d)}
+        matrices = {name: getattr(decoupled, name).reshape(shape) for name, shape in shapes.items()}
+        return replace(decoupled, **matrices)
+
+    return {"sets": Codec(write, read)}
+
+
+def _check_positions(positions: Iterable[int], n_variables: int) -> None:
+    if any(not 0 <= position < n_variables for position in positions):
+        raise ValueError("no such variable")
+
+
+def _check_sketch(sketch: WeightSketch | None, n_shown: int) -> None:
+    if sketch is not None and (len(sketch.shown) != n_shown or len(sketch.bins) != len(sketch.counts) + 1):
+        raise ValueError("weights of other rows, or no histogram")
+
+
+def _written(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=_plain)
+
+
+def _read(value: Any, kind: Any) -> Any:
+    return msgspec.convert(value, kind, dec_hook=_array)
+
+
+def _plain(value: Any) -> Any:
+    """An array or a number of NumPy as JSON holds it."""
+    if isinstance(value, np.ndarray):
+        return base64.b64encode(np.asarray(value, dtype="<f8").tobytes()).decode("ascii")
+    return value.item()
+
+
+def _array(kind: Any, value: Any) -> FloatArray:  # noqa: ARG001
+    return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f8").astype(np.float64)
