@@ -126,7 +126,8 @@ class BalanceColumns:
     def of(cls, scores: Scores, variables: Sequence[int]) -> BalanceColumns:
         """Of a set of variables."""
         smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
-        columns = [(v, scores.variables[v].standing_for(smooth)[: 2 * len(smooth)]) for v in variables]
+        few = {v: scores.variables[v].adjusters[: 2 * len(smooth)] for v in variables}
+        columns = [(v, smooth if scores.variables[v].codes is None else few[v]) for v in variables]
         own = owners(columns)
         pairs = [(i, j) for left, right in combinations(own, 2) for i in left for j in right]
         first, second = [i for i, _ in pairs], [j for _, j in pairs]
