@@ -13,8 +13,7 @@ from dcd.estimators.description import digest_of
 from dcd.independence.base import Interaction, Record
 from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns
-from dcd.weights.base import SampleWeights
-from dcd.weights.sketch import WeightSketch
+from dcd.weights.base import SampleWeights, WeightSketch
 
 
 def through_json(codec, key, result):

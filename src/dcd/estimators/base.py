@@ -28,8 +28,8 @@ from dcd.search.base import Conflict, Construction, Cut, TargetSearch
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
+from dcd.weights.base import Decoupling
 from dcd.weights.hsic_descent import HSICDescent
-from dcd.weights.sketch import Decoupling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

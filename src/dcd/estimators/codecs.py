@@ -18,8 +18,7 @@ from dcd.independence.base import Interaction, Record
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.search.decoupled_boundaries import DecoupledSet
-from dcd.weights.base import SampleWeights
-from dcd.weights.sketch import WeightSketch
+from dcd.weights.base import SampleWeights, WeightSketch
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):

@@ -30,7 +30,6 @@ from dcd.runtime.rows import MANY_ROWS
 from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set
 from dcd.weights.convex import ConvexWeights
 from dcd.weights.hsic_descent import HSICDescent
-from dcd.weights.sketch import sketch_weights
 
 DECOUPLE = ("where-needed", "always", "never")
 _AT_ONCE = 16  # variables that are tested together where rows are many
@@ -55,7 +54,7 @@ class _Weights:
         learned = self._kept.pop(members, None) or self._learn(members)
         self._kept[members] = learned
         if members not in self.accounts:
-            sketch = sketch_weights(learned, self._scores.shown)
+            sketch = learned.sketched(self._scores.shown)
             self.accounts[members] = replace(learned.account, sketch=sketch)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)

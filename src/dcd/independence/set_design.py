@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from dcd.features.kernels import pivoted_cholesky
+from dcd.features.kernels import rbf_cholesky
 from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import BlockMatrix
@@ -88,7 +88,7 @@ class _Joint:
         candidates = self._points.at(chosen).astype(np.float64)
         most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
         most = int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
-        features, pivots = pivoted_cholesky(candidates.T, _TOLERANCE, most)
+        features, pivots = rbf_cholesky(candidates.T, _TOLERANCE, most)
         inverse = solve_triangular(features[pivots], np.eye(len(pivots)), lower=True)
         self._landmarks = candidates[pivots].astype(scores.dtype)
         self._map = (_JOINT * inverse.T).astype(scores.dtype)

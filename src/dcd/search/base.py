@@ -20,7 +20,7 @@ from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.runs import Run
-from dcd.weights.sketch import WeightSketch
+from dcd.weights.base import WeightSketch
 
 # --- findings --------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Features, features_among, features_of
-from dcd.features.kernels import indicators, memberships
+from dcd.features.kernels import memberships
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
@@ -24,9 +24,8 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
 from dcd.table.dataset import Dataset
-from dcd.weights.base import SampleWeights
+from dcd.weights.base import SampleWeights, WeightSketch
 from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
-from dcd.weights.sketch import WeightSketch, sketch_weights
 
 SETS = "sets"  # the stage of a run
 
@@ -181,7 +180,7 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     sketch = None
     if len(members) == len(dataset.names) - 1:
         shown = dataset.take(dataset.present_in(members)).shown_positions
-        sketch = sketch_weights(learned, shown)
+        sketch = learned.sketched(shown)
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -280,6 +279,7 @@ def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     if dataset.kinds[column] != "nominal":
         return values[:, None]
     codes = merge_rare(values).astype(np.float64)
-    # An eighth of the memory, which counts if there are many rows.
-    found = memberships(codes) if len(codes) > DENSE_ROWS else indicators(codes)
+    found: FloatArray | BoolArray = memberships(codes)
+    if len(codes) <= DENSE_ROWS:  # truth values take an eighth of the memory, which counts if rows are many
+        found = found.astype(np.float64)
     return found[:, 1:] if found.shape[1] > 1 else found

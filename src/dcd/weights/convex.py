@@ -28,13 +28,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners
+from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
 from dcd.runtime.memory import Memory
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, effective_sample_size, remaining_share
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, remaining_share
 from dcd.table.columns import Kind
-from dcd.table.dataset import TableOptions
+from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights, weights_of_table
@@ -96,8 +96,12 @@ def convex_weights(
     strategy.check()
     options = TableOptions(kinds=kinds)
     options.check()
+
+    def learn(dataset: Dataset) -> SampleWeights:
+        return strategy.learn(scores_of(dataset), range(len(dataset.names)))
+
     X, _ = repeated(X, counts, sample_weight)
-    return weights_of_table(strategy, read_table(X, options=options, sample_weight=sample_weight))
+    return weights_of_table(read_table(X, options=options, sample_weight=sample_weight), learn)
 
 
 def measured(
@@ -105,14 +109,12 @@ def measured(
 ) -> SampleWeights:
     """Any weights of the rows as a result, with the dependence of some variables measured under them."""
     probabilities = weights / weights.sum()
-    ess = effective_sample_size(probabilities)
-    weights = scores.n_samples * probabilities
     if len(variables) < 2:
-        return SampleWeights(weights, ess, 0.0, 0.0, status="nothing_to_decouple")
+        return SampleWeights.of(probabilities, 0.0, 0.0, status="nothing_to_decouple")
     columns, shares = BalanceColumns.of(scores, variables), scores.probabilities
     chance = columns.n_columns * float(shares @ shares)
     before, after = (dependence(columns, p) / chance for p in (shares, probabilities))
-    return SampleWeights(weights, ess, before, after, status=status)
+    return SampleWeights.of(probabilities, before, after, status=status)
 
 
 class BalanceColumns:
@@ -159,24 +161,16 @@ def balance(columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray
 
     `shares` are what the samples count for to begin with.
     """
-    n_samples = len(shares)
     chance = columns.n_columns * float(shares @ shares)
     before = dependence(columns, shares)
     best, best_lambda, status = shares, float("inf"), "balanced"
     if before > strategy.dependence * chance:
         path = _Path(columns, strategy, shares)
-        if n_samples > MANY_ROWS:
+        if len(shares) > MANY_ROWS:
             path.start_as(_Path.on_sample(columns, strategy, shares))
         best, best_lambda, status = path.follow()
     gap = optimality_gap(columns, best, best_lambda, shares) if np.isfinite(best_lambda) else 0.0
-    return SampleWeights(
-        weights=n_samples * best,
-        ess=effective_sample_size(best),
-        dependence_before=before / chance,
-        dependence=dependence(columns, best) / chance,
-        gap=gap,
-        status=status,
-    )
+    return SampleWeights.of(best, before / chance, dependence(columns, best) / chance, gap=gap, status=status)
 
 
 class _Path:
