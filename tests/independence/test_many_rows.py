@@ -16,8 +16,7 @@ from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import _grid_ranks
 from dcd.independence.association import PartialAssociation
 from dcd.independence.base import Record
-from dcd.independence.binding import bind_test
-from dcd.independence.sample_first import SampleFirstTest, row_sample
+from dcd.independence.binding import SampleFirstTest, bind_test, row_sample
 from dcd.runtime.memory import Memory
 from dcd.runtime.rows import MANY_ROWS
 from dcd.table.reading import read_table
