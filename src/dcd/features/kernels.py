@@ -82,7 +82,10 @@ def _in_bandwidths(points: FloatArray, bandwidth: float) -> FloatArray:
 def rbf_cholesky(
     scaled: FloatArray, tolerance: float, max_rank: int | None = None
 ) -> tuple[FloatArray, list[int]]:
-    """Features (n, r) of points (k, n) in units of the bandwidth, and the r pivots."""
+    """Features (n, r) of points (k, n) in units of the bandwidth, and the r pivots.
+
+    The features of the pivots are a lower triangular matrix.
+    """
 
     def kernel(pivot: int) -> FloatArray:
         return np.exp(-0.5 * np.square(scaled - scaled[:, pivot, None]).sum(axis=0))
@@ -99,8 +102,7 @@ def pivoted_cholesky(
     """Features (r, n) whose products are a kernel with ones on its diagonal, and the r pivots.
 
     The next row is the kernel of the sample that is explained worst so far. The residual is positive
-    semi-definite, so its largest diagonal entry bounds every entry. The features of the pivots are an upper
-    triangular matrix.
+    semi-definite, so its largest diagonal entry bounds every entry.
 
     Parameters
     ----------

@@ -31,8 +31,7 @@ from scipy.linalg import cho_factor, cho_solve
 from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
-from dcd.runtime.memory import Memory
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, remaining_share
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part, remaining_share
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
@@ -117,12 +116,13 @@ def measured(
     return SampleWeights.of(probabilities, before, after, status=status)
 
 
+@dataclass(frozen=True)
 class BalanceColumns:
     """The matrix B, (n, k): products of features of two variables, then the features, of mean square 1."""
 
-    def __init__(self, matrix: BlockMatrix, blocks: Sequence[slice]) -> None:
-        self.n_columns, self.blocks = matrix.n_columns, tuple(blocks)
-        self.part = matrix.part
+    part: Part
+    n_columns: int
+    blocks: tuple[slice, ...]
 
     @classmethod
     def of(cls, scores: Scores, variables: Sequence[int]) -> BalanceColumns:
@@ -143,13 +143,13 @@ class BalanceColumns:
             square += np.einsum("b,bk->k", shares[:, 0], np.square(products(rows)), dtype=np.float64)
         alive = np.flatnonzero(square > 1e-16)
         scale = np.sqrt(square[alive]).astype(scores.dtype)
-        return cls(scores.matrix(lambda rows: products(rows)[:, alive] / scale, len(alive)), scores.blocks)
+        matrix = scores.matrix(lambda rows: products(rows)[:, alive] / scale, len(alive))
+        return cls(matrix.part, len(alive), scores.blocks)
 
     def sample(self, n_rows: int) -> BalanceColumns:
         """The same of some rows of each block, about `n_rows` in all, in one block."""
         part = np.vstack([self.part(rows)[:: self.step(n_rows)] for rows in self.blocks])
-        whole = BlockMatrix(lambda rows: part[rows], self.n_columns, 0, Memory())
-        return BalanceColumns(whole, [slice(0, len(part))])
+        return BalanceColumns(part.__getitem__, self.n_columns, (slice(0, len(part)),))
 
     def step(self, n_rows: int) -> int:
         """Every which row of a block is in a sample of `n_rows`."""

@@ -87,8 +87,7 @@ class HSICDescent:
     ) -> SampleWeights:
         """See `Weighting`; only the values of the table are used. `n_jobs` threads work on many rows."""
         if self.objective != "pairwise":
-            with one_blas_thread():
-                return learn_joint_weights(scores, variables, **self._joint_options())
+            return self._learn_jointly(scores, variables)
         rng = np.random.default_rng([self.random_state, *variables])
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
@@ -102,12 +101,14 @@ class HSICDescent:
 
     def learn_apart(self, scores: Scores | Dataset, variable: int, others: Sequence[int]) -> SampleWeights:
         """See `FromSetWeighting`."""
-        members = sorted({variable, *others})
-        with one_blas_thread():
-            return learn_joint_weights(scores, members, apart=variable, **self._joint_options())
+        return self._learn_jointly(scores, sorted({variable, *others}), variable)
 
-    def _joint_options(self) -> dict[str, Any]:
-        return {"price": self.price, "min_ess": self.min_ess, "max_rows": self.max_rows}
+    def _learn_jointly(
+        self, scores: Scores | Dataset, variables: Sequence[int], apart: int | None = None
+    ) -> SampleWeights:
+        options = {"price": self.price, "min_ess": self.min_ess}
+        with one_blas_thread():
+            return learn_joint_weights(scores, variables, apart=apart, max_rows=self.max_rows, **options)
 
 
 def decoupling_weights(
