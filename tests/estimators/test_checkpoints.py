@@ -12,8 +12,7 @@ from dcd.estimators.checkpoints import digest_of, published_codecs, robust_codec
 from dcd.independence.base import Interaction, Record
 from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns
-from dcd.weights.base import SampleWeights
-from dcd.weights.sketch import WeightSketch
+from dcd.weights.base import SampleWeights, WeightSketch
 
 
 def through_json(codec, key, result):

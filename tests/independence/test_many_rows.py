@@ -11,12 +11,12 @@ import dcd.features.rank_scores
 import dcd.independence.binding
 import dcd.weights.convex
 from dcd.evaluation import simulate
+from dcd.features.family_gram import gram_of
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import _grid_ranks
 from dcd.independence.association import PartialAssociation
 from dcd.independence.base import Record
-from dcd.independence.binding import bind_test
-from dcd.independence.sample_first import SampleFirstTest, row_sample
+from dcd.independence.binding import SampleFirstTest, bind_test, row_sample
 from dcd.runtime.memory import Memory
 from dcd.runtime.rows import MANY_ROWS
 from dcd.table.reading import read_table
@@ -54,8 +54,8 @@ def test_blocks_give_what_all_rows_at_once_give(seed, given):
         adjusted_log_pvalues(blocked, given), adjusted_log_pvalues(whole, given), rtol=1e-8, atol=1e-8
     )
     for other, one in zip(
-        (blocked.gram((0, 1))[0], ConvexWeights().learn(blocked, (1, 2, 4)).weights),
-        (whole.gram((0, 1))[0], ConvexWeights().learn(whole, (1, 2, 4)).weights),
+        (gram_of(blocked).gram, ConvexWeights().learn(blocked, (1, 2, 4)).weights),
+        (gram_of(whole).gram, ConvexWeights().learn(whole, (1, 2, 4)).weights),
         strict=True,
     ):
         np.testing.assert_allclose(other, one, atol=1e-8)

@@ -32,7 +32,7 @@ from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
-from dcd.weights.sketch import Decoupling
+from dcd.weights.base import Decoupling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,8 +23,7 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.version import __version__
 from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.dataset import Dataset
-from dcd.weights.base import SampleWeights
-from dcd.weights.sketch import WeightSketch
+from dcd.weights.base import SampleWeights, WeightSketch
 
 WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _BLOCK = 16_384  # rows

@@ -15,6 +15,7 @@ a variance that can matter: about half as many for the same loss to three digits
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,16 +65,13 @@ def rbf_features(
 ) -> FloatArray:
     """Features of shape (n, r) whose Gram matrix is the RBF kernel, to `tolerance` in every entry.
 
-    Pivoted Cholesky: the next column is the kernel column of the sample that is explained worst so far.
-    The residual is positive semi-definite, so its largest diagonal entry bounds every entry.
-
     Parameters
     ----------
     x : one variable (n,) or several (n, k), whose squared distances add up.
     max_rank : stop there, with a residual above the tolerance; n by default, which never stops early.
     """
     points = x.reshape(x.shape[0], -1)
-    return pivoted_cholesky(_in_bandwidths(points, bandwidth).T, tolerance, max_rank)[0]
+    return rbf_cholesky(_in_bandwidths(points, bandwidth).T, tolerance, max_rank)[0]
 
 
 def _in_bandwidths(points: FloatArray, bandwidth: float) -> FloatArray:
@@ -81,30 +79,51 @@ def _in_bandwidths(points: FloatArray, bandwidth: float) -> FloatArray:
         return np.clip(points / bandwidth, -1e100, 1e100)  # farther apart than any kernel reaches
 
 
-def pivoted_cholesky(
+def rbf_cholesky(
     scaled: FloatArray, tolerance: float, max_rank: int | None = None
 ) -> tuple[FloatArray, list[int]]:
     """Features (n, r) of points (k, n) in units of the bandwidth, and the r pivots.
 
     The features of the pivots are a lower triangular matrix.
     """
+
+    def kernel(pivot: int) -> FloatArray:
+        return np.exp(-0.5 * np.square(scaled - scaled[:, pivot, None]).sum(axis=0))
+
     n_samples = scaled.shape[1]
-    residual = np.ones(n_samples)
     rows = np.empty((32, n_samples))
+    rows, pivots = pivoted_cholesky(kernel, rows, tolerance, n_samples if max_rank is None else max_rank)
+    return np.ascontiguousarray(rows.T), pivots
+
+
+def pivoted_cholesky(
+    kernel: Callable[[int], FloatArray], rows: FloatArray, tolerance: float, max_rank: int
+) -> tuple[FloatArray, list[int]]:
+    """Features (r, n) whose products are a kernel with ones on its diagonal, and the r pivots.
+
+    The next row is the kernel of the sample that is explained worst so far. The residual is positive
+    semi-definite, so its largest diagonal entry bounds every entry.
+
+    Parameters
+    ----------
+    kernel : the values (n,) of the kernel of one sample, by position, with all samples.
+    rows : (k, n) room for the features; it grows if it does not suffice.
+    """
+    residual = np.ones(rows.shape[1])
     pivots: list[int] = []
-    while (rank := len(pivots)) < (n_samples if max_rank is None else max_rank):
+    while (rank := len(pivots)) < max_rank:
         pivot = int(residual.argmax())
         if residual[pivot] <= tolerance:
             break
         if rank == len(rows):
             rows = np.concatenate([rows, np.empty_like(rows)])
-        column = np.exp(-0.5 * np.square(scaled - scaled[:, pivot, None]).sum(axis=0))
-        column -= rows[:rank, pivot] @ rows[:rank]
-        column /= np.sqrt(residual[pivot])
-        rows[rank] = column
+        row = kernel(pivot)
+        row -= rows[:rank, pivot] @ rows[:rank]
+        row /= np.sqrt(residual[pivot])
+        rows[rank] = row
         pivots.append(pivot)
-        residual -= np.square(column)
-    return np.ascontiguousarray(rows[: len(pivots)].T), pivots
+        residual -= np.square(row)
+    return rows[: len(pivots)], pivots
 
 
 def kernel_features(
@@ -112,17 +131,12 @@ def kernel_features(
 ) -> FloatArray:
     """Kernel features of one variable, shape (n, r): RBF at the median bandwidth, or same category or not."""
     if kind == "nominal":
-        return indicators(column)
+        return memberships(column).astype(np.float64)
     return rbf_features(column, median_bandwidth(column, shares))
 
 
-def indicators(codes: FloatArray) -> FloatArray:
-    """One column for every category, 1 where a sample is in it; their Gram matrix is 1 for two alike."""
-    return memberships(codes).astype(np.float64)
-
-
 def memberships(codes: FloatArray) -> BoolArray:
-    """One column for every category, whether a sample is in it."""
+    """One column for every category, whether a sample is in it; their Gram matrix is 1 for two alike."""
     inside: BoolArray = codes[:, None] == np.unique(codes)
     return inside
 
@@ -187,7 +201,7 @@ def feature_map(
     bandwidth = median_bandwidth(column, shares) if alike else median_bandwidth(ordered[some], parts)
     kept, masses = _masses(_representatives(column.size), cumulated)
     grid = _in_bandwidths(ordered[kept], bandwidth)
-    features, pivots = pivoted_cholesky(grid[None], _PIVOT_TOLERANCE)
+    features, pivots = rbf_cholesky(grid[None], _PIVOT_TOLERANCE)
     means = masses @ features
     centred = features - means
     variances, directions = np.linalg.eigh(centred.T @ (masses[:, None] * centred))

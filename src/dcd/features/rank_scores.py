@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the co
 _KEPT_BYTES = 2**28  # of all columns, to keep rather than make again
 
 Codes = npt.NDArray[np.intp]
+MakeColumns = Callable[[slice, int], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class VariableScores:
     kind: Kind
     adjusters: tuple[int, ...]
     codes: Codes | None = field(repr=False)
-    make: Callable[[slice, int], FloatArray] = field(repr=False)
+    make: MakeColumns = field(repr=False)
     mean: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
     kept: FloatArray | None = field(repr=False, default=None)
@@ -71,10 +72,6 @@ class VariableScores:
             return self.kept[rows][:, chosen]
         made = self.make(rows, max(chosen, default=-1) + 1)[:, chosen]
         return (made - self.mean[chosen].astype(made.dtype)) / self.scale[chosen].astype(made.dtype)
-
-    def standing_for(self, smooth: Sequence[int]) -> tuple[int, ...]:
-        """Columns that stand for it: the `smooth` ones, or all there are if it has few values."""
-        return tuple(smooth) if self.codes is None else self.adjusters
 
 
 @dataclass(frozen=True)
@@ -140,29 +137,6 @@ class Scores:
         for rows in self.blocks:
             yield rows, probabilities[rows, None].astype(self.dtype)
 
-    def gram(self, smooth: Sequence[int]) -> tuple[FloatArray, list[list[int]]]:
-        """Mean products of the columns that stand for the variables, and which rows are whose."""
-        columns = [(v, variable.standing_for(smooth)) for v, variable in enumerate(self.variables)]
-        total = sum(
-            (part.T @ (shares * part)).astype(np.float64)
-            for rows, shares in self.weighted(self.probabilities)
-            for part in [self.part(rows, columns)]
-        )
-        return np.asarray(total), owners(columns)
-
-
-class Grams(Protocol):
-    """The Gram matrix of a table, which is all that orientation needs."""
-
-    @property
-    def ess(self) -> float:
-        """Effective sample size."""
-        ...
-
-    def gram(self, smooth: Sequence[int]) -> tuple[FloatArray, list[list[int]]]:
-        """Mean products of the columns that stand for the variables, and which rows are whose."""
-        ...
-
 
 def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
     """For each variable, the positions of its columns when all are side by side."""
@@ -185,7 +159,7 @@ def scores_of(dataset: Dataset) -> Scores:
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | None, memory: Memory) -> Scores:
     n_samples, n_variables = values.shape
     probabilities = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
-    blocks = row_blocks(n_samples, n_variables, memory)
+    blocks = _row_blocks(n_samples, n_variables, memory)
     size = 8 * n_samples * n_variables * default_n_columns(n_samples)
     keep = size <= _KEPT_BYTES and n_samples <= MANY_ROWS and memory.fits(size)
     dtype = np.dtype(np.float32 if n_samples > MANY_ROWS else np.float64)
@@ -201,7 +175,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | No
     return Scores(values, tuple(variables), probabilities, blocks, dtype, memory)
 
 
-def row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:
+def _row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:
     """All rows at once if they are few, in blocks otherwise; a limit that they fit into changes nothing."""
     most = n_samples if n_samples <= MANY_ROWS else BLOCK_ROWS
     # A test holds the columns that are adjusted for, and a few copies of those of all variables.
@@ -225,58 +199,32 @@ def normal_scores(values: FloatArray, shares: FloatArray | None = None) -> Float
         below = np.concatenate([[0.0], np.cumsum(shares[order])])
         middles = 0.5 * (below[starts] + below[ends]) / below[-1]
     scores = np.empty((n_samples, 2), order="F")
-    if len(starts) == n_samples:
-        scores[order, 0], scores[order, 1] = ndtri(middles), middles
-        return scores
     counts = ends - starts
     scores[order, 0], scores[order, 1] = np.repeat(ndtri(middles), counts), np.repeat(middles, counts)
     return scores
 
 
 def _variable(
-    scores: FloatArray,
-    kind: Kind,
-    codes: Codes | None,
-    probabilities: FloatArray,
-    blocks: Sequence[slice],
+    scores: FloatArray, kind: Kind, codes: Codes | None, probabilities: FloatArray, blocks: Sequence[slice]
 ) -> VariableScores:
-    if codes is None:
-        width = default_n_columns(len(scores))
-        return standardised_columns(SmoothColumns(scores), width, kind, None, probabilities, blocks)
-    linear = scores[:, 0] if kind == "ordinal" else None
-    make = CodeColumns(codes, _shown(codes), linear, scores.dtype)
-    return standardised_columns(make, make.width, kind, codes, probabilities, blocks)
-
-
-def standardised_columns(
-    make: Callable[[slice, int], FloatArray],
-    width: int,
-    kind: Kind,
-    codes: Codes | None,
-    probabilities: FloatArray,
-    blocks: Sequence[slice],
-) -> VariableScores:
-    """Columns made by `make`, with mean 0 and variance 1."""
+    make: SmoothColumns | CodeColumns = SmoothColumns(scores)
+    width = default_n_columns(len(scores))
+    if codes is not None:
+        linear = scores[:, 0] if kind == "ordinal" else None
+        shown = _shown(codes)
+        make = CodeColumns(codes, shown, linear, scores.dtype)
+        width = len(shown) + (linear is not None)
     mean, scale, gram = _moments(make, width, probabilities, blocks)
-    return VariableScores(
-        kind=kind,
-        adjusters=tuple(independent(gram, _DEPENDENT)),
-        codes=codes,
-        make=make,
-        mean=mean,
-        scale=scale,
-    )
+    return VariableScores(kind, tuple(independent(gram, _DEPENDENT)), codes, make, mean, scale)
 
 
 def _with_columns_kept(variable: VariableScores) -> VariableScores:
-    everything = slice(None)
-    made = variable.make(everything, len(variable.mean))
-    kept = np.ascontiguousarray((made - variable.mean) / variable.scale)
-    return replace(variable, kept=kept)
+    made = variable.make(slice(None), len(variable.mean))
+    return replace(variable, kept=np.ascontiguousarray((made - variable.mean) / variable.scale))
 
 
 def _moments(
-    make: Callable[[slice, int], FloatArray], width: int, probabilities: FloatArray, blocks: Sequence[slice]
+    make: MakeColumns, width: int, probabilities: FloatArray, blocks: Sequence[slice]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Means and scales of columns, and the Gram matrix of the standardised ones, all in double precision."""
     mean = np.zeros(width)
@@ -306,12 +254,9 @@ class SmoothColumns:
     def __call__(self, rows: slice, n_columns: int) -> FloatArray:
         """Some rows of the first columns."""
         z, u = self.scores[rows, 0], self.scores[rows, 1]
+        root_2, root_6 = np.sqrt(np.array([2.0, 6.0], dtype=z.dtype))
         columns = np.empty((n_columns, len(z)), dtype=z.dtype)
-        hermite = (
-            z,
-            (z * z - 1) / np.sqrt(2.0, dtype=z.dtype),
-            (z * z - 3) * z / np.sqrt(6.0, dtype=z.dtype),
-        )
+        hermite = (z, (z * z - 1) / root_2, (z * z - 3) * z / root_6)
         for index, column in enumerate(hermite[:n_columns]):
             columns[index] = column
         x = 2 * u - 1
@@ -331,11 +276,6 @@ class CodeColumns:
     shown: Codes
     linear: FloatArray | None
     dtype: npt.DTypeLike
-
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.shown) + (self.linear is not None)
 
     def __call__(self, rows: slice, n_columns: int) -> FloatArray:
         """Some rows of the first columns."""
@@ -371,11 +311,6 @@ def independent(gram: FloatArray, smallest: float) -> list[int]:
 
     Cholesky's method: the residual variance of each column has to be more than `smallest`.
     """
-    try:
-        if (np.square(np.diag(np.linalg.cholesky(gram))) > smallest).all():
-            return list(range(len(gram)))
-    except np.linalg.LinAlgError:
-        pass
     residual = gram.copy()
     kept = []
     for column in range(len(gram)):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -30,9 +30,8 @@ from dcd.runtime.rows import MANY_ROWS
 from dcd.weights.base import SampleWeights, Weighting, check_weighting, from_set
 from dcd.weights.convex import ConvexWeights
 from dcd.weights.hsic_descent import HSICDescent
-from dcd.weights.sketch import sketch_weights
 
-DECOUPLE = ("where-needed", "always", "never")
+Decouple = Literal["where-needed", "always", "never"]
 _AT_ONCE = 16  # variables that are tested together where rows are many
 # Rows that are decoupled: it takes 2 s for 5,000 of them and 16 s for 20,000; about a quarter of them is left
 # to test with.
@@ -55,7 +54,7 @@ class _Weights:
         learned = self._kept.pop(members, None) or self._learn(members)
         self._kept[members] = learned
         if members not in self.accounts:
-            sketch = sketch_weights(learned, self._scores.shown)
+            sketch = learned.sketched(self._scores.shown)
             self.accounts[members] = replace(learned.account, sketch=sketch)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
@@ -86,13 +85,13 @@ class PartialAssociation:
     """
 
     weights: Weighting = field(default_factory=_apart)
-    decouple: Literal["where-needed", "always", "never"] = "where-needed"
+    decouple: Decouple = "where-needed"
     interaction_level: float = 0.05
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_weighting("weights", self.weights)
-        check_choice("decouple", self.decouple, DECOUPLE)
+        check_choice("decouple", self.decouple, get_args(Decouple))
         check_number("interaction_level", self.interaction_level, above=0, below=1, suggestion=0.05)
 
     def bind(self, scores: Scores, level: float) -> BoundAssociation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -90,11 +90,6 @@ class Record:
         """Keep how far a set was decoupled."""
         account = learned.account
         self.balances[members] = min(account, self.balances.get(members, account))
-
-    def without_sketches(self) -> Record:
-        """The same record in less memory."""
-        balances = {members: replace(learned, sketch=None) for members, learned in self.balances.items()}
-        return Record(balances, self.interactions)
 
 
 # --- what searches ask -----------------------------------------------------------------------------------

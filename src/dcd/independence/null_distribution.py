@@ -23,22 +23,15 @@ from dcd.runtime.array_types import FloatArray
 def null_log_sf(
     statistic: FloatArray, mean: FloatArray, variance: FloatArray, third: FloatArray
 ) -> FloatArray:
-    """Log of the upper tail of statistics with three cumulants; 0 where there is nothing to test."""
-    testable = variance > 0
-    cumulants = (np.where(testable, cumulant, 1.0) for cumulant in (mean, variance, third))
-    return np.where(testable, shifted_gamma_log_sf(statistic, *cumulants), 0.0)
-
-
-def shifted_gamma_log_sf(
-    statistic: FloatArray, mean: FloatArray, variance: FloatArray, third: FloatArray
-) -> FloatArray:
-    """Log of the upper tail of the shifted gamma distribution with three cumulants.
+    """Log of the upper tail of statistics with three cumulants; 0 where there is nothing to test.
 
     A gamma distribution without a shift has third = 2 variance² / mean; a lighter tail is not believed.
     """
+    testable = variance > 0
+    mean, variance, third = (np.where(testable, cumulant, 1.0) for cumulant in (mean, variance, third))
     third = np.maximum(third, 2 * variance**2 / mean)
     shift, scale, shape = mean - 2 * variance**2 / third, third / (2 * variance), 4 * variance**3 / third**2
-    return gamma_log_sf(np.maximum(statistic - shift, 0.0) / scale, shape)
+    return np.where(testable, gamma_log_sf(np.maximum(statistic - shift, 0.0) / scale, shape), 0.0)
 
 
 def gamma_log_sf(x: FloatArray, shape: FloatArray) -> FloatArray:

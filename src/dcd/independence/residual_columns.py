@@ -19,13 +19,14 @@ from functools import partial
 
 import numpy as np
 
-from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE, SmoothColumns
+from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE, SmoothColumns, VariableScores
 from dcd.features.whitening import whiteners
 from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, residual_scores
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part
 
 _CURVES = tuple(range(BULK_SQUARE, N_TESTED))  # Legendre polynomials of degree 2 to 6
+Maker = tuple[Part, int]  # some rows of columns, and their number
 
 
 class ResidualColumns:
@@ -58,34 +59,15 @@ class ResidualColumns:
         self.varies = (self._scale > 0).reshape(-1, self.width)
         self._maps = self._whiteners()
 
-    def _makers(self) -> tuple[list[tuple[Part, int]], ...]:
-        """For each variable, how its lead, its curves and those of its values are made, and their numbers."""
+    def _makers(self) -> list[tuple[Maker, ...]]:
+        """How the leads of all variables are made, then their curves, tails, and curves of their values."""
         scores = self.adjustment.scores
         smooth = [v for v in self.variables if scores.variables[v].codes is None]
         residuals = {}
         if self.adjustment.n_columns and smooth:
             residuals = dict(zip(smooth, residual_scores(self.adjustment, smooth), strict=True))
-        leads: list[tuple[Part, int]] = []
-        curves: list[tuple[Part, int]] = []
-        tails: list[tuple[Part, int]] = []
-        own: list[tuple[Part, int]] = []
-        for v in self.variables:
-            variable = scores.variables[v]
-            if v in residuals:
-                make = residuals[v]
-                leads.append((_chosen(make, (LINEAR,)), 1))
-                curves.append((_chosen(make, _CURVES), len(_CURVES)))
-                tails.append((_chosen(make, (SQUARE,)), 1))
-                own.append((partial(variable.part, columns=_CURVES), len(_CURVES)))
-                continue
-            columns = (LINEAR, *_CURVES) if v in smooth else variable.adjusters
-            n_lead = len(columns) if variable.kind == "nominal" else 1
-            leads.append((partial(variable.part, columns=columns[:n_lead]), n_lead))
-            rest = (partial(variable.part, columns=columns[n_lead:]), len(columns) - n_lead)
-            curves.append(rest)
-            tails.append((partial(variable.part, columns=(SQUARE,)), 1 if v in smooth else 0))
-            own.append(rest)
-        return leads, curves, tails, own
+        made = [_makers_of(scores.variables[v], residuals.get(v)) for v in self.variables]
+        return list(zip(*made, strict=True))
 
     def _raw(self, rows: slice) -> FloatArray:
         """Some rows before adjustment, (b, v k)."""
@@ -142,5 +124,20 @@ class ResidualColumns:
         return part
 
 
-def _chosen(make: SmoothColumns, columns: Sequence[int]) -> Part:
-    return lambda rows: make(rows, max(columns) + 1)[:, list(columns)]
+def _makers_of(variable: VariableScores, residuals: SmoothColumns | None) -> tuple[Maker, ...]:
+    """How lead, curves, tail and the curves of values are made, with residuals of their own or without."""
+
+    def of_values(columns: Sequence[int]) -> Maker:
+        return partial(variable.part, columns=columns), len(columns)
+
+    def of_residuals(make: SmoothColumns, columns: Sequence[int]) -> Maker:
+        return lambda rows: make(rows, max(columns) + 1)[:, list(columns)], len(columns)
+
+    if residuals is not None:
+        lead, curves, tail = (of_residuals(residuals, chosen) for chosen in ((LINEAR,), _CURVES, (SQUARE,)))
+        return lead, curves, tail, of_values(_CURVES)
+    smooth = variable.codes is None
+    columns = (LINEAR, *_CURVES) if smooth else variable.adjusters
+    n_lead = len(columns) if variable.kind == "nominal" else 1
+    rest = of_values(columns[n_lead:])
+    return of_values(columns[:n_lead]), rest, of_values((SQUARE,) if smooth else ()), rest

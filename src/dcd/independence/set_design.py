@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from dcd.features.kernels import pivoted_cholesky
+from dcd.features.kernels import rbf_cholesky
 from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import BlockMatrix
+from dcd.runtime.rows import BlockMatrix, Part
 
-# Scales and decay chosen at n = 200, 800 and 3000 over nulls with lines, kinks, waves and products.
 Rows = npt.NDArray[np.intp]
+# Scales and decay chosen at n = 200, 800 and 3000 over nulls with lines, kinks, waves and products.
 _LINE, _JOINT, _DECAY = 3.0, 4.0, 1.5
 _ROWS_OF_A_WAVE = 10  # and at most so many waves of all variables together:
 _FEWEST_WAVES, _ROWS_PER_WAVE, _MOST_WAVES = 100, 30, 300
@@ -41,15 +41,16 @@ def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
     """The design (n, p) of a set."""
     variables = [scores.variables[v] for v in given]
     n_waves = _n_waves(scores.n_samples, len(given))
-    makers = [_Single(variable, n_waves) for variable in variables]
-    joint = _Joint(scores, variables) if len(given) > 1 else None
-    n_columns = sum(maker.n_columns for maker in makers) + (joint.n_columns if joint else 0)
+    parts = [_columns_of_one(variable, n_waves) for variable in variables]
+    if len(given) > 1:
+        parts.append(_joint_columns(scores, variables))
 
     def make(rows: slice) -> FloatArray:
-        parts = [maker(rows) for maker in makers] + ([joint(rows)] if joint else [])
-        return np.hstack(parts) if parts else np.empty((rows.stop - rows.start, 0), dtype=scores.dtype)
+        if not parts:
+            return np.empty((rows.stop - rows.start, 0), dtype=scores.dtype)
+        return np.hstack([part(rows) for part, _ in parts])
 
-    return BlockMatrix(make, n_columns, 0, scores.memory)
+    return BlockMatrix(make, sum(n_columns for _, n_columns in parts), 0, scores.memory)
 
 
 def _n_waves(n_samples: int, n_variables: int) -> int:
@@ -58,48 +59,42 @@ def _n_waves(n_samples: int, n_variables: int) -> int:
     return max(int(min(n_samples / _ROWS_OF_A_WAVE, most)), _FEWEST_OF_ONE)
 
 
-class _Single:
-    """Columns of one variable."""
+def _columns_of_one(variable: VariableScores, n_waves: int) -> tuple[Part, int]:
+    """Columns of one variable, and their number."""
+    make = variable.make
+    if not isinstance(make, SmoothColumns):
+        return lambda rows: _LINE * variable.part(rows, variable.adjusters), len(variable.adjusters)
+    scores, waves = make.scores, np.arange(1, n_waves + 1)
 
-    def __init__(self, variable: VariableScores, n_waves: int) -> None:
-        self._variable = variable
-        smooth = isinstance(variable.make, SmoothColumns)
-        self._waves = np.arange(1, n_waves + 1) if smooth else np.arange(0)
-        self._singles = (LINEAR,) if smooth else variable.adjusters
-        self.n_columns = len(self._singles) + len(self._waves)
+    def part(rows: slice) -> FloatArray:
+        line = _LINE * variable.part(rows, (LINEAR,))
+        cosines = np.cos(np.pi * scores[rows, 1, None] * waves) * (np.sqrt(2.0) / waves**_DECAY)
+        return np.hstack([line, cosines.astype(line.dtype)])
 
-    def __call__(self, rows: slice) -> FloatArray:
-        singles = _LINE * self._variable.part(rows, self._singles)
-        make = self._variable.make
-        if not isinstance(make, SmoothColumns):
-            return singles
-        u = make.scores[rows, 1]
-        waves = np.cos(np.pi * u[:, None] * self._waves) * (np.sqrt(2.0) / self._waves**_DECAY)
-        return np.hstack([singles, waves.astype(singles.dtype)])
+    return part, 1 + n_waves
 
 
-class _Joint:
+def _joint_columns(scores: Scores, variables: Sequence[VariableScores]) -> tuple[Part, int]:
     """Features (n, m) of the kernel of all variables of a set: Nyström's, from landmarks among the rows."""
+    points_of, n_samples = SetPoints(variables, scores.dtype), scores.n_samples
+    chosen = np.unique(np.linspace(0, n_samples - 1, min(_CANDIDATES, n_samples)).astype(np.intp))
+    candidates = points_of.at(chosen).astype(np.float64)
+    most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
+    features, pivots = rbf_cholesky(
+        candidates.T, _TOLERANCE, int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
+    )
+    inverse = solve_triangular(features[pivots], np.eye(len(pivots)), lower=True)
+    landmarks = candidates[pivots].astype(scores.dtype)
+    to_features = (_JOINT * inverse.T).astype(scores.dtype)
 
-    def __init__(self, scores: Scores, variables: Sequence[VariableScores]) -> None:
-        self._points = SetPoints(variables, scores.dtype)
-        n_samples = scores.n_samples
-        chosen = np.unique(np.linspace(0, n_samples - 1, min(_CANDIDATES, n_samples)).astype(np.intp))
-        candidates = self._points.at(chosen).astype(np.float64)
-        most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
-        most = int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
-        features, pivots = pivoted_cholesky(candidates.T, _TOLERANCE, most)
-        inverse = solve_triangular(features[pivots], np.eye(len(pivots)), lower=True)
-        self._landmarks = candidates[pivots].astype(scores.dtype)
-        self._map = (_JOINT * inverse.T).astype(scores.dtype)
-        self.n_columns = len(pivots)
-
-    def __call__(self, rows: slice) -> FloatArray:
-        points, landmarks = self._points.at(rows), self._landmarks
+    def part(rows: slice) -> FloatArray:
+        points = points_of.at(rows)
         squares = np.square(points).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
         squares -= 2.0 * (points @ landmarks.T)
         kernel: FloatArray = np.exp(-0.5 * np.maximum(squares, 0.0))
-        return kernel @ self._map
+        return kernel @ to_features
+
+    return part, len(pivots)
 
 
 class SetPoints:

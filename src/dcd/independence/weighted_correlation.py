@@ -28,7 +28,7 @@ from scipy import stats
 
 from dcd.features.whitening import whiteners
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.memory import BLOCK_ROWS
+from dcd.runtime.memory import BLOCK_ROWS, Memory
 from dcd.runtime.rows import effective_sample_size
 
 _NO_VARIANCE = 1e-12  # share of the largest variance of a variable
@@ -133,7 +133,7 @@ class _Whitened:
         return np.outer(self.ranks, self.ranks) / np.maximum(products, 1e-300)
 
     def _blocks(self) -> list[slice]:
-        return [slice(start, start + BLOCK_ROWS) for start in range(0, len(self._probabilities), BLOCK_ROWS)]
+        return Memory().blocks(len(self._probabilities), bytes_per_row=0, most=BLOCK_ROWS)
 
 
 def _standardised(variables: Sequence[Columns], probabilities: FloatArray) -> Callable[[slice], FloatArray]:

@@ -135,7 +135,7 @@ def construct(
         )
         for target in names
     ]
-    return assemble(names, searches, knowledge=known)
+    return assemble(names, searches, known)
 
 
 def check_subsets(subsets: object, max_subsets: object) -> None:

@@ -1,14 +1,14 @@
 """From the outcome of a search to a valid CPDAG: of a DAG its class, of findings what fits together.
 
-Findings of Algorithm 1 may contradict each other.
-The skeleton has every edge suggested by at least one of its ends; then colliders are oriented and Meek's
-rules applied. Background knowledge takes precedence, then the strongest evidence; what does not fit is left
-out and recorded, so that the result is always the CPDAG of some DAG.
+Findings of Algorithm 1 may contradict each other. The skeleton has every edge suggested by at least one of
+its ends; then colliders are oriented and Meek's rules applied. Background knowledge takes precedence, then
+the strongest evidence; what does not fit is left out and recorded, so that the result is always the CPDAG of
+some DAG.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -17,10 +17,9 @@ from dcd.graph.adjacency import skeleton_of, unshielded_colliders
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.equivalence import apply_meek_rules, dag_to_cpdag, with_arrows
-from dcd.graph.knowledge import bind_knowledge
 from dcd.graph.pattern import Triple, VariablePair, draw_skeleton, drop_circular, fit_pattern
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.search.base import Construction, GraphOutcome, TargetSearch, target_searches
+from dcd.search.base import Construction, GraphOutcome, TargetSearch
 from dcd.search.conflicts import (
     NOT_WITH_KNOWLEDGE,
     asymmetries,
@@ -32,18 +31,12 @@ from dcd.search.conflicts import (
 )
 
 
-def assemble(
-    names: Sequence[str],
-    searches: Sequence[TargetSearch],
-    *,
-    knowledge: BoundKnowledge | None = None,
-) -> Construction:
+def assemble(names: Sequence[str], searches: Sequence[TargetSearch], known: BoundKnowledge) -> Construction:
     """Skeleton, colliders, Meek's rules, from the findings of Algorithm 1.
 
-    The searches already respect the edges that `knowledge` requires and forbids.
+    The searches already respect the edges that are `known` to be required or forbidden.
     """
     names = tuple(names)
-    known = knowledge or bind_knowledge(None, names)
     position = {name: index for index, name in enumerate(names)}
     edges = _edge_pvalues(searches, position)
     circular = drop_circular(edges, known)
@@ -81,12 +74,7 @@ def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKn
     learned = dag_to_cpdag(outcome.dag)
     known = [(int(i), int(j)) for i, j in np.argwhere(arrows)]
     cpdag = CPDAG(names, with_arrows(learned, known), tuple((names[i], names[j]) for i, j in known))
-    searches = target_searches(
-        names,
-        [sorted(_boundary(outcome.dag, target)) for target in range(len(names))],
-        {edge.pair: float(np.exp(edge.log_pvalue)) for edge in outcome.edges},
-        _differences(outcome, knowledge),
-    )
+    searches = _searches_of_dag(names, outcome, _differences(outcome, knowledge))
     position = {name: index for index, name in enumerate(names)}
     suggested = set() if outcome.unconstrained is None else set(unshielded_colliders(outcome.unconstrained))
     drawn = set(unshielded_colliders(outcome.dag))
@@ -109,11 +97,31 @@ def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKn
     )
 
 
-def _boundary(dag: IntArray, target: int) -> set[int]:
-    """Parents, children and the children's other parents."""
-    children = np.flatnonzero(dag[target])
-    members = {*np.flatnonzero(dag[:, target]), *children, *np.flatnonzero(dag[:, children].any(axis=1))}
-    return {int(v) for v in members} - {target}
+def _searches_of_dag(
+    names: Sequence[str], outcome: GraphOutcome, differing: Collection[VariablePair]
+) -> tuple[TargetSearch, ...]:
+    """The findings about every variable; on the edges `differing`, knowledge overrules the data."""
+    neighbours: list[dict[int, float]] = [{} for _ in names]
+    for edge in outcome.edges:
+        i, j = edge.pair
+        neighbours[i][j] = neighbours[j][i] = float(np.exp(edge.log_pvalue))
+    return tuple(
+        TargetSearch(
+            target=name,
+            boundary=tuple(names[v] for v in _boundary(outcome.dag, t)),
+            neighbours={names[v]: pvalue for v, pvalue in sorted(neighbours[t].items())},
+            overruled=tuple(names[v] for v in range(len(names)) if (min(t, v), max(t, v)) in differing),
+        )
+        for t, name in enumerate(names)
+    )
+
+
+def _boundary(dag: IntArray, target: int) -> list[int]:
+    """Parents, children and the children's other parents, in increasing order."""
+    children = dag[target].astype(bool)
+    members = children | dag[:, target].astype(bool) | dag[:, children].any(axis=1)
+    members[target] = False
+    return [int(v) for v in np.flatnonzero(members)]
 
 
 def _differences(outcome: GraphOutcome, knowledge: BoundKnowledge) -> set[VariablePair]:

@@ -20,7 +20,7 @@ from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.runs import Run
-from dcd.weights.sketch import WeightSketch
+from dcd.weights.base import WeightSketch
 
 # --- findings --------------------------------------------------------------------------------------------
 
@@ -74,27 +74,6 @@ class TargetSearch:
     pvalues: Mapping[str, float] = field(default_factory=dict)
     decoupled: tuple[str, ...] = ()
     weights: WeightSketch | None = field(default=None, repr=False)
-
-
-def target_searches(
-    names: Sequence[str],
-    boundaries: Sequence[Collection[int]],
-    edges: Mapping[VariablePair, float],
-    overruled: Collection[VariablePair] = (),
-) -> tuple[TargetSearch, ...]:
-    """The findings about every variable, from boundaries and the p-values of edges `(i, j)`, i < j."""
-    neighbours: list[dict[int, float]] = [{} for _ in names]
-    for (i, j), pvalue in edges.items():
-        neighbours[i][j] = neighbours[j][i] = pvalue
-    return tuple(
-        TargetSearch(
-            target=name,
-            boundary=tuple(names[v] for v in sorted(boundaries[t])),
-            neighbours={names[v]: pvalue for v, pvalue in sorted(neighbours[t].items())},
-            overruled=tuple(names[v] for v in range(len(names)) if (min(t, v), max(t, v)) in overruled),
-        )
-        for t, name in enumerate(names)
-    )
 
 
 @dataclass(frozen=True)

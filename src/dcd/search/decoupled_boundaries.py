@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dcd.features.kernel_blocks import FeatureBlocks, Features, features_among, features_of
-from dcd.features.kernels import indicators, memberships
+from dcd.features.kernels import memberships
 from dcd.independence.weighted_correlation import weighted_association
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, make_generator
@@ -24,9 +24,8 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
 from dcd.table.dataset import Dataset
-from dcd.weights.base import SampleWeights
+from dcd.weights.base import SampleWeights, WeightSketch
 from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
-from dcd.weights.sketch import WeightSketch, sketch_weights
 
 SETS = "sets"  # the stage of a run
 
@@ -171,17 +170,21 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     """Learn weights for one set and test every variable against its members.
 
     With an objective "from-set" each member has weights of its own; the account is that of the member which
-    keeps the least of the sample, and row i of the HSIC matrices is under the weights of member i.
+    keeps the least of the sample, and row i of the HSIC matrices is under the weights of member i. With
+    missing values the weights are of the rows that are complete in the set, and a target is tested on those
+    of them that have it.
     """
     dataset = table.dataset
-    features = None if table.features is None else features_among(table.features, members)
-    learned, correlations, pvalues = learn_and_test(
-        members, features, range(len(dataset.names)), dataset, table.options, table.seed
-    )
-    sketch = None
-    if len(members) == len(dataset.names) - 1:
-        shown = dataset.take(dataset.present_in(members)).shown_positions
-        sketch = sketch_weights(learned, shown)
+    used = dataset.take(dataset.present_in(members))
+    if len(used.values) < MIN_ROWS:
+        raise InputError(
+            column_list([dataset.names[member] for member in members]),
+            f"only {len(used.values)} rows are complete in all of them",
+            "Drop the column with most missing values, or use RobustDCD.",
+        )
+    with one_blas_thread():
+        learned, correlations, pvalues = _learn_and_test(table, members, used)
+    all_but_one = len(members) == len(dataset.names) - 1
     return DecoupledSet(
         variables=tuple(dataset.names[member] for member in members),
         ess=learned.ess,
@@ -193,50 +196,29 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
         hsic_after=learned.hsic_after,
         correlations=correlations,
         pvalues=pvalues,
-        sketch=sketch,
+        sketch=learned.sketched(used.shown_positions) if all_but_one else None,
     )
 
 
-def learn_and_test(
-    members: Sequence[int],
-    features: Features | None,
-    targets: Sequence[int],
-    dataset: Dataset,
-    options: HSICDescent,
-    seed: int,
+def _learn_and_test(
+    table: Prepared, members: Sequence[int], used: Dataset
 ) -> tuple[SampleWeights, FloatArray, FloatArray]:
-    """Weights of one set, and its correlations with the targets and their p-values.
-
-    A random start depends on the seed and the set only, not on what was decoupled before. With missing
-    values the weights are of the rows that are complete in the set, and a target is tested on those of them
-    that have it.
-    """
-    used = dataset.take(dataset.present_in(members))
-    if len(used.values) < MIN_ROWS:
-        raise InputError(
-            column_list([dataset.names[member] for member in members]),
-            f"only {len(used.values)} rows are complete in all of them",
-            "Drop the column with most missing values, or use RobustDCD.",
-        )
-    with one_blas_thread():
-        if options.objective != "pairwise":
-            return _jointly(members, targets, used, options)
-        features = features_of(used, members) if features is None else features
-        rng = np.random.default_rng([seed, *members])
-        learned = learn_weights(features, options, rng, used.probabilities)
-        return learned, *_tested(members, targets, used, learned.weights)
-
-
-def _jointly(
-    members: Sequence[int], targets: Sequence[int], used: Dataset, options: HSICDescent
-) -> tuple[SampleWeights, FloatArray, FloatArray]:
-    """The same with a joint objective: weights of the set, or of each of its members."""
-    if not options.from_set:
+    """Weights of one set, and its correlations (m, d) with all variables and their p-values."""
+    options = table.options
+    if options.from_set:
+        each = [options.learn_apart(used, member, members) for member in members]
+        found = [_tested([m], used, one.weights) for m, one in zip(members, each, strict=True)]
+        correlations, pvalues = (np.vstack(parts) for parts in zip(*found, strict=True))
+        return least_sample(each), correlations, pvalues
+    if options.objective == "joint":
         learned = options.learn(used, members)
-        return learned, *_tested(members, targets, used, learned.weights)
-    each = [options.learn_apart(used, member, members) for member in members]
-    found = [_tested([m], targets, used, one.weights) for m, one in zip(members, each, strict=True)]
-    return least_sample(each), np.vstack([part[0] for part in found]), np.vstack([part[1] for part in found])
+    else:
+        features = table.features
+        features = features_of(used, members) if features is None else features_among(features, members)
+        # A random start depends on the seed and the set only, not on what was decoupled before.
+        rng = np.random.default_rng([table.seed, *members])
+        learned = learn_weights(features, options, rng, used.probabilities)
+    return learned, *_tested(members, used, learned.weights)
 
 
 def least_sample(each: Sequence[SampleWeights]) -> SampleWeights:
@@ -251,16 +233,15 @@ def least_sample(each: Sequence[SampleWeights]) -> SampleWeights:
     return replace(least, hsic_before=before, hsic_after=after)
 
 
-def _tested(
-    members: Sequence[int], targets: Sequence[int], used: Dataset, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Correlations of members and targets under weights, and their p-values, each (m, t)."""
-    left = [tested_columns(used, member) for member in members]
+def _tested(members: Sequence[int], used: Dataset, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Correlations (m, d) of members and all variables under weights, and their p-values."""
+    left, targets = [tested_columns(used, member) for member in members], range(len(used.names))
     if not used.has_gaps:
         right = [tested_columns(used, target) for target in targets]
         return weighted_association(left, right, weights, surveyed=used.surveyed)
     found = [_tested_on_present(used, left, target, weights) for target in targets]
-    return np.hstack([part[0] for part in found]), np.hstack([part[1] for part in found])
+    correlations, pvalues = (np.hstack(parts) for parts in zip(*found, strict=True))
+    return correlations, pvalues
 
 
 def _tested_on_present(
@@ -280,6 +261,7 @@ def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
     if dataset.kinds[column] != "nominal":
         return values[:, None]
     codes = merge_rare(values).astype(np.float64)
-    # An eighth of the memory, which counts if there are many rows.
-    found = memberships(codes) if len(codes) > DENSE_ROWS else indicators(codes)
+    found: FloatArray | BoolArray = memberships(codes)
+    if len(codes) <= DENSE_ROWS:  # truth values take an eighth of the memory, which counts if rows are many
+        found = found.astype(np.float64)
     return found[:, 1:] if found.shape[1] > 1 else found

@@ -9,7 +9,7 @@ knowledge are always members.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ class GrowShrink:
 
     Attributes
     ----------
-    max_size : largest boundary.
+    max_size : largest boundary, unless more variables are required.
     """
 
     max_size: int = 8
@@ -37,52 +37,48 @@ class GrowShrink:
         self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()
     ) -> list[int]:
         """The Markov boundary of one target, each test at `level`; it includes the required variables."""
-        log_level = np.log(level)
-
-        def strongest(members: Sequence[int], refused: Collection[int]) -> int | None:
+        log_level = float(np.log(level))
+        members = sorted(required)
+        seen, refused = {frozenset(members)}, set[int]()
+        while len(members) < self.max_size:
             excluded = {target, *members, *refused}
             candidates = [v for v in range(n_variables) if v not in excluded]
-            for screened in test.screen(target, members):
-                for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
-                    if screened[candidate] >= log_level:
-                        break
-                    if test.log_pvalue(candidate, target, members) < log_level:
-                        return candidate
-            return None
-
-        def weakest(members: Sequence[int]) -> int | None:
-            log_pvalues = {
-                member: test.log_pvalue(member, target, [other for other in members if other != member])
-                for member in members
-                if member not in required
-            }
-            # A member whose independence cannot be tested (NaN) stays.
-            independent = [(p, member) for member, p in log_pvalues.items() if p >= log_level]
-            return max(independent)[1] if independent else None
-
-        return _grow_shrink(required, strongest, weakest, self.max_size)
+            entering = _strongest(test, target, members, candidates, log_level)
+            if entering is None:
+                break
+            grown = [*members, entering]
+            while (leaving := _weakest(test, target, grown, required, log_level)) is not None:
+                grown.remove(leaving)
+            if frozenset(grown) in seen:
+                refused.add(entering)  # otherwise the loop might not end
+            else:
+                members = grown
+                seen.add(frozenset(grown))
+        return sorted(members)
 
 
-def _grow_shrink(
-    required: Collection[int],
-    strongest: Callable[[Sequence[int], Collection[int]], int | None],
-    weakest: Callable[[Sequence[int]], int | None],
-    max_size: float,
-) -> list[int]:
-    """The members, sorted, at most `max_size` of them unless more are required.
+def _strongest(
+    test: SearchTest, target: int, members: Sequence[int], candidates: Sequence[int], log_level: float
+) -> int | None:
+    """The candidate to add to the boundary."""
+    for screened in test.screen(target, members):
+        for candidate in sorted(candidates, key=lambda v: (screened[v], v)):
+            if screened[candidate] >= log_level:
+                break
+            if test.log_pvalue(candidate, target, members) < log_level:
+                return candidate
+    return None
 
-    `strongest(members, refused)` is the variable to add, not one of those refused, and `weakest(members)` the
-    one to remove, or None. Required members come first.
-    """
-    members = sorted(required)
-    seen, refused = {frozenset(members)}, set[int]()
-    while len(members) < max_size and (entering := strongest(members, refused)) is not None:
-        grown = [*members, entering]
-        while (leaving := weakest(grown)) is not None:
-            grown.remove(leaving)
-        if frozenset(grown) in seen:
-            refused.add(entering)  # otherwise the loop might not end
-        else:
-            members = grown
-            seen.add(frozenset(grown))
-    return sorted(members)
+
+def _weakest(
+    test: SearchTest, target: int, members: Sequence[int], required: Collection[int], log_level: float
+) -> int | None:
+    """The member to drop from the boundary."""
+    log_pvalues = {
+        member: test.log_pvalue(member, target, [other for other in members if other != member])
+        for member in members
+        if member not in required
+    }
+    # A member whose independence cannot be tested (NaN) stays.
+    independent = [(p, member) for member, p in log_pvalues.items() if p >= log_level]
+    return max(independent)[1] if independent else None

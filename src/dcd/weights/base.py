@@ -1,19 +1,64 @@
-"""The contract of this folder: a weighting strategy, and the sample weights that it learns."""
+"""The contract of this folder: a weighting strategy, and the weights it learns, in full and as a sketch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from dcd.features.rank_scores import Scores, scores_of
-from dcd.runtime.array_types import FloatArray
+from dcd.features.rank_scores import Scores
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.errors import check_contract
+from dcd.runtime.rows import effective_sample_size
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
-from dcd.weights.sketch import WeightSketch
+
+_N_BINS = 24
+_SHORTEST_AXIS = 2.0  # so that equal weights, all 1, stand in the middle
+
+
+class Decoupling(Protocol):
+    """How far a set of variables was decoupled."""
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size under the weights."""
+
+    @property
+    def status(self) -> str:
+        """Why learning ended."""
+
+    @property
+    def dependence_before(self) -> float:
+        """Dependence under equal weights, in units of what chance leaves."""
+
+    @property
+    def dependence(self) -> float:
+        """The same under the learned weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSketch:
+    """What a fit keeps of the weights that decouple one set, in bounded memory whatever the number of rows.
+
+    Attributes
+    ----------
+    n_rows : rows that have weights.
+    ess, status, dependence_before, dependence : see `SampleWeights`.
+    bins, counts : histogram of the weights; `bins` are the limits, one more than counts.
+    shown : weights of the rows that are shown (`Dataset.shown`), NaN where a row has none.
+    """
+
+    n_rows: int
+    ess: float
+    status: str
+    dependence_before: float
+    dependence: float
+    bins: FloatArray = field(repr=False)
+    counts: tuple[int, ...] = field(repr=False)
+    shown: FloatArray = field(repr=False)
 
 
 def _none() -> FloatArray:
@@ -54,6 +99,14 @@ class SampleWeights:
     hsic_after: FloatArray = field(default_factory=_none, repr=False, compare=False)
     sketch: WeightSketch | None = field(default=None, repr=False, compare=False)
 
+    @classmethod
+    def of(
+        cls, probabilities: FloatArray, dependence_before: float, dependence: float, **more: Any
+    ) -> SampleWeights:
+        """From weights that sum to 1; `more` are the other attributes."""
+        weights = len(probabilities) * probabilities
+        return cls(weights, effective_sample_size(probabilities), dependence_before, dependence, **more)
+
     @property
     def n_steps(self) -> int:
         """Number of descent steps behind the weights."""
@@ -70,12 +123,20 @@ class SampleWeights:
         """The same without its arrays, which take as much memory as columns of the table."""
         return replace(self, weights=_none(), loss_path=_none(), hsic_before=_none(), hsic_after=_none())
 
-    def reordered(self, order: Sequence[int]) -> SampleWeights:
-        """The same with the variables of the HSIC matrices, if there are any, in another order."""
-        if not self.hsic_before.size:
-            return self
-        index = np.ix_(order, order)
-        return replace(self, hsic_before=self.hsic_before[index], hsic_after=self.hsic_after[index])
+    def sketched(self, shown: Positions) -> WeightSketch:
+        """The sketch; `shown` are positions among the rows, -1 for rows that have no weight."""
+        longest = max(float(self.weights.max()), _SHORTEST_AXIS)
+        counts, bins = np.histogram(self.weights, bins=_N_BINS, range=(0.0, longest))
+        return WeightSketch(
+            n_rows=len(self.weights),
+            ess=self.ess,
+            status=self.status,
+            dependence_before=self.dependence_before,
+            dependence=self.dependence,
+            bins=bins,
+            counts=tuple(counts.tolist()),
+            shown=np.where(shown >= 0, self.weights[shown], np.nan),
+        )
 
 
 class Weighting(Protocol):
@@ -121,15 +182,18 @@ def check_weighting(name: str, value: object) -> None:
     check_contract(name, value, methods=("learn",), example="dcd.ConvexWeights()")
 
 
-def weights_of_table(strategy: Weighting, table: Dataset) -> SampleWeights:
-    """Weights that decouple all columns of a table as it was read."""
+def weights_of_table(table: Dataset, learn: Callable[[Dataset], SampleWeights]) -> SampleWeights:
+    """What `learn` makes of the columns of a table, which it sees in canonical order."""
     dataset = table.in_canonical_order()
     with one_blas_thread():
-        learned = strategy.learn(scores_of(dataset), range(len(dataset.names)))
-    return in_table(learned, dataset, table.names)
+        return in_table(learn(dataset), dataset, table.names)
 
 
 def in_table(learned: SampleWeights, dataset: Dataset, names: Sequence[str]) -> SampleWeights:
     """Weights of the rows and columns of `dataset`, as weights of all rows and in the order of `names`."""
     learned = replace(learned, weights=dataset.in_all_rows(learned.weights))
-    return learned.reordered([dataset.names.index(name) for name in names])
+    if not learned.hsic_before.size:
+        return learned
+    order = [dataset.names.index(name) for name in names]
+    index = np.ix_(order, order)
+    return replace(learned, hsic_before=learned.hsic_before[index], hsic_after=learned.hsic_after[index])

@@ -28,13 +28,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners
+from dcd.features.rank_scores import BULK_CUBE, BULK_SQUARE, LINEAR, Scores, owners, scores_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import check_number
-from dcd.runtime.memory import Memory
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, BlockMatrix, effective_sample_size, remaining_share
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part, remaining_share
 from dcd.table.columns import Kind
-from dcd.table.dataset import TableOptions
+from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights, weights_of_table
@@ -96,8 +95,12 @@ def convex_weights(
     strategy.check()
     options = TableOptions(kinds=kinds)
     options.check()
+
+    def learn(dataset: Dataset) -> SampleWeights:
+        return strategy.learn(scores_of(dataset), range(len(dataset.names)))
+
     X, _ = repeated(X, counts, sample_weight)
-    return weights_of_table(strategy, read_table(X, options=options, sample_weight=sample_weight))
+    return weights_of_table(read_table(X, options=options, sample_weight=sample_weight), learn)
 
 
 def measured(
@@ -105,28 +108,28 @@ def measured(
 ) -> SampleWeights:
     """Any weights of the rows as a result, with the dependence of some variables measured under them."""
     probabilities = weights / weights.sum()
-    ess = effective_sample_size(probabilities)
-    weights = scores.n_samples * probabilities
     if len(variables) < 2:
-        return SampleWeights(weights, ess, 0.0, 0.0, status="nothing_to_decouple")
+        return SampleWeights.of(probabilities, 0.0, 0.0, status="nothing_to_decouple")
     columns, shares = BalanceColumns.of(scores, variables), scores.probabilities
     chance = columns.n_columns * float(shares @ shares)
     before, after = (dependence(columns, p) / chance for p in (shares, probabilities))
-    return SampleWeights(weights, ess, before, after, status=status)
+    return SampleWeights.of(probabilities, before, after, status=status)
 
 
+@dataclass(frozen=True)
 class BalanceColumns:
     """The matrix B, (n, k): products of features of two variables, then the features, of mean square 1."""
 
-    def __init__(self, matrix: BlockMatrix, blocks: Sequence[slice]) -> None:
-        self.n_columns, self.blocks = matrix.n_columns, tuple(blocks)
-        self.part = matrix.part
+    part: Part
+    n_columns: int
+    blocks: tuple[slice, ...]
 
     @classmethod
     def of(cls, scores: Scores, variables: Sequence[int]) -> BalanceColumns:
         """Of a set of variables."""
         smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
-        columns = [(v, scores.variables[v].standing_for(smooth)[: 2 * len(smooth)]) for v in variables]
+        few = {v: scores.variables[v].adjusters[: 2 * len(smooth)] for v in variables}
+        columns = [(v, smooth if scores.variables[v].codes is None else few[v]) for v in variables]
         own = owners(columns)
         pairs = [(i, j) for left, right in combinations(own, 2) for i in left for j in right]
         first, second = [i for i, _ in pairs], [j for _, j in pairs]
@@ -140,13 +143,13 @@ class BalanceColumns:
             square += np.einsum("b,bk->k", shares[:, 0], np.square(products(rows)), dtype=np.float64)
         alive = np.flatnonzero(square > 1e-16)
         scale = np.sqrt(square[alive]).astype(scores.dtype)
-        return cls(scores.matrix(lambda rows: products(rows)[:, alive] / scale, len(alive)), scores.blocks)
+        matrix = scores.matrix(lambda rows: products(rows)[:, alive] / scale, len(alive))
+        return cls(matrix.part, len(alive), scores.blocks)
 
     def sample(self, n_rows: int) -> BalanceColumns:
         """The same of some rows of each block, about `n_rows` in all, in one block."""
         part = np.vstack([self.part(rows)[:: self.step(n_rows)] for rows in self.blocks])
-        whole = BlockMatrix(lambda rows: part[rows], self.n_columns, 0, Memory())
-        return BalanceColumns(whole, [slice(0, len(part))])
+        return BalanceColumns(part.__getitem__, self.n_columns, (slice(0, len(part)),))
 
     def step(self, n_rows: int) -> int:
         """Every which row of a block is in a sample of `n_rows`."""
@@ -158,24 +161,16 @@ def balance(columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray
 
     `shares` are what the samples count for to begin with.
     """
-    n_samples = len(shares)
     chance = columns.n_columns * float(shares @ shares)
     before = dependence(columns, shares)
     best, best_lambda, status = shares, float("inf"), "balanced"
     if before > strategy.dependence * chance:
         path = _Path(columns, strategy, shares)
-        if n_samples > MANY_ROWS:
+        if len(shares) > MANY_ROWS:
             path.start_as(_Path.on_sample(columns, strategy, shares))
         best, best_lambda, status = path.follow()
     gap = optimality_gap(columns, best, best_lambda, shares) if np.isfinite(best_lambda) else 0.0
-    return SampleWeights(
-        weights=n_samples * best,
-        ess=effective_sample_size(best),
-        dependence_before=before / chance,
-        dependence=dependence(columns, best) / chance,
-        gap=gap,
-        status=status,
-    )
+    return SampleWeights.of(best, before / chance, dependence(columns, best) / chance, gap=gap, status=status)
 
 
 class _Path:

@@ -22,13 +22,13 @@ from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
 from dcd.runtime.parallel import n_processes
-from dcd.runtime.rows import effective_sample_size, remaining_share
+from dcd.runtime.rows import remaining_share
 from dcd.runtime.threads import allowed_threads, one_blas_thread
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
-from dcd.weights.base import SampleWeights, in_table
+from dcd.weights.base import SampleWeights, weights_of_table
 from dcd.weights.descent import BlockDescent, DirectDescent, softmax
 from dcd.weights.joint import PRICE, learn_joint_weights
 from dcd.weights.objective import choose_objective, dependence
@@ -87,8 +87,7 @@ class HSICDescent:
     ) -> SampleWeights:
         """See `Weighting`; only the values of the table are used. `n_jobs` threads work on many rows."""
         if self.objective != "pairwise":
-            with one_blas_thread():
-                return learn_joint_weights(scores, variables, **self._joint_options())
+            return self._learn_jointly(scores, variables)
         rng = np.random.default_rng([self.random_state, *variables])
         threads = threads_to_use(n_jobs)
         with one_blas_thread():
@@ -102,12 +101,14 @@ class HSICDescent:
 
     def learn_apart(self, scores: Scores | Dataset, variable: int, others: Sequence[int]) -> SampleWeights:
         """See `FromSetWeighting`."""
-        members = sorted({variable, *others})
-        with one_blas_thread():
-            return learn_joint_weights(scores, members, apart=variable, **self._joint_options())
+        return self._learn_jointly(scores, sorted({variable, *others}), variable)
 
-    def _joint_options(self) -> dict[str, Any]:
-        return {"price": self.price, "min_ess": self.min_ess, "max_rows": self.max_rows}
+    def _learn_jointly(
+        self, scores: Scores | Dataset, variables: Sequence[int], apart: int | None = None
+    ) -> SampleWeights:
+        options = {"price": self.price, "min_ess": self.min_ess}
+        with one_blas_thread():
+            return learn_joint_weights(scores, variables, apart=apart, max_rows=self.max_rows, **options)
 
 
 def decoupling_weights(
@@ -154,21 +155,20 @@ def decoupling_weights(
             f"must name a column if objective is 'from-set', and only then, got {apart!r} with {objective!r}",
             "Try objective='from-set', apart=0.",
         )
+
+    def learn(dataset: Dataset) -> SampleWeights:
+        variables = range(len(dataset.names))
+        if dataset.target is None:
+            return strategy.learn(dataset, variables)
+        return strategy.learn_apart(dataset, dataset.names.index(dataset.target), variables)
+
     X, _ = repeated(X, counts, sample_weight)
-    table = read_table(X, about=apart, options=options, sample_weight=sample_weight)
-    dataset = table.in_canonical_order()
-    variables = range(len(dataset.names))
-    if table.target is None:
-        return in_table(strategy.learn(dataset, variables), dataset, table.names)
-    learned = strategy.learn_apart(dataset, dataset.names.index(table.target), variables)
-    return in_table(learned, dataset, table.names)
+    return weights_of_table(read_table(X, about=apart, options=options, sample_weight=sample_weight), learn)
 
 
 def threads_to_use(n_jobs: int | None) -> int:
     """Threads for the blocks of a long table: as many as linear algebra may use here by default."""
-    if n_jobs is not None:
-        return n_processes(n_jobs)
-    return allowed_threads()
+    return allowed_threads() if n_jobs is None else n_processes(n_jobs)
 
 
 def learn_weights(
@@ -195,11 +195,10 @@ def learn_weights(
             descent = DirectDescent(choose_objective(features), theta, step_size, start)
         probabilities, loss_path, status = descend(descent, strategy.max_steps, strategy.min_ess)
     after, dependence_after = dependence(features, probabilities)
-    return SampleWeights(
-        weights=n_samples * probabilities,
-        ess=effective_sample_size(probabilities),
-        dependence_before=dependence_before,
-        dependence=dependence_after,
+    return SampleWeights.of(
+        probabilities,
+        dependence_before,
+        dependence_after,
         status=status,
         loss_path=np.array(loss_path),
         hsic_before=before,

@@ -15,7 +15,6 @@ sample size of .1 n, where the minimum of the sum leaves less dependence at .45 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -23,7 +22,7 @@ from scipy.optimize import minimize
 from dcd.features.kernel_blocks import features_of
 from dcd.features.rank_scores import Scores
 from dcd.runtime.array_types import FloatArray, Positions
-from dcd.runtime.rows import effective_sample_size, remaining_share
+from dcd.runtime.rows import remaining_share
 from dcd.table.dataset import Dataset
 from dcd.weights.base import SampleWeights
 from dcd.weights.joint_objective import Group, JointObjective, choose_joint_objective
@@ -37,14 +36,6 @@ PRICE = 12.0
 _RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
 _CORRECTIONS, _MOST_STEPS = 20, 500
 _CONVERGED = 1e-5  # fall of the loss in a step, in units of chance
-
-
-class Minimum(NamedTuple):
-    """Probabilities (n,), the loss in units of chance after each step, and why it stopped."""
-
-    probabilities: FloatArray
-    loss_path: list[float]
-    status: str
 
 
 def learn_joint_weights(
@@ -62,34 +53,27 @@ def learn_joint_weights(
     effective sample size, as a share of what it is before. Of more than `max_rows` rows, as many evenly
     spaced ones get weights and the others none.
     """
-    n_samples, everything = len(table.probabilities), table.probabilities
-    rows = _used_rows(n_samples, max_rows)
+    everything = table.probabilities
+    rows = _used_rows(len(everything), max_rows)
     # What is constant in these rows is independent of everything.
     varying = [v for v in variables if np.ptp(table.values[rows, v]) > 0]
     if len(varying) < 2 or (apart is not None and apart not in varying):
         hsic = pairwise_hsic(features_of(table, variables), everything)
-        return SampleWeights(
-            weights=n_samples * everything,
-            ess=effective_sample_size(everything),
-            dependence_before=0.0,
-            dependence=0.0,
-            status="nothing_to_decouple",
-            hsic_before=hsic,
-            hsic_after=hsic,
+        return SampleWeights.of(
+            everything, 0.0, 0.0, status="nothing_to_decouple", hsic_before=hsic, hsic_after=hsic
         )
     shares = everything[rows] / everything[rows].sum()
     groups = _groups(table, rows, varying, apart, shares if np.ptp(shares) > 0 else None)
     objective = choose_joint_objective(groups, table.memory)
     used, loss_path, status = minimise(objective, shares, price=price, min_ess=min_ess)
     before, after = (objective.value_and_gradient(q)[0] / objective.chance(q) for q in (shares, used))
-    p = np.zeros(n_samples)
+    p = np.zeros(len(everything))
     p[rows] = used
     features = features_of(table, variables)
-    return SampleWeights(
-        weights=n_samples * p,
-        ess=effective_sample_size(p),
-        dependence_before=before,
-        dependence=after,
+    return SampleWeights.of(
+        p,
+        before,
+        after,
         status=status,
         loss_path=np.array(loss_path),
         hsic_before=pairwise_hsic(features, everything),
@@ -120,8 +104,13 @@ def _groups(
     return [group([apart]), group([v for v in variables if v != apart], is_set=True)]
 
 
-def minimise(objective: JointObjective, shares: FloatArray, *, price: float, min_ess: float) -> Minimum:
-    """The weights of the least loss at a price of the sample; a higher price if they are below the floor."""
+def minimise(
+    objective: JointObjective, shares: FloatArray, *, price: float, min_ess: float
+) -> tuple[FloatArray, list[float], str]:
+    """The weights of the least loss at a price of the sample; a higher price if they are below the floor.
+
+    As probabilities (n,), with the loss in units of chance after each step, and why it stopped.
+    """
     unit = objective.chance(shares)
     first = objective.value_and_gradient(shares)[0] / unit
     for raised in range(_MOST_RAISES):
@@ -131,8 +120,8 @@ def minimise(objective: JointObjective, shares: FloatArray, *, price: float, min
         theta, ended = _descend(objective, shares, unit, rate, path)
         probabilities = _tilted(shares, theta)
         if remaining_share(probabilities, shares) >= min_ess:
-            return Minimum(probabilities, path, "ess_floor" if raised else ended)
-    return Minimum(shares, [first], "ess_floor")
+            return probabilities, path, "ess_floor" if raised else ended
+    return shares, [first], "ess_floor"
 
 
 def _tilted(shares: FloatArray, theta: FloatArray) -> FloatArray:
@@ -142,11 +131,7 @@ def _tilted(shares: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 def _descend(
-    objective: JointObjective,
-    shares: FloatArray,
-    unit: float,
-    rate: float,
-    path: list[float],
+    objective: JointObjective, shares: FloatArray, unit: float, rate: float, path: list[float]
 ) -> tuple[FloatArray, str]:
     """L-BFGS from the shares, and why it ended; the loss after each step is added to the path."""
     latest = 0.0

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dsymv
 
-from dcd.features.kernels import kernel_features, median_bandwidth
+from dcd.features.kernels import kernel_features, median_bandwidth, pivoted_cholesky
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import Memory
 from dcd.table.columns import Kind
@@ -80,23 +80,16 @@ class Group:
         return kernel
 
     def factor(self, rank: int, memory: Memory) -> FloatArray:
-        """Rows of features (r, n) whose products are the kernel, by pivoted Cholesky, at most `rank`."""
-        columns = list(self._scaled())
-        n_samples = len(self.columns)
-        rows = memory.array((n_samples, rank)).T
-        residual = np.ones(n_samples)
-        for count in range(rank):
-            pivot = int(residual.argmax())
-            if residual[pivot] <= _SET_TOLERANCE:
-                return rows[:count]
+        """Rows of features (r, n) whose products are the kernel, at most `rank`."""
+        columns, n_samples = list(self._scaled()), len(self.columns)
+
+        def kernel(pivot: int) -> FloatArray:
             row = np.ones(n_samples)
             for column, kind in columns:
                 row *= self._factor(np.abs(column - column[pivot]), kind)
-            row -= rows[:count, pivot] @ rows[:count]
-            row /= np.sqrt(residual[pivot])
-            rows[count] = row
-            residual -= np.square(row)
-        return rows
+            return row
+
+        return pivoted_cholesky(kernel, memory.array((n_samples, rank)).T, _SET_TOLERANCE, rank)[0]
 
     def _scaled(self) -> Iterator[tuple[FloatArray, Kind]]:
         for column, kind in zip(self.columns.T, self.kinds, strict=True):
@@ -180,6 +173,11 @@ def _chance_level(norms: FloatArray, probabilities: FloatArray) -> float:
     return float(share * (probabilities @ probabilities))
 
 
+def _blocks(n_samples: int) -> list[slice]:
+    """Rows whose features stay in the cache."""
+    return Memory().blocks(n_samples, bytes_per_row=0, most=_BLOCK_ROWS)
+
+
 class CovarianceObjective:
     """HSIC of a variable and a set through the weighted covariance of their features."""
 
@@ -192,14 +190,14 @@ class CovarianceObjective:
         """See `JointObjective`."""
         mean, means = np.zeros(len(self._one)), np.zeros(len(self._others))
         covariance = np.zeros((len(mean), len(means)))
-        for rows in self._blocks(probabilities):
+        for rows in _blocks(len(probabilities)):
             weighted = self._one[:, rows] * probabilities[rows]
             covariance += weighted @ self._others[:, rows].T
             mean += weighted.sum(axis=1)
             means += self._others[:, rows] @ probabilities[rows]
         covariance -= np.outer(mean, means)
         gradient = np.empty_like(probabilities)
-        for rows in self._blocks(probabilities):
+        for rows in _blocks(len(probabilities)):
             one, others = self._one[:, rows], self._others[:, rows]
             towards = covariance @ others - (covariance @ means)[:, None]
             gradient[rows] = np.einsum("rk,rk->k", towards, one) - mean @ covariance @ others
@@ -212,11 +210,6 @@ class CovarianceObjective:
             for features in (self._one, self._others)
         ]
         return spreads[0] * spreads[1] * float(probabilities @ probabilities)
-
-    @staticmethod
-    def _blocks(probabilities: FloatArray) -> list[slice]:
-        """Rows whose features stay in the cache."""
-        return [slice(at, at + _BLOCK_ROWS) for at in range(0, len(probabilities), _BLOCK_ROWS)]
 
 
 def _components(features: FloatArray) -> FloatArray:
@@ -247,7 +240,8 @@ class FrequencyObjective:
         towards = np.conj(distance) / self._n_frequencies
         others = (towards * products_of_others(means)).astype(np.complex64)
         gradient = np.empty_like(probabilities)
-        for rows, parts in self._blocks():
+        for rows in _blocks(len(probabilities)):
+            parts = [waves[rows] for waves in self._waves]
             product = np.prod(parts, axis=0) @ towards.astype(np.complex64)
             for part, other in zip(parts, others, strict=True):
                 product -= part @ other
@@ -263,16 +257,12 @@ class FrequencyObjective:
         """Weighted means (m, D) of the waves of the groups, and (D,) of their products."""
         means = np.zeros((len(self._waves), self._n_frequencies), dtype=np.complex128)
         joint = np.zeros(self._n_frequencies, dtype=np.complex128)
-        for rows, parts in self._blocks():
+        for rows in _blocks(len(probabilities)):
+            parts = [waves[rows] for waves in self._waves]
             weights = probabilities[rows].astype(np.complex64)
             means += [weights @ part for part in parts]
             joint += weights @ np.prod(parts, axis=0)
         return means, joint
-
-    def _blocks(self) -> Iterator[tuple[slice, list[Complex]]]:
-        for start in range(0, len(self._waves[0]), _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            yield rows, [waves[rows] for waves in self._waves]
 
 
 def _waves(group: Group, rng: np.random.Generator, n_waves: int, memory: Memory) -> Complex:
@@ -285,7 +275,6 @@ def _waves(group: Group, rng: np.random.Generator, n_waves: int, memory: Memory)
         return waves
     scaled = (column - np.median(column)) / median_bandwidth(column, group.shares)
     frequencies = rng.standard_normal(n_waves)
-    for start in range(0, len(column), _BLOCK_ROWS):
-        rows = slice(start, start + _BLOCK_ROWS)
+    for rows in _blocks(len(column)):
         waves[rows] = np.exp(1j * np.outer(scaled[rows], frequencies))
     return waves
