@@ -126,7 +126,9 @@ def test_weights_started_from_a_sample_are_the_weights(seed, monkeypatch):
 def test_a_sample_first_finds_the_graph_that_all_rows_find(seed, monkeypatch):
     values = table(N_MANY, seed, mechanism="product" if seed == 2 else "func")
     sample_first = dcd.RobustDCD().fit(values)
-    monkeypatch.setattr(dcd.independence.binding, "MANY_ROWS", 10**9)
+    monkeypatch.setattr(dcd.independence.binding, "FIRST_ROWS", 10**9)
+    monkeypatch.setattr(dcd.independence.binding, "SAMPLE_ROWS", 10**9)
+    monkeypatch.setattr(dcd.estimators.robust, "MANY_ROWS", 10**9)
     assert sample_first.cpdag_ == dcd.RobustDCD().fit(values).cpdag_
 
 
@@ -137,8 +139,9 @@ def test_a_clear_association_is_not_tested_on_all_rows():
     test = bind_test(PartialAssociation(), read_table(values), 0.05)
     assert isinstance(test, SampleFirstTest)
     asked = []
-    whole = test._whole.log_pvalue
-    test._whole.log_pvalue = lambda *question: (asked.append(question), whole(*question))[1]
+    on_all = test._more._more  # after the second sample
+    whole = on_all.log_pvalue
+    on_all.log_pvalue = lambda *question: (asked.append(question), whole(*question))[1]
     assert test.log_pvalue(0, 1, ()) < np.log(1e-10)
     assert not asked
     assert test.log_pvalue(0, 2, ()) == bind_test(
@@ -160,7 +163,7 @@ def test_independent_variables_stay_apart():
 
 def test_the_sample_is_the_same_each_time_and_keeps_weights_and_kinds():
     dataset = read_table(mixed(N_MANY, 0), sample_weight=np.arange(1.0, N_MANY + 1))
-    one, other = row_sample(dataset), row_sample(dataset)
+    one, other = row_sample(dataset, 20_000), row_sample(dataset, 20_000)
     np.testing.assert_array_equal(one.rows, other.rows)
     assert len(one.rows) == 20_000
     assert one.kinds == dataset.kinds

@@ -10,13 +10,14 @@ import numpy as np
 from dcd.estimators.base import Diagnostics, Discovery, statuses
 from dcd.estimators.checkpoints import robust_codecs
 from dcd.features.family_gram import categories, family_gram
-from dcd.features.rank_scores import scores_of
+from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import bind_knowledge
 from dcd.independence.association import PartialAssociation
-from dcd.independence.base import CITest, Interaction, Record, check_test
-from dcd.independence.binding import bind_test
+from dcd.independence.base import CITest, Interaction, Record, SearchTest, check_test
+from dcd.independence.binding import bind_test, row_sample
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_contract
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.assemble import assemble_dag
@@ -155,7 +156,7 @@ class RobustDCD(Discovery):
                 names=names,
                 gram=family_gram(dataset, scores, self.n_jobs),
                 categories=None if scores is None else categories(scores),
-                test=bind_test(test, dataset, self.alpha, scores),
+                test=_judge(test, dataset, scores, self.alpha),
                 level=self.alpha,
                 knowledge=known,
                 rng=rng,
@@ -176,6 +177,13 @@ class RobustDCD(Discovery):
             separated=tuple((names[x], names[y]) for x, y in outcome.separated),
         )
         return replace(construction, searches=searches), diagnostics
+
+
+def _judge(test: CITest, dataset: Dataset, scores: Scores | None, level: float) -> SearchTest:
+    """The test that confirms edges: of many rows a sample, since all of them would see every misfit."""
+    if len(dataset.values) <= MANY_ROWS:
+        return bind_test(test, dataset, level, scores)
+    return bind_test(test, row_sample(dataset, SAMPLE_ROWS), level)
 
 
 def _with_weights(search: TargetSearch, record: Record, names: Sequence[str]) -> TargetSearch:

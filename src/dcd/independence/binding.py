@@ -1,11 +1,11 @@
 """The right form of a test for a table: plain, on a sample of many rows first, or with testwise deletion.
 
-**A sample first.** Most tests of a search are of strong associations, which some ten thousand rows decide.
-Two variables are taken as dependent if the p-value on a fixed sample of rows is below a thousandth of the
-level; under independence that happens once in a thousand of the cases that the level allows for anyway. All
-other tests use all rows, so that the time for a search grows with the number of rows times the number of
-associations that are *not* obvious. The sample depends on the number and the order of the rows, not on their
-values.
+**Samples first.** Most tests of a search are of strong associations, which a few thousand rows decide. Two
+variables are taken as dependent if the p-value on a fixed sample of rows is below a thousandth of the level;
+under independence that happens once in a thousand of the cases that the level allows for anyway. What is not
+clear is put to a larger sample, then to all rows, so that the time of a search grows with the number of rows
+times the number of associations that are *not* obvious. A sample depends on the number and the order of the
+rows, not on their values.
 
 **Testwise deletion.** Every answer rests on the rows that are complete in the variables that it is about.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.base import CITest, Record, SearchTest, bound_to
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
+from dcd.runtime.rows import FIRST_ROWS, SAMPLE_ROWS
 from dcd.table.checks import MIN_ROWS
 from dcd.table.dataset import Dataset
 
@@ -44,47 +44,47 @@ def bind_test(
     """
     if dataset.has_gaps:
         return TestwiseTest(dataset, partial(bind_test, strategy, level=level, sample_first=sample_first))
-    scores = scores_of(dataset) if scores is None else scores
-    if not sample_first or len(dataset.values) <= MANY_ROWS:
-        return bound_to(strategy, scores, level)
-    return SampleFirstTest(strategy, scores, scores_of(row_sample(dataset)), level)
+    test = bound_to(strategy, scores_of(dataset) if scores is None else scores, level)
+    for n_rows in (SAMPLE_ROWS, FIRST_ROWS):
+        if sample_first and len(dataset.values) > 2 * n_rows:
+            sample = scores_of(row_sample(dataset, n_rows))
+            test = SampleFirstTest(bound_to(strategy, sample, level * _CLEARLY), test, level * _CLEARLY)
+    return test
 
 
-def row_sample(dataset: Dataset) -> Dataset:
+def row_sample(dataset: Dataset, n_rows: int) -> Dataset:
     """Some of the rows, the same for the same number of rows."""
-    chosen = np.random.default_rng(_SEED).choice(len(dataset.values), SAMPLE_ROWS, replace=False)
+    chosen = np.random.default_rng(_SEED).choice(len(dataset.values), n_rows, replace=False)
     kept = np.zeros(len(dataset.values), dtype=bool)
     kept[chosen] = True
     return dataset.take(kept)
 
 
 class SampleFirstTest(SearchTest):
-    """Any test, on a sample of the rows first."""
+    """A test on a sample of the rows, and where its p-value is not below `clear`, one on more of them."""
 
-    def __init__(self, strategy: CITest, whole: Scores, sample: Scores, level: float) -> None:
-        super().__init__(whole.n_variables)
-        self._log_level = float(np.log(level * _CLEARLY))
-        self._sample = bound_to(strategy, sample, level * _CLEARLY)
-        self._whole = bound_to(strategy, whole, level)
+    def __init__(self, sample: SearchTest, more: SearchTest, clear: float) -> None:
+        super().__init__(sample.n_variables)
+        self._sample, self._more, self._log_clear = sample, more, float(np.log(clear))
 
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
-        """See `SearchTest`; what is clear on the sample, then all variables on all rows."""
+        """See `SearchTest`; what is clear on the sample, then all variables on more rows."""
         for log_pvalues in self._sample.screen(target, given):
-            yield np.where(log_pvalues < self._log_level, log_pvalues, 0.0)
-        yield from self._on_all_rows().screen(target, given)
+            yield np.where(log_pvalues < self._log_clear, log_pvalues, 0.0)
+        yield from self._on_more_rows().screen(target, given)
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`; an upper bound where the sample is enough."""
         self._sample.record = Record()
         log_pvalue = self._sample.log_pvalue(x, y, given)
-        if log_pvalue >= self._log_level:
-            return self._on_all_rows().log_pvalue(x, y, given)
+        if log_pvalue >= self._log_clear:
+            return self._on_more_rows().log_pvalue(x, y, given)
         self.record.add(self._sample.record)
         return log_pvalue
 
-    def _on_all_rows(self) -> SearchTest:
-        self._whole.record = self.record
-        return self._whole
+    def _on_more_rows(self) -> SearchTest:
+        self._more.record = self.record
+        return self._more
 
 
 class TestwiseTest(SearchTest):

@@ -11,9 +11,10 @@ from dcd.runtime.memory import Memory
 
 # Up to DENSE_ROWS an (n, n) kernel matrix is held in memory: 0.5 GB at 8,000.
 DENSE_ROWS = 8_000
-# A sample of this size settles what is obvious; the rest is put to all rows.
-SAMPLE_ROWS = 20_000
-# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), blocks of rows, a sample first.
+# Tests ask a sample of FIRST_ROWS, then one of SAMPLE_ROWS, and put what is not clear there to all rows.
+FIRST_ROWS, SAMPLE_ROWS = 2_500, 20_000
+# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), blocks of rows, a sample that
+# confirms edges.
 MANY_ROWS = 40_000
 
 Part = Callable[[slice], FloatArray]  # some rows of a matrix

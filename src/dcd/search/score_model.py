@@ -21,6 +21,7 @@ from dcd.search.family_search import improve_family
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
+_LINEAR_PRICE = 0.75  # of a parent, times log d, where all relations are linear
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
 _POSSIBLE = 2.0  # standard errors of a third moment from which on a product enters at all
 _CLEAR = 3.5  # standard errors of a third moment from which on they are
@@ -30,9 +31,15 @@ _CLEAR = 3.5  # standard errors of a third moment from which on they are
 MOST_SAMPLES = 2_500.0
 
 
-def edge_price(n_variables: int) -> float:
-    """What a parent costs in the log posterior; the more candidates there are, the more."""
-    return max(2.0 * float(np.log(n_variables)) - 1.0, 1.0)
+def edge_price(n_variables: int, share_curved: float = 1.0) -> float:
+    """What a parent costs in the log posterior.
+
+    The more candidates there are, the more; and the more where relations are curved, since the misfit of a
+    curve looks like another parent.
+    """
+    log_d = float(np.log(n_variables))
+    linear, curved = _LINEAR_PRICE * log_d, max(2.0 * log_d - 1.0, 1.0)
+    return max(linear + share_curved * (curved - linear), 1.0)
 
 
 def score_model(
@@ -77,11 +84,14 @@ def score_model(
             may_cross=np.where(categories.n_levels == 0, model.may_cross, 0),
         )
     chosen = _with_chosen_priors(model)
-    if not (chosen.may_curve.any() or chosen.may_cross.any()):
+    curved = chosen.may_curve | (chosen.may_cross > 0)
+    chosen = chosen._replace(edge_price=edge_price(n_variables, curved.mean()))
+    if not curved.any():
         return _lines_alone(chosen)
     if model.n_samples <= MOST_SAMPLES:
         return chosen
-    return _with_chosen_priors(_coarsened(model, MOST_SAMPLES / model.n_samples))
+    coarsened = _with_chosen_priors(_coarsened(model, MOST_SAMPLES / model.n_samples))
+    return coarsened._replace(edge_price=chosen.edge_price)
 
 
 def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
@@ -130,22 +140,31 @@ def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
 def _best_prior(model: ScoreModel, child: int) -> tuple[tuple[float, float], bool, int]:
     """The prior under which a child has the best family in any order, and whether that has curves, products.
 
-    Each search starts at the family of the prior before.
+    Curves and products have to be clearly better than lines, by as much as the best of all children and
+    candidates may be by chance.
     """
+    n_variables = len(model.n_line)
+    nothing = np.zeros(n_variables, dtype=np.int64)
+    lines = _best_family(model._replace(may_curve=nothing > 0, may_cross=nothing), child)
+    free = _best_family(model, child)
+    best = free if free[0] - lines[0] > 2.0 * np.log(n_variables) else lines
+    return best[1:]
+
+
+def _best_family(model: ScoreModel, child: int) -> tuple[float, tuple[float, float], bool, int]:
+    """The best score over all priors, the prior, and the form; each search starts where the last ended."""
     n_variables = len(model.n_line)
     parents, curved = np.zeros(n_variables + 2, np.int64), np.zeros(n_variables + 2, np.bool_)
     before = np.arange(n_variables) != child
-    free = model._replace(any_required=False)
     count, crossed = 0, 0
-    best, chosen = -np.inf, (_PRIORS[0], False, 0)
+    best = (-np.inf, _PRIORS[0], False, 0)
     for prior in _PRIORS:
         line, curve = np.sqrt(np.repeat([prior], n_variables, axis=0)).T.copy()
-        free = free._replace(sd_line=line, sd_curve=curve)
+        free = model._replace(sd_line=line, sd_curve=curve, any_required=False)
         score = family_score(free, child, parents, curved, count, crossed)
         count, crossed, score = improve_family(free, child, before, parents, curved, count, crossed, score)
-        if score > best:
-            best, chosen = score, (prior, bool(curved[:count].any()), int(crossed))
-    return chosen
+        best = max(best, (score, prior, bool(curved[:count].any()), int(crossed)))
+    return best
 
 
 def _lines_alone(model: ScoreModel) -> ScoreModel:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dcd.search.family_score import ScoreModel
 
 _COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
+_VARIABLES_A_RESTART, _MOST_TIMES = 10, 10  # local optima grow with the number of variables
 
 
 @dataclass(frozen=True)
@@ -161,15 +162,20 @@ class _GraphSearch:
 
         found: list[tuple[float, IntArray, Positions]] = []
         for price in _COLLIDER_PRICES:
-            # Random restarts where few colliders are, and where all are that pay: between, orders are near.
-            restarts = self._restarts if price in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]) else 0
-            total = self._orders.run(self._model._replace(collider_price=price), restarts)
+            total = self._orders.run(self._model._replace(collider_price=price), self._n_restarts(price))
             dag = dag_of(self._orders.families)
             n_shared, n_edges = _n_shared(dag), int(dag.sum())
             posterior = total + price * n_shared + collider_log_prior(n_shared, n_edges)
             found.append((posterior, dag, self._orders.order))
         _, dag, self._orders.order = max(found, key=lambda one: one[0])
         return dag
+
+    def _n_restarts(self, price: float) -> int:
+        """Random restarts at the first price, more of them at the last; between, orders are near."""
+        if price == _COLLIDER_PRICES[-1]:
+            tens = -(-len(self._model.allowed) // _VARIABLES_A_RESTART)
+            return self._restarts * min(tens, _MOST_TIMES)
+        return self._restarts if price == _COLLIDER_PRICES[0] else 0
 
 
 def _n_shared(dag: IntArray) -> int:
