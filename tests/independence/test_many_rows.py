@@ -126,9 +126,8 @@ def test_weights_started_from_a_sample_are_the_weights(seed, monkeypatch):
 def test_a_sample_first_finds_the_graph_that_all_rows_find(seed, monkeypatch):
     values = table(N_MANY, seed, mechanism="product" if seed == 2 else "func")
     sample_first = dcd.RobustDCD().fit(values)
-    monkeypatch.setattr(dcd.independence.binding, "FIRST_ROWS", 10**9)
-    monkeypatch.setattr(dcd.independence.binding, "SAMPLE_ROWS", 10**9)
-    monkeypatch.setattr(dcd.estimators.robust, "MANY_ROWS", 10**9)
+    monkeypatch.setattr(dcd.independence.binding, "TEST_ROWS", ())
+    monkeypatch.setattr(dcd.estimators.robust, "JUDGE_ROWS", 10**9)
     assert sample_first.cpdag_ == dcd.RobustDCD().fit(values).cpdag_
 
 
@@ -139,7 +138,7 @@ def test_a_clear_association_is_not_tested_on_all_rows():
     test = bind_test(PartialAssociation(), read_table(values), 0.05)
     assert isinstance(test, SampleFirstTest)
     asked = []
-    on_all = test._more._more  # after the second sample
+    on_all = test._more._more._more  # after three samples
     whole = on_all.log_pvalue
     on_all.log_pvalue = lambda *question: (asked.append(question), whole(*question))[1]
     assert test.log_pvalue(0, 1, ()) < np.log(1e-10)

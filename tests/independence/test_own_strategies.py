@@ -60,7 +60,7 @@ def test_an_own_test_on_many_rows_asks_a_sample_first():
             return BoundFisherZ(scores.values)
 
     test = bind_test(Counting(), dataset, 0.05)
-    assert sizes == [MANY_ROWS + 1, 20_000, 2_500]
+    assert sizes == [MANY_ROWS + 1, 20_000, 5_000, 1_000]
     assert test.log_pvalue(0, 1, ()) < np.log(1e-10)
     whole = BoundFisherZ(dataset.values)
     assert test.log_pvalue(0, 2, ()) == pytest.approx(whole.log_pvalue(0, 2, ()))

@@ -17,7 +17,7 @@ from dcd.independence.base import CITest, Interaction, Record, SearchTest, check
 from dcd.independence.binding import bind_test, row_sample
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_contract
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS
+from dcd.runtime.rows import JUDGE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.assemble import assemble_dag
@@ -180,10 +180,10 @@ class RobustDCD(Discovery):
 
 
 def _judge(test: CITest, dataset: Dataset, scores: Scores | None, level: float) -> SearchTest:
-    """The test that confirms edges: of many rows a sample, since all of them would see every misfit."""
-    if len(dataset.values) <= MANY_ROWS:
+    """The test that confirms edges, on a sample of many rows."""
+    if len(dataset.values) <= 2 * JUDGE_ROWS:
         return bind_test(test, dataset, level, scores)
-    return bind_test(test, row_sample(dataset, SAMPLE_ROWS), level)
+    return bind_test(test, row_sample(dataset, JUDGE_ROWS), level)
 
 
 def _with_weights(search: TargetSearch, record: Record, names: Sequence[str]) -> TargetSearch:

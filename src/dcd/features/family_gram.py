@@ -50,7 +50,8 @@ _FEW_LEVELS = 5  # up to so many, the levels of an ordinal variable are counted
 _FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
 _CLEAR = 4.5  # standard errors of a moment from which on a product is kept, with more variables
 _MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
-_CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE = 3.0, 20  # the same of products of three
+# The same of products of three, which are kept up to fewer variables.
+_FEW_FOR_CUBIC, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE = 20, 3.0, 20
 _NEGLIGIBLE = 1e-9
 _AT_ONCE = 500  # products whose moments are computed together
 _NOT_NORMAL, _RAW_PRICE = 25.0, 15.0  # nats: of negentropy for the own scale to matter; of using it
@@ -157,12 +158,12 @@ def _products(scores: Scores) -> list[Product]:
     """The products that are kept: those of two variables, then those of three."""
     lines = [v for v, n_columns in enumerate(_n_line(scores)) if n_columns == 1]
     pairs = list(combinations(range(len(lines)), 2))
-    some, shares = _some_lines(scores, lines)
+    chosen: list[Product] = [*pairs]
     if len(lines) > _FEW_VARIABLES:
-        chosen = _associated(some, shares, pairs, _CLEAR, _MOST_A_VARIABLE * len(lines))
-    else:
+        chosen = _associated(scores, lines, pairs, _CLEAR, _MOST_A_VARIABLE)
+    elif len(lines) <= _FEW_FOR_CUBIC:
         triples = [(i, *pair) for pair in pairs for i in range(pair[0] + 1)] + [(i, j, j) for i, j in pairs]
-        chosen = pairs + _associated(some, shares, triples, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE * len(lines))
+        chosen += _associated(scores, lines, triples, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE)
     return [tuple(lines[at] for at in product) for product in chosen]
 
 
@@ -176,9 +177,10 @@ def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, Float
 
 
 def _associated(
-    z: FloatArray, shares: FloatArray, products: Sequence[Product], clear: float, most: int
+    scores: Scores, lines: Sequence[int], products: Sequence[Product], clear: float, most_a_line: int
 ) -> list[Product]:
-    """The products with the largest moments with a line (m, l) that is not among their own."""
+    """The products with the largest moments with a line that is not among their own."""
+    z, shares = _some_lines(scores, lines)
     weighted = shares * z
     correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares))
     largest: list[float] = []
@@ -192,7 +194,7 @@ def _associated(
             row[list(product)] = 0.0
         largest += moments.max(axis=1).tolist()
     by_moment = sorted(range(len(products)), key=lambda at: (-largest[at], products[at]))
-    return sorted(products[at] for at in by_moment[:most] if largest[at] > clear)
+    return sorted(products[at] for at in by_moment[: most_a_line * len(lines)] if largest[at] > clear)
 
 
 def _product_columns(lines: FloatArray, products: Sequence[Product]) -> FloatArray:

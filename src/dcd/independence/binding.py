@@ -21,7 +21,7 @@ import numpy as np
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.base import CITest, Record, SearchTest, bound_to
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import FIRST_ROWS, SAMPLE_ROWS
+from dcd.runtime.rows import TEST_ROWS
 from dcd.table.checks import MIN_ROWS
 from dcd.table.dataset import Dataset
 
@@ -45,7 +45,7 @@ def bind_test(
     if dataset.has_gaps:
         return TestwiseTest(dataset, partial(bind_test, strategy, level=level, sample_first=sample_first))
     test = bound_to(strategy, scores_of(dataset) if scores is None else scores, level)
-    for n_rows in (SAMPLE_ROWS, FIRST_ROWS):
+    for n_rows in reversed(TEST_ROWS):
         if sample_first and len(dataset.values) > 2 * n_rows:
             sample = scores_of(row_sample(dataset, n_rows))
             test = SampleFirstTest(bound_to(strategy, sample, level * _CLEARLY), test, level * _CLEARLY)

@@ -11,10 +11,13 @@ from dcd.runtime.memory import Memory
 
 # Up to DENSE_ROWS an (n, n) kernel matrix is held in memory: 0.5 GB at 8,000.
 DENSE_ROWS = 8_000
-# Tests ask a sample of FIRST_ROWS, then one of SAMPLE_ROWS, and put what is not clear there to all rows.
-FIRST_ROWS, SAMPLE_ROWS = 2_500, 20_000
-# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), blocks of rows, a sample that
-# confirms edges.
+# Tests ask samples of these sizes, and put what is not clear on one to the next, at last to all rows.
+TEST_ROWS = (1_000, 5_000, 20_000)
+SAMPLE_ROWS = TEST_ROWS[-1]
+# A graph that scores have found has its edges confirmed on as many rows: all of a million would see every
+# misfit of an adjustment, at a hundred times the price.
+JUDGE_ROWS = 5_000
+# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), and blocks of rows.
 MANY_ROWS = 40_000
 
 Part = Callable[[slice], FloatArray]  # some rows of a matrix

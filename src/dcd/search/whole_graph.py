@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from dcd.search.family_score import ScoreModel
 
 _COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
-_VARIABLES_A_RESTART, _MOST_TIMES = 10, 10  # local optima grow with the number of variables
+# Local optima grow with the number of variables; where all relations are linear, restarts are cheap.
+_VARIABLES_A_RESTART, _MOST_TIMES = 10, 10
 
 
 @dataclass(frozen=True)
@@ -171,11 +172,14 @@ class _GraphSearch:
         return dag
 
     def _n_restarts(self, price: float) -> int:
-        """Random restarts at the first price, more of them at the last; between, orders are near."""
-        if price == _COLLIDER_PRICES[-1]:
-            tens = -(-len(self._model.allowed) // _VARIABLES_A_RESTART)
-            return self._restarts * min(tens, _MOST_TIMES)
-        return self._restarts if price == _COLLIDER_PRICES[0] else 0
+        """Random restarts of the first search, at the first price and the last; between, orders are near."""
+        constrained = self.separated or self._refused
+        if constrained or price not in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]):
+            return 0
+        all_linear = not (self._model.may_curve.any() or self._model.may_cross.any())
+        if not all_linear or price > 0:
+            return self._restarts
+        return self._restarts * min(-(-len(self._model.allowed) // _VARIABLES_A_RESTART), _MOST_TIMES)
 
 
 def _n_shared(dag: IntArray) -> int:
@@ -189,7 +193,7 @@ _Question = tuple[int, ...]  # x, y and the set
 _FEW = 4  # edges for each parent beyond the first, where colliders are so few that each is tested
 _MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
 _ROUNDS = 3  # of searches without unconfirmed colliders
-_MOST_ADDED, _MOST_SETS = 2, 8  # variables of the clique that are added to the parents; sets for an edge
+_MOST_ADDED, _MOST_SETS = 2, 4  # variables of the clique that are added to the parents; sets for an edge
 
 
 def _fails(edge: TestedEdge, task: GraphTask) -> bool:
