@@ -177,7 +177,7 @@ def test_what_was_decoupled_on_the_sample_is_recorded():
     test = bind_test(PartialAssociation(decouple="always"), read_table(values), 0.05)
     test.log_pvalue(2, 3, (0, 1))
     (found,) = test.record.interactions.values()
-    assert 500 < found.ess <= 5_000  # as many rows are decoupled
+    assert 100 < found.ess <= 1_000  # the smallest sample is enough
     test.record = Record()
     test.log_pvalue(2, 3, (0, 1))  # an answer that is kept is recorded again
     assert list(test.record.interactions.values()) == [found]

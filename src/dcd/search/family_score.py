@@ -80,7 +80,7 @@ class ScoreModel(NamedTuple):
 DECAY = 0.7**0.5  # of the prior standard deviation from one column of a curve to the next
 
 
-# Sums may be reordered, which lets the compiler use vector instructions: three times as fast with many parents.
+# Sums may be reordered, which lets the compiler use vector instructions.
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def append(model, child, column, sd, factor, solved, scales, columns, size):  # type: ignore[no-untyped-def]
     """Take one more column into the regression; the new number of columns."""

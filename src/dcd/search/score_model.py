@@ -21,7 +21,8 @@ from dcd.search.family_search import improve_family
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
-_LINEAR_PRICE = 0.75  # of a parent, times log d, where all relations are linear
+# Of a parent where all relations are linear; with the evidence's own price of a line, some log n together.
+_LINEAR_PRICE, _LINEAR_GROWTH = 3.5, 0.75
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
 _POSSIBLE = 2.0  # standard errors of a third moment from which on a product enters at all
 _CLEAR = 3.5  # standard errors of a third moment from which on they are
@@ -38,8 +39,8 @@ def edge_price(n_variables: int, share_curved: float = 1.0) -> float:
     curve looks like another parent.
     """
     log_d = float(np.log(n_variables))
-    linear, curved = _LINEAR_PRICE * log_d, max(2.0 * log_d - 1.0, 1.0)
-    return max(linear + share_curved * (curved - linear), 1.0)
+    linear, curved = max(_LINEAR_PRICE, _LINEAR_GROWTH * log_d), max(2.0 * log_d - 1.0, 1.0)
+    return linear + share_curved * (curved - linear)
 
 
 def score_model(
