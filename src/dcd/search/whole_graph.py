@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from dcd.search.family_score import ScoreModel
 
 _COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
-# Local optima grow with the number of variables; where all relations are linear, restarts are cheap.
-_VARIABLES_A_RESTART, _MOST_TIMES = 10, 10
+_VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # where all relations are linear
 
 
 @dataclass(frozen=True)
@@ -172,12 +171,16 @@ class _GraphSearch:
         return dag
 
     def _n_restarts(self, price: float) -> int:
-        """Random restarts of the first search, at the first price and the last; between, orders are near."""
-        constrained = self.separated or self._refused
-        if constrained or price not in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]):
+        """Random restarts at the first price and the last; between, orders are near.
+
+        Of curves they are costly, and only the first search has them. Where all relations are linear they are
+        cheap, and grow with the number of variables, as local optima do.
+        """
+        if price not in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]):
             return 0
-        all_linear = not (self._model.may_curve.any() or self._model.may_cross.any())
-        if not all_linear or price > 0:
+        if self._model.may_curve.any() or self._model.may_cross.any():
+            return 0 if self.separated or self._refused else self._restarts
+        if price > 0:
             return self._restarts
         return self._restarts * min(-(-len(self._model.allowed) // _VARIABLES_A_RESTART), _MOST_TIMES)
 
