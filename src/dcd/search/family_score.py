@@ -204,13 +204,13 @@ def n_columns(model, parent, curved):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def regression(model, child, parents, curved, n_parents, crossed, work):  # type: ignore[no-untyped-def]
     """Take in all columns of a family; their number."""
-    size = 0
+    size = np.int64(0)  # a literal 0 would have its own compiled version, as everywhere below
     for at in range(n_parents):
         size = append_parent(
-            model, child, parents[at], 0, n_columns(model, parents[at], curved[at]), work, size
+            model, child, parents[at], np.int64(0), n_columns(model, parents[at], curved[at]), work, size
         )
     if crossed:
-        size = append_products(model, child, parents, 1, n_parents, crossed, work, size)
+        size = append_products(model, child, parents, np.int64(1), n_parents, crossed, work, size)
     return size
 
 
@@ -276,22 +276,22 @@ def bdeu(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
 def counted_score(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
     """The evidence of a child of few levels: of counts, and what parents that are not counted add."""
     counted = np.empty_like(parents)
-    size = 0
+    size = np.int64(0)
     for at in range(n_parents):
         if model.n_levels[parents[at]]:
             counted[size] = parents[at]
             size += 1
-    score = bdeu(model, child, counted, size) - bdeu(model, child, counted, 0)
+    score = bdeu(model, child, counted, size) - bdeu(model, child, counted, np.int64(0))
     if size == n_parents:
         return score
     lines = np.zeros_like(curved)
-    work = workspace(model, child, n_parents, 0)
-    base = regression(model, child, counted, lines, size, 0, work)
+    work = workspace(model, child, n_parents, np.int64(0))
+    base = regression(model, child, counted, lines, size, np.int64(0), work)
     before = evidence(model, child, work[0], work[1], base)
     for at in range(n_parents):
         if not model.n_levels[parents[at]]:
             stop = n_columns(model, parents[at], curved[at])
-            base = append_parent(model, child, parents[at], 0, stop, work, base)
+            base = append_parent(model, child, parents[at], np.int64(0), stop, work, base)
     return score + evidence(model, child, work[0], work[1], base) - before
 
 

@@ -44,13 +44,13 @@ def with_parent(model, child, parents, curved, n_parents, crossed, work, base): 
             if score > best:
                 best, best_curve, best_cross = score, curve, 0
             continue
-        size = append_parent(model, child, new, 0, width if curve else n_line, work, base)
+        size = append_parent(model, child, new, np.int64(0), width if curve else n_line, work, base)
         if not crossed:
             score = evidence(model, child, work[0], work[1], size)
             if score > best:
                 best, best_curve, best_cross = score, curve, 0
         if with_products:
-            first = n_parents if crossed else 1
+            first = n_parents if crossed else np.int64(1)
             size = append_products(model, child, parents, first, n_parents + 1, with_products, work, size)
             score = evidence(model, child, work[0], work[1], size)
             if score > best:
@@ -69,7 +69,7 @@ def add_parents(model, child, before, parents, curved, n_parents, crossed, score
         if n_parents > model.n_samples / _SAMPLES_A_PARENT:
             return n_parents, crossed, score
         work = workspace(model, child, n_parents + 1, max(crossed, 1))
-        base = 0
+        base = np.int64(0)
         if not model.n_levels[child]:
             base = regression(model, child, parents, curved, n_parents, crossed, work)
         best, new, new_curve, new_cross = score + IMPROVEMENT, -1, False, 0

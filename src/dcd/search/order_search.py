@@ -114,7 +114,7 @@ def grow_all(model, order, families):  # type: ignore[no-untyped-def]
     for position in range(order.size):
         child = order[position]
         families.n_parents[child], families.crossed[child] = 0, 0
-        families.scores[child] = -prices(model, child, families.parents[child], 0)
+        families.scores[child] = -prices(model, child, families.parents[child], np.int64(0))
         refresh(model, families, child, predecessors(order, position))
 
 
@@ -186,7 +186,7 @@ def gain_parent(model, families, child, new, order, position):  # type: ignore[n
     crossed = families.crossed[child]
     parents[n_parents] = new
     work = workspace(model, child, n_parents + 1, max(crossed, 1))
-    base = 0
+    base = np.int64(0)
     if not model.n_levels[child]:
         base = regression(model, child, parents, curved, n_parents, crossed, work)
     score, curve, cross = with_parent(model, child, parents, curved, n_parents, crossed, work, base)
