@@ -12,11 +12,11 @@ from support.known_graphs import all_dags
 from support.score_models import arrays, counted_model, model_of, score_of
 
 from dcd.features.family_gram import categories, gram_of
-from dcd.features.rank_scores import scores_of
+from dcd.features.rank_scores import make_scores, scores_of
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.search.family_score import ABSENT, DECAY, regression, workspace
 from dcd.search.family_search import with_parent
-from dcd.search.score_model import edge_price, score_model
+from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model
 from dcd.table.reading import read_table
 
 
@@ -193,6 +193,27 @@ def test_evidence_for_an_edge_grows_with_the_sample_and_noise_has_none():
     few, many = model_of(values[:200]), model_of(values)
     assert score_of(many, 1, [0]) > 5 * score_of(few, 1, [0]) > 0
     assert score_of(many, 1, [2]) < 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_curves_the_likelihood_counts_a_limited_number_of_samples(seed):
+    few, many = (model_of(curved_values(n=n, seed=seed)) for n in (1000, 6000))
+    assert few.n_samples == pytest.approx(1000)
+    assert many.n_samples == pytest.approx(MOST_SAMPLES)
+    assert np.diag(many.gram)[: many.starts[-1]] == pytest.approx(MOST_SAMPLES)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_linear_tables_count_every_sample_and_keep_lines_alone(seed):
+    values = np.random.default_rng(seed).standard_normal((6000, 4))
+    for effect in (1, 2, 3):
+        values[:, effect] += 0.8 * values[:, effect - 1]
+    model = model_of(values)
+    assert model.n_samples == pytest.approx(6000)
+    assert len(model.gram) == 4
+    z = gram_of(make_scores(values))
+    np.testing.assert_allclose(model.gram, z.gram[np.ix_(z.starts[:-1], z.starts[:-1])])
+    assert model.edge_price == edge_price(4, 0.0)
 
 
 # --- categories ------------------------------------------------------------------------------------------
