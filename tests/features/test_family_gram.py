@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from dcd.features.family_gram import categories, family_gram, gram_of, negentropy
+from dcd.features.gram_columns import TableColumns, categories, columns_of, family_gram, negentropy
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
@@ -59,7 +59,7 @@ def columns_by_hand(values):
 def test_it_is_the_product_of_the_columns(seed):
     values = np.exp(interacting(300, seed))
     columns = columns_by_hand(values)
-    made = gram_of(make_scores(values))
+    made = family_gram(TableColumns(make_scores(values)))
     np.testing.assert_allclose(made.gram, columns.T @ columns, atol=1e-7)
     assert made.n_samples == pytest.approx(300)
     assert made.starts.tolist() == [0, 8, 16, 24, 32]
@@ -72,18 +72,20 @@ def test_it_is_the_product_of_the_columns(seed):
 
 def test_any_blocks_of_rows_and_any_number_of_threads_give_the_same():
     scores = make_scores(interacting(500, 0))
-    whole = gram_of(scores)
+    whole = family_gram(TableColumns(scores))
     parts = replace(scores, blocks=tuple(slice(start, start + 125) for start in range(0, 500, 125)))
-    np.testing.assert_allclose(gram_of(parts).gram, whole.gram, atol=1e-8)
-    np.testing.assert_array_equal(gram_of(parts, n_jobs=2).gram, gram_of(parts, n_jobs=1).gram)
+    np.testing.assert_allclose(family_gram(TableColumns(parts)).gram, whole.gram, atol=1e-8)
+    np.testing.assert_array_equal(
+        family_gram(TableColumns(parts), n_jobs=2).gram, family_gram(TableColumns(parts), n_jobs=1).gram
+    )
 
 
 def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
     values = interacting(400, 1)
     weights = np.where(np.arange(400) % 3, 1.0, 2.0)
     frame = pd.DataFrame(values, columns=list("abcd")).assign(e=pd.Series(list("pqrs") * 100))
-    weighted = family_gram(read_table(frame, sample_weight=weights))
-    repeated = family_gram(read_table(frame.loc[frame.index.repeat(weights.astype(int))]))
+    weighted = family_gram(columns_of(read_table(frame, sample_weight=weights)))
+    repeated = family_gram(columns_of(read_table(frame.loc[frame.index.repeat(weights.astype(int))])))
     ess = weights.sum() ** 2 / np.square(weights).sum()
     assert weighted.n_samples == pytest.approx(ess)
     assert repeated.n_samples == pytest.approx(weights.sum())
@@ -111,7 +113,7 @@ def test_products_of_three_are_wicks_and_belong_to_interactions():
     values = rng.standard_normal((2000, 5))
     values[:, 1] += values[:, 0]
     values[:, 4] += 0.5 * values[:, 0] * values[:, 1] * values[:, 2]
-    made = gram_of(make_scores(values))
+    made = family_gram(TableColumns(make_scores(values)))
     column = made.cubic[0, 1, 2]
     assert column >= 0
     assert {int(made.cubic[order]) for order in permutations((0, 1, 2))} == {column}
@@ -128,14 +130,14 @@ def test_products_of_three_are_wicks_and_belong_to_interactions():
 def test_linear_relations_of_normal_variables_leave_few_products_of_three(seed):
     rng = np.random.default_rng(seed)
     values = rng.standard_normal((1000, 6)) @ rng.standard_normal((6, 6))
-    kept = np.unique(gram_of(make_scores(values)).cubic)
+    kept = np.unique(family_gram(TableColumns(make_scores(values))).cubic)
     assert len(kept) <= 10  # of 50; without Wick's terms nearly all have large moments
 
 
 def test_weights_that_are_all_the_same_are_none():
     frame = pd.DataFrame(interacting(300, 2), columns=list("abcd"))
-    equal = family_gram(read_table(frame, sample_weight=np.full(300, 7.0)))
-    np.testing.assert_array_equal(equal.gram, family_gram(read_table(frame)).gram)
+    equal = family_gram(columns_of(read_table(frame, sample_weight=np.full(300, 7.0))))
+    np.testing.assert_array_equal(equal.gram, family_gram(columns_of(read_table(frame))).gram)
 
 
 def test_a_category_spans_its_indicators_whatever_its_levels_are_called():
@@ -143,7 +145,7 @@ def test_a_category_spans_its_indicators_whatever_its_levels_are_called():
     codes = rng.integers(0, 4, 300)
     x = codes % 2 + rng.standard_normal(300)
     made = [
-        family_gram(read_table(pd.DataFrame({"x": x, "c": np.array(list(letters))[codes]})))
+        family_gram(columns_of(read_table(pd.DataFrame({"x": x, "c": np.array(list(letters))[codes]}))))
         for letters in ("abcd", "dcab")
     ]
     for table in made:
@@ -160,7 +162,7 @@ def test_a_category_spans_its_indicators_whatever_its_levels_are_called():
 def test_ordered_categories_have_a_line_and_a_curve_that_spans_the_rest():
     rng = np.random.default_rng(0)
     grade = pd.Categorical.from_codes(rng.integers(0, 4, 300), list("abcd"), ordered=True)
-    made = family_gram(read_table(pd.DataFrame({"x": rng.standard_normal(300), "grade": grade})))
+    made = family_gram(columns_of(read_table(pd.DataFrame({"x": rng.standard_normal(300), "grade": grade}))))
     assert (made.n_line.tolist(), made.starts.tolist()) == ([1, 1], [0, 8, 11])
     assert made.product[0, 1] == 11
 
@@ -171,7 +173,7 @@ def test_ordered_categories_have_a_line_and_a_curve_that_spans_the_rest():
 def test_of_many_variables_products_are_kept_that_matter_for_a_third():
     values = np.random.default_rng(0).standard_normal((1000, 40))
     values[:, 39] += 2 * values[:, 5] * values[:, 17]
-    product = gram_of(make_scores(values)).product
+    product = family_gram(TableColumns(make_scores(values))).product
     assert product[5, 17] >= 0
     assert np.triu(product >= 0).sum() <= 5  # the others of the three, and hardly any by chance
 
@@ -179,7 +181,7 @@ def test_of_many_variables_products_are_kept_that_matter_for_a_third():
 def test_no_more_products_are_kept_than_three_a_variable():
     rng = np.random.default_rng(0)
     values = rng.standard_normal((500, 1)) ** 2 + 0.3 * rng.standard_normal((500, 40))
-    kept = gram_of(make_scores(values)).product
+    kept = family_gram(TableColumns(make_scores(values))).product
     assert np.triu(kept >= 0).sum() == 120
 
 
@@ -195,8 +197,8 @@ def with_gaps(seed=0, share=0.1, n=2000):
 
 def test_with_gaps_every_entry_is_about_that_of_the_whole_table():
     whole, holes = with_gaps()
-    complete = family_gram(read_table(whole))
-    made = family_gram(read_table(holes, options=TableOptions(missing="testwise")))
+    complete = family_gram(columns_of(read_table(whole)))
+    made = family_gram(columns_of(read_table(holes, options=TableOptions(missing="testwise"))))
     n_columns = complete.starts[-1]
     assert made.gram.shape == (n_columns, n_columns)
     np.testing.assert_allclose(
@@ -208,7 +210,7 @@ def test_with_gaps_every_entry_is_about_that_of_the_whole_table():
 
 def test_with_gaps_it_is_still_a_gram_matrix_of_normalised_columns():
     _, holes = with_gaps(share=0.4, n=200)
-    made = family_gram(read_table(holes, options=TableOptions(missing="testwise")))
+    made = family_gram(columns_of(read_table(holes, options=TableOptions(missing="testwise"))))
     assert np.linalg.eigvalsh(made.gram).min() > 0
     for v in range(4):
         block = slice(*made.starts[v : v + 2])
@@ -221,8 +223,8 @@ def test_where_no_value_is_missing_the_gaps_of_other_columns_change_little():
     whole, _ = with_gaps()
     holes = whole.copy()
     holes.iloc[0, 3] = np.nan
-    made = family_gram(read_table(holes, options=TableOptions(missing="testwise")))
-    complete = family_gram(read_table(whole)).gram[:24, :24]
+    made = family_gram(columns_of(read_table(holes, options=TableOptions(missing="testwise"))))
+    complete = family_gram(columns_of(read_table(whole))).gram[:24, :24]
     np.testing.assert_allclose(made.gram[:24, :24] / made.n_samples, complete / 2000, atol=1e-5)
 
 
@@ -283,7 +285,7 @@ def test_the_own_scale_is_kept_where_it_is_far_from_normal():
             "grade": rng.integers(0, 5, 500),
         }
     )
-    made = gram_of(scores_of(read_table(frame)))
+    made = family_gram(TableColumns(scores_of(read_table(frame))))
     assert (made.raw >= 0).tolist() == [False, True, False]
     assert made.raw_offset[1] == pytest.approx(-500 * negentropy(frame["skew"].to_numpy()) - 15)
     assert made.raw_offset[0] == -np.inf

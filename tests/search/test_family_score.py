@@ -11,7 +11,7 @@ from scipy.stats import matrix_normal, multivariate_normal
 from support.known_graphs import all_dags
 from support.score_models import arrays, counted_model, model_of, score_of
 
-from dcd.features.family_gram import categories, gram_of
+from dcd.features.gram_columns import TableColumns, categories, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.search.family_score import ABSENT, DECAY, regression, workspace
@@ -113,7 +113,7 @@ def mixed_model(n=200, seed=0, *, counted=False):
     scores = scores_of(read_table(pd.DataFrame({"x": x, "y": y, "town": town, "flag": x > y})))
     anything = np.ones((4, 4), dtype=bool)
     counts = categories(scores) if counted else None
-    return score_model(gram_of(scores), counts, allowed=anything, required=~anything)
+    return score_model(family_gram(TableColumns(scores)), counts, allowed=anything, required=~anything)
 
 
 @pytest.mark.parametrize("curve", [False, True])
@@ -211,7 +211,7 @@ def test_linear_tables_count_every_sample_and_keep_lines_alone(seed):
     model = model_of(values)
     assert model.n_samples == pytest.approx(6000)
     assert len(model.gram) == 4
-    z = gram_of(make_scores(values))
+    z = family_gram(TableColumns(make_scores(values)))
     np.testing.assert_allclose(model.gram, z.gram[np.ix_(z.starts[:-1], z.starts[:-1])])
     assert model.edge_price == edge_price(4, 0.0)
 

@@ -8,7 +8,7 @@ from support.searches import Oracle
 from support.tables import linear
 
 import dcd
-from dcd.features.family_gram import categories, family_gram
+from dcd.features.gram_columns import categories, columns_of, family_gram
 from dcd.features.rank_scores import scores_of
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.knowledge import Knowledge, bind_knowledge
@@ -40,7 +40,7 @@ def task_of(values, test=None, **stated):
     scores = scores_of(dataset)
     return GraphTask(
         names=dataset.names,
-        gram=family_gram(dataset, scores),
+        gram=family_gram(columns_of(dataset, scores)),
         categories=categories(scores),
         test=bind_test(PartialAssociation(), dataset, 0.05) if test is None else test,
         level=0.05,
@@ -95,7 +95,7 @@ def test_trees_stay_trees(curved):
             values = np.random.default_rng(seed).standard_normal((1000, 10))
             for cause, effect in sorted(np.argwhere(dag).tolist(), key=lambda edge: edge[1]):
                 values[:, effect] += 2 * np.cos(values[:, cause])
-        found = best_dag(family_gram(read_table(values)), rng=np.random.default_rng(0))
+        found = best_dag(family_gram(columns_of(read_table(values))), rng=np.random.default_rng(0))
         assert not list(unshielded_colliders(found))
         exact += edges_of(found) == edges_of(dag)
     assert exact >= 4
@@ -105,7 +105,7 @@ def test_a_collider_a_chain_and_independence_are_told_apart():
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
     for dag, colliders in ((COLLIDER, [(0, 2, 1)]), (chain, []), (np.zeros((3, 3), dtype=int), [])):
         for seed in range(3):
-            gram = family_gram(read_table(linear(dag, seed, n=600)))
+            gram = family_gram(columns_of(read_table(linear(dag, seed, n=600))))
             found = best_dag(gram, rng=np.random.default_rng(0))
             assert edges_of(found) == edges_of(dag)
             assert list(unshielded_colliders(found)) == colliders
@@ -126,7 +126,7 @@ def test_a_collider_whose_noise_is_not_normal(law):
 
 
 def test_arrows_that_are_not_allowed_are_not_drawn():
-    gram = family_gram(read_table(linear(COLLIDER, 0, n=600)))
+    gram = family_gram(columns_of(read_table(linear(COLLIDER, 0, n=600))))
     allowed = np.ones((3, 3), dtype=bool)
     allowed[:2, 2] = False
     found = best_dag(gram, rng=np.random.default_rng(0), allowed=allowed)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcd.estimators.base import Diagnostics, Discovery, statuses
 from dcd.estimators.checkpoints import robust_codecs
-from dcd.features.family_gram import categories, family_gram
+from dcd.features.gram_columns import categories, columns_of, family_gram
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import bind_knowledge
 from dcd.independence.association import PartialAssociation
@@ -154,7 +154,7 @@ class RobustDCD(Discovery):
             scores = None if dataset.has_gaps else scores_of(dataset)
             task = GraphTask(
                 names=names,
-                gram=family_gram(dataset, scores, self.n_jobs),
+                gram=family_gram(columns_of(dataset, scores), self.n_jobs),
                 categories=None if scores is None else categories(scores),
                 test=_judge(test, dataset, scores, self.alpha),
                 level=self.alpha,

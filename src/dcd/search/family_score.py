@@ -217,9 +217,11 @@ def regression(model, child, parents, curved, n_parents, crossed, work):  # type
 @njit(cache=True)
 def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     """The prior of a family, as what is taken off its evidence."""
+    price = n_parents * model.edge_price + max(n_parents - 1, 0) * model.collider_price
     # Dirichlet priors cost more than those of coefficients; half the price was best on discrete networks.
-    each = model.edge_price * (0.5 if model.n_levels[child] else 1.0)
-    price = n_parents * each + max(n_parents - 1, 0) * model.collider_price
+    for at in range(n_parents if model.n_levels[child] else 0):
+        if model.n_levels[parents[at]]:
+            price -= 0.5 * model.edge_price
     for u in range(model.unwanted.shape[1]):
         if model.unwanted[child, u, 0] < 0:
             break

@@ -82,6 +82,9 @@ def score_model(
             codes=categories.codes.astype(np.int64),
             n_levels=categories.n_levels.astype(np.int64),
             weights=categories.weights,
+            # A curve of a number tells all that a category has to do with it; a category tells the mean of a
+            # number alone. Were both allowed, arrows would point at categories whatever the truth.
+            may_curve=categories.n_levels == 0,
             may_cross=np.where(categories.n_levels == 0, model.may_cross, 0),
         )
     chosen = _with_chosen_priors(model)
@@ -168,14 +171,29 @@ def _best_family(model: ScoreModel, child: int) -> tuple[float, tuple[float, flo
     return best
 
 
+def with_samples(model: ScoreModel, table: FamilyGram, categories: Categories | None) -> ScoreModel:
+    """The same model, with its prices and priors, on other rows of the table."""
+    gram = table.gram * (model.n_samples / table.n_samples)
+    if len(model.gram) < len(gram):
+        columns = _line_columns(table.starts, table.n_line, table.raw)
+        gram = gram[np.ix_(columns, columns)]
+    model = model._replace(gram=np.ascontiguousarray(gram))
+    if categories is None:
+        return model
+    return model._replace(weights=categories.weights * (model.weights.sum() / categories.weights.sum()))
+
+
+def _line_columns(starts: Positions, n_line: Positions, raw: Positions) -> Positions:
+    """The columns of lines, then those of own scales."""
+    lines = [start + np.arange(count) for start, count in zip(starts[:-1], n_line, strict=True)]
+    return np.concatenate([*lines, raw[raw >= 0]])
+
+
 def _lines_alone(model: ScoreModel) -> ScoreModel:
     """The same model without the columns of curves and products, where none are tried."""
-    keep = np.concatenate([model.starts[v] + np.arange(model.n_line[v]) for v in range(len(model.n_line))])
-    raw = np.flatnonzero(model.raw >= 0)
+    columns = _line_columns(model.starts, model.n_line, model.raw)
     starts = np.concatenate([[0], np.cumsum(model.n_line)])
-    position = np.full(len(model.raw), -1)
-    position[raw] = len(keep) + np.arange(len(raw))
-    columns = np.concatenate([keep, model.raw[raw]])
+    position = np.where(model.raw >= 0, starts[-1] + np.cumsum(model.raw >= 0) - 1, -1)
     return model._replace(
         gram=np.ascontiguousarray(model.gram[np.ix_(columns, columns)]),
         starts=starts.astype(np.int64),

@@ -15,7 +15,7 @@ import numpy as np
 from rcd import marvel as rcd_marvel
 from rcd import rsl_d as rcd_rsl_d
 
-from dcd.features.family_gram import gram_of
+from dcd.features.gram_columns import TableColumns, family_gram
 from dcd.features.rank_scores import make_scores
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.independence.association import PartialAssociation
@@ -57,5 +57,5 @@ def _learn(method: Callable[..., Any], values: FloatArray, seed: int, alpha: flo
     skeleton = np.zeros((n_variables, n_variables), dtype=bool)
     for i, j in graph.edges:
         skeleton[i, j] = skeleton[j, i] = True
-    best = best_dag(gram_of(scores), allowed=skeleton, rng=np.random.default_rng(seed))
+    best = best_dag(family_gram(TableColumns(scores)), allowed=skeleton, rng=np.random.default_rng(seed))
     return orient_skeleton(skeleton, dict.fromkeys(unshielded_colliders(best), 0.0))

@@ -1,0 +1,280 @@
+"""The columns of a table in its Gram matrix, and the pass over the rows that makes it.
+
+A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and of its normal score
+beside the line); a nominal one has indicators of its categories. Variables that have a line have products, of
+two lines and of three, of which two may be the same. Of three lines, and with many variables of two, only
+products that are associated with another variable are kept, by their moments on a sample of the rows.
+
+The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share; after
+it, nothing depends on the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+
+import numpy as np
+from scipy.special import digamma
+
+from dcd.features.family_gram import Categories, FamilyGram, Layout, Product, normalised, wick_terms
+from dcd.features.rank_scores import (
+    BULK_CUBE,
+    BULK_SQUARE,
+    CUBE,
+    LINEAR,
+    SQUARE,
+    Scores,
+    VariableScores,
+    scores_of,
+)
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.parallel import n_processes
+from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
+from dcd.runtime.threads import one_blas_thread
+from dcd.table.dataset import Dataset
+
+# The curve of a numeric variable, of the columns of `rank_scores`, by falling weight in the prior: bulk,
+# tails (without which the effect of a cube or an exponential is better fitted backwards), finer bulk.
+_CURVE = (BULK_SQUARE, BULK_CUBE, SQUARE, CUBE, 5, 6, 7)
+_FEW_LEVELS = 5  # up to so many, the levels of an ordinal variable are counted
+_FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
+_CLEAR = 4.5  # standard errors of a moment from which on a product is kept, with more variables
+_MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
+# The same of products of three, which are kept up to fewer variables.
+_FEW_FOR_CUBIC, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE = 20, 3.0, 20
+_NEGLIGIBLE = 1e-9
+_AT_ONCE = 500  # products whose moments are computed together
+_NOT_NORMAL, _RAW_PRICE = 25.0, 15.0  # nats: of negentropy for the own scale to matter; of using it
+
+
+class TableColumns:
+    """All columns of a table without missing values, after a constant."""
+
+    def __init__(self, scores: Scores) -> None:
+        columns = tuple((v, chosen_columns(variable)) for v, variable in enumerate(scores.variables))
+        self._scores = scores
+        self._layout = Layout(columns, tuple(_products(scores)), _n_line(scores), _raw_offsets(scores))
+        self._centre = scores.probabilities @ scores.values
+        self._scale = np.sqrt(scores.probabilities @ np.square(scores.values - self._centre))
+        self.values, self.probabilities, self.blocks = scores.values, scores.probabilities, scores.blocks
+        self.n_samples = scores.ess
+        own = sum(len(chosen) for _, chosen in columns)
+        self.width = 1 + own + len(self._layout.products) + len(columns)
+
+    def rows(self, rows: slice) -> FloatArray:
+        """The matrix (b, c) of b rows."""
+        scores = self._scores
+        part = scores.part(rows, self._layout.columns)
+        lines = scores.part(rows, [(v, (LINEAR,)) for v in range(scores.n_variables)])
+        raw = ((scores.values[rows] - self._centre) / self._scale).astype(part.dtype)
+        products = [[one for one in self._layout.products if len(one) == degree] for degree in (2, 3)]
+        return np.hstack(
+            [
+                np.ones((len(part), 1), part.dtype),
+                part,
+                *(_product_columns(lines, of_degree) for of_degree in products if of_degree),
+                raw,
+            ]
+        )
+
+    def gram(self, sums: FloatArray) -> FamilyGram:
+        """The Gram matrix from sums of products of these columns over any rows."""
+        return normalised(sums / sums[0, 0], self._layout, self.n_samples)
+
+
+class GapColumns:
+    """All columns of a table with missing values, 0 where they are missing; after whether they are there.
+
+    Every entry of the Gram matrix is from the rows that have both variables. A matrix of such means need not
+    be that of any sample, so its negative eigenvalues are set to zero. The effective sample size is the mean
+    of that of all pairs of variables. There are no products.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        parts = [_present_columns(dataset, v) for v in range(len(dataset.names))]
+        self._parts = [block for block, _ in parts]
+        widths = tuple((v, tuple(range(block.shape[1]))) for v, block in enumerate(self._parts))
+        n_line = np.array([line for _, line in parts], dtype=np.intp)
+        self._layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
+        self.values, self.probabilities = dataset.values, dataset.probabilities
+        self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
+        self.width = len(parts) + sum(block.shape[1] for block in self._parts)
+        self.n_samples = self._mean_effective_size()
+
+    def rows(self, rows: slice) -> FloatArray:
+        """The matrix (b, d + c) of b rows."""
+        return np.hstack([self._present(rows), *(block[rows] for block in self._parts)])
+
+    def gram(self, sums: FloatArray) -> FamilyGram:
+        """The Gram matrix from sums of products of these columns over any rows."""
+        n_variables = len(self._parts)
+        counts = [block.shape[1] for block in self._parts]
+        together = np.maximum(sums[:n_variables, :n_variables], 1e-12)
+        means = sums[n_variables:, n_variables:] / np.repeat(np.repeat(together, counts, 0), counts, 1)
+        values, vectors = np.linalg.eigh(means)
+        centred = np.zeros((len(means) + 1,) * 2)
+        centred[1:, 1:] = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+        return normalised(centred, self._layout, self.n_samples)
+
+    def _present(self, rows: slice) -> FloatArray:
+        return np.isfinite(self.values[rows]).astype(self._parts[0].dtype)
+
+    def _mean_effective_size(self) -> float:
+        together, squares = np.zeros((2, len(self._parts), len(self._parts)))
+        for rows in self.blocks:
+            present = np.isfinite(self.values[rows])
+            shares = self.probabilities[rows, None] * present
+            together += present.T @ shares
+            squares += present.T @ np.square(shares)
+        return float(np.mean(np.square(together) / np.maximum(squares, 1e-300)))
+
+
+def columns_of(dataset: Dataset, scores: Scores | None = None) -> TableColumns | GapColumns:
+    """The columns of a table; `scores` are those of the table, if they are known."""
+    if dataset.has_gaps:
+        return GapColumns(dataset)
+    return TableColumns(scores_of(dataset) if scores is None else scores)
+
+
+def family_gram(columns: TableColumns | GapColumns, n_jobs: int | None = None) -> FamilyGram:
+    """The Gram matrix of a table; blocks of rows are added up in their order."""
+
+    def of_block(rows: slice) -> FloatArray:
+        whole = columns.rows(rows)
+        return (whole.T @ (columns.probabilities[rows, None].astype(whole.dtype) * whole)).astype(np.float64)
+
+    with one_blas_thread(), ThreadPoolExecutor(max_workers=n_processes(n_jobs)) as pool:
+        return columns.gram(np.asarray(sum(pool.map(of_block, columns.blocks))))
+
+
+def chosen_columns(variable: VariableScores) -> tuple[int, ...]:
+    """The columns of a variable: line and curve, or all there are if it has few values."""
+    if variable.codes is not None:
+        return variable.adjusters
+    curve = _CURVE if set(_CURVE) <= set(variable.adjusters) else variable.adjusters[1 : len(_CURVE) + 1]
+    return (LINEAR, *curve)
+
+
+def _n_line(scores: Scores) -> Positions:
+    return np.array([len(v.adjusters) if v.kind == "nominal" else 1 for v in scores.variables], dtype=np.intp)
+
+
+def categories(scores: Scores) -> Categories | None:
+    """The nominal variables of a table, and the ordinal ones of few levels; None if there are none."""
+    counted = [v for v, variable in enumerate(scores.variables) if _is_counted(variable)]
+    if not counted:
+        return None
+    present = np.column_stack([np.asarray(scores.variables[v].codes) for v in counted])
+    distinct, row = np.unique(present, axis=0, return_inverse=True)
+    codes = np.zeros((scores.n_variables, len(distinct)), dtype=np.intp)
+    codes[counted] = distinct.T
+    n_levels = np.zeros(scores.n_variables, dtype=np.intp)
+    n_levels[counted] = distinct.max(axis=0) + 1
+    combination = row.reshape(-1)
+    weights = scores.ess * np.bincount(combination, weights=scores.probabilities)
+    return Categories(codes, n_levels, weights.astype(np.float64), combination)
+
+
+def _is_counted(variable: VariableScores) -> bool:
+    """Whether a variable has levels that are too few to be numbers."""
+    if variable.codes is None:
+        return False
+    return variable.kind == "nominal" or int(variable.codes.max()) < _FEW_LEVELS
+
+
+# --- products --------------------------------------------------------------------------------------------
+
+
+def _products(scores: Scores) -> list[Product]:
+    """The products that are kept: those of two variables, then those of three."""
+    lines = [v for v, n_columns in enumerate(_n_line(scores)) if n_columns == 1]
+    pairs = list(combinations(range(len(lines)), 2))
+    chosen: list[Product] = [*pairs]
+    if len(lines) > _FEW_VARIABLES:
+        chosen = _associated(scores, lines, pairs, _CLEAR, _MOST_A_VARIABLE)
+    elif len(lines) <= _FEW_FOR_CUBIC:
+        triples = [(i, *pair) for pair in pairs for i in range(pair[0] + 1)] + [(i, j, j) for i, j in pairs]
+        chosen += _associated(scores, lines, triples, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE)
+    return [tuple(lines[at] for at in product) for product in chosen]
+
+
+def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """The lines (m, l) and the shares (m, 1) of at most `SAMPLE_ROWS` rows, evenly spaced."""
+    step = -(-scores.n_samples // SAMPLE_ROWS)
+    whole = slice(0, scores.n_samples)
+    some = np.column_stack([scores.variables[v].part(whole, (LINEAR,))[::step, 0] for v in lines])
+    shares = scores.probabilities[::step, None]
+    return some, shares / shares.sum()
+
+
+def _associated(
+    scores: Scores, lines: Sequence[int], products: Sequence[Product], clear: float, most_a_line: int
+) -> list[Product]:
+    """The products with the largest moments with a line that is not among their own."""
+    z, shares = _some_lines(scores, lines)
+    weighted = shares * z
+    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares))
+    largest: list[float] = []
+    for start in range(0, len(products), _AT_ONCE):
+        some = products[start : start + _AT_ONCE]
+        columns = _product_columns(z, some) - z @ wick_terms(correlations, some)
+        columns -= (shares * columns).sum(axis=0)
+        scale = np.sqrt((shares * np.square(columns)).sum(axis=0))
+        moments = root * np.abs(columns.T @ weighted) / np.maximum(scale, _NEGLIGIBLE)[:, None]
+        for row, product in zip(moments, some, strict=True):
+            row[list(product)] = 0.0
+        largest += moments.max(axis=1).tolist()
+    by_moment = sorted(range(len(products)), key=lambda at: (-largest[at], products[at]))
+    return sorted(products[at] for at in by_moment[: most_a_line * len(lines)] if largest[at] > clear)
+
+
+def _product_columns(lines: FloatArray, products: Sequence[Product]) -> FloatArray:
+    """Columns (b, m) of products, of one degree, of lines (b, l)."""
+    members = np.array(products, dtype=np.intp).T
+    columns = lines[:, members[0]] * lines[:, members[1]]
+    return columns * lines[:, members[2]] if len(members) == 3 else columns
+
+
+# --- the scale of a variable -----------------------------------------------------------------------------
+
+
+def _raw_offsets(scores: Scores) -> FloatArray:
+    """Minus infinity where the scale of a variable tells nothing: nearly normal, or of few values."""
+    negentropies = np.array(
+        [
+            scores.ess * negentropy(scores.values[:, v]) if variable.codes is None else np.inf
+            for v, variable in enumerate(scores.variables)
+        ]
+    )
+    return np.where(negentropies > _NOT_NORMAL, -negentropies - _RAW_PRICE, -np.inf)
+
+
+def negentropy(values: FloatArray) -> float:
+    """How far a sample is from normal, in nats a sample, by spacings (Vasicek 1976); infinite with ties."""
+    ordered = np.sort(values)
+    n_samples = len(ordered)
+    reach = max(int(np.sqrt(n_samples)), 1)
+    at = np.arange(n_samples)
+    high, low = np.minimum(at + reach, n_samples - 1), np.maximum(at - reach, 0)
+    gaps = (ordered[high] - ordered[low]) / (high - low) * n_samples
+    if (gaps <= 0).any():
+        return float("inf")
+    entropy = np.log(gaps).mean() - np.log(2 * reach) + digamma(2 * reach)
+    return float(0.5 * np.log(2 * np.pi * np.e * ordered.var()) - entropy)
+
+
+# --- missing values --------------------------------------------------------------------------------------
+
+
+def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int]:
+    """Columns (n, c) of one variable, 0 where it is missing, and how many of them are its line."""
+    scores = scores_of(dataset.complete_in([v]))
+    chosen = chosen_columns(scores.variables[0])
+    positions = np.flatnonzero(dataset.present_in([v]))
+    columns = dataset.memory.array((len(dataset.values), len(chosen)), scores.dtype)
+    columns[:] = 0.0
+    for rows in scores.blocks:
+        columns[positions[rows]] = scores.variables[0].part(rows, chosen)
+    return columns, int(_n_line(scores)[0])
