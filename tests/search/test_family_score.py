@@ -15,7 +15,7 @@ from dcd.features.gram_columns import TableColumns, categories, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.search.family_score import ABSENT, DECAY, regression, workspace
-from dcd.search.family_search import with_parent
+from dcd.search.family_search import best_form, best_removal, one_more
 from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model
 from dcd.table.reading import read_table
 
@@ -144,7 +144,7 @@ def test_a_category_as_cause_enters_with_all_its_indicators():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
-    """`with_parent` goes on from the regression on the others; `family_score` starts anew."""
+    """`one_more` goes on from the regression on the others; `family_score` starts anew."""
     model = model_of(curved_values(d=5, seed=seed))
     model = model._replace(may_curve=np.ones(5, dtype=bool), may_cross=np.full(5, 2))
     rng = np.random.default_rng(seed)
@@ -153,9 +153,7 @@ def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
         forms = (rng.random(len(parents) - 1) < 0.5).tolist()
         crossed = int(rng.integers(3)) if len(parents) > 2 else 0
         room, curved = arrays(parents, forms)
-        work = workspace(model, child, len(parents), max(crossed, 1))
-        base = regression(model, child, room, curved, len(parents) - 1, crossed, work)
-        found, curve, cross = with_parent(model, child, room, curved, len(parents) - 1, crossed, work, base)
+        found, curve, cross = one_more(model, child, parents[-1], room, curved, len(parents) - 1, crossed)
         tried = {
             (new, products): score_of(model, child, parents, [*forms, new], crossed=products)
             for new in (False, True)

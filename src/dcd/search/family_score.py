@@ -29,6 +29,7 @@ import numpy as np
 from numba import njit
 
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
+from dcd.search.family_regression import Regression, append, with_room
 
 ABSENT = 1e7  # price of a required parent that a family lacks
 UNWANTED = 1e5  # price of an unwanted pair of parents
@@ -41,6 +42,8 @@ class ScoreModel(NamedTuple):
     Attributes
     ----------
     gram, n_samples, starts, n_line, raw, raw_offset, product, cubic : see `FamilyGram`.
+    members : (c, 4) of each column its form (0 of a line, 1 of a curve, 2 and 3 of products) and its
+        variables; -1 where it has fewer.
     sd_line, sd_curve : (d,) prior standard deviations of coefficients in the family of each child.
     may_curve, may_cross : (d,) whether curves are tried in the family of each child, and which products.
     allowed, required : (d, d) `[u, v]`: whether u may, must be a parent of v.
@@ -60,6 +63,7 @@ class ScoreModel(NamedTuple):
     raw_offset: FloatArray
     product: Positions
     cubic: Positions
+    members: Positions
     sd_line: FloatArray
     sd_curve: FloatArray
     may_curve: BoolArray
@@ -80,74 +84,45 @@ class ScoreModel(NamedTuple):
 DECAY = 0.7**0.5  # of the prior standard deviation from one column of a curve to the next
 
 
-# Sums may be reordered, which lets the compiler use vector instructions.
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def append(model, child, column, sd, factor, solved, scales, columns, size):  # type: ignore[no-untyped-def]
-    """Take one more column into the regression; the new number of columns."""
-    gram = model.gram
-    scales[size], columns[size] = sd, column
-    total = 1.0
-    for j in range(size + 1):
-        value = sd * scales[j] * gram[column, columns[j]]
-        for t in range(j):
-            value -= factor[size, t] * factor[j, t]
-        if j < size:
-            factor[size, j] = value / factor[j, j]
-        else:
-            total += value
-    diagonal = np.sqrt(total)
-    factor[size, size] = diagonal
-    first = model.starts[child]
-    for r in range(solved.shape[1]):
-        value = sd * gram[column, model.raw[child] if r == model.n_line[child] else first + r]
-        for t in range(size):
-            value -= factor[size, t] * solved[t, r]
-        solved[size, r] = value / diagonal
-    return size + 1
-
-
 @njit(cache=True)
-def evidence(model, child, factor, solved, size):  # type: ignore[no-untyped-def]
-    """The log evidence of a regression on the columns taken in so far."""
-    n_responses = model.n_line[child]
-    log_factor = 0.0
-    for t in range(size):
-        log_factor += np.log(factor[t, t])
-    left = np.eye(n_responses)
-    for t in range(size):
-        for a in range(n_responses):
+def evidence(model, child, sums):  # type: ignore[no-untyped-def]
+    """The log evidence of a regression with such sums; see `Regression`."""
+    n_samples, n_line = model.n_samples, model.n_line[child]
+    n_responses = n_line + (model.raw[child] >= 0)
+    if n_line == 1:
+        best = -0.5 * n_samples * np.log(max(1.0 - sums[1] / n_samples, 1e-12)) - sums[0]
+    else:
+        best = -n_line * sums[0]
+        left = np.empty((n_line, n_line))
+        for a in range(n_line):
             for b in range(a + 1):
-                left[a, b] -= solved[t, a] * solved[t, b] / model.n_samples
-    log_left = 0.0
-    for a in range(n_responses):
-        for b in range(a + 1):
-            for t in range(b):
-                left[a, b] -= left[a, t] * left[b, t]
-            if b < a:
-                left[a, b] /= left[b, b]
-        left[a, a] = np.sqrt(max(left[a, a], 1e-12))
-        log_left += np.log(left[a, a])
-    best = -model.n_samples * log_left - n_responses * log_factor
-    if model.raw[child] >= 0 and size > 0:
-        explained = 0.0
-        for t in range(size):
-            explained += solved[t, n_responses] ** 2
-        left_raw = max(1.0 - explained / model.n_samples, 1e-12)
-        best = max(best, -0.5 * model.n_samples * np.log(left_raw) - log_factor + model.raw_offset[child])
+                left[a, b] = (a == b) - sums[1 + a * n_responses + b] / n_samples
+                for t in range(b):
+                    left[a, b] -= left[a, t] * left[b, t]
+                if b < a:
+                    left[a, b] /= left[b, b]
+            left[a, a] = np.sqrt(max(left[a, a], 1e-12))
+            best -= n_samples * np.log(left[a, a])
+    if model.raw[child] >= 0:
+        left_raw = max(1.0 - sums[n_responses * n_responses] / n_samples, 1e-12)
+        best = max(best, -0.5 * n_samples * np.log(left_raw) - sums[0] + model.raw_offset[child])
     return best
 
 
 @njit(cache=True)
 def append_parent(model, child, parent, start, stop, work, size):  # type: ignore[no-untyped-def]
     """Take in some columns of a parent, the first of which is the line."""
-    factor, solved, scales, columns = work
     for index in range(start, stop):
-        sd = model.sd_line[child]
-        if index >= model.n_line[parent]:
-            sd = model.sd_curve[child] * DECAY ** (index - model.n_line[parent])
-        column = model.starts[parent] + index
-        size = append(model, child, column, sd, factor, solved, scales, columns, size)
+        sd = prior_sd(model, child, parent, index)
+        size = append(model.gram, work, model.starts[parent] + index, sd, size, np.int64(0))
     return size
+
+
+@njit(cache=True)
+def prior_sd(model, child, parent, index):  # type: ignore[no-untyped-def]
+    """The prior standard deviation of a column of a parent."""
+    beyond = index - model.n_line[parent]
+    return model.sd_line[child] if beyond < 0 else model.sd_curve[child] * DECAY**beyond
 
 
 @njit(cache=True)
@@ -155,18 +130,21 @@ def append_product(model, child, column, sd, work, size):  # type: ignore[no-unt
     """Take in a product, if it is there and may matter."""
     if column < 0 or not model.promising[column - model.starts[-1], child]:
         return size
-    factor, solved, scales, columns = work
-    return append(model, child, column, sd, factor, solved, scales, columns, size)
+    return append(model.gram, work, column, sd, size, np.int64(0))
 
 
 @njit(cache=True)
-def append_products(model, child, parents, first, n_parents, crossed, work, size):  # type: ignore[no-untyped-def]
-    """Take in the products of the parents from the `first` on with all before them."""
+def append_products(model, child, parents, first, n_parents, above, crossed, work, size):  # type: ignore[no-untyped-def]
+    """Take in the products of the parents from the `first` on with all before them.
+
+    Those of a form `above` one that is in already, up to `crossed`.
+    """
     sd, sd_cubic = model.sd_curve[child], model.sd_curve[child] * DECAY**2
     for a in range(first, n_parents):
         for b in range(a):
             i, j = parents[a], parents[b]
-            size = append_product(model, child, model.product[i, j], sd, work, size)
+            if above < 1:
+                size = append_product(model, child, model.product[i, j], sd, work, size)
             if crossed == 2:
                 size = append_product(model, child, model.cubic[i, i, j], sd_cubic, work, size)
                 size = append_product(model, child, model.cubic[i, j, j], sd_cubic, work, size)
@@ -177,8 +155,8 @@ def append_products(model, child, parents, first, n_parents, crossed, work, size
 
 
 @njit(cache=True)
-def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
-    """Arrays for the regression on so many parents."""
+def most_columns(model, n_parents, crossed):  # type: ignore[no-untyped-def]
+    """How many columns a family can have."""
     widest = 1
     for v in range(model.n_line.size):
         widest = max(widest, model.starts[v + 1] - model.starts[v])
@@ -187,12 +165,20 @@ def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
         most += n_parents * (n_parents - 1) // 2
     if crossed == 2:
         most += n_parents * (n_parents - 1) * (n_parents + 4) // 6
-    return (
-        np.empty((most, most)),
-        np.empty((most, model.n_line[child] + (model.raw[child] >= 0))),
-        np.empty(most),
-        np.empty(most, np.int64),
+    return most
+
+
+@njit(cache=True)
+def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
+    """The regression on nothing, with room for so many parents."""
+    n_line = model.n_line[child]
+    responses = np.empty(n_line + (model.raw[child] >= 0), np.int64)
+    for r in range(responses.size):
+        responses[r] = model.starts[child] + r if r < n_line else model.raw[child]
+    empty = Regression(
+        np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0)), np.empty(0), np.empty(0, np.int64), responses
     )
+    return with_room(empty, most_columns(model, n_parents, crossed), np.int64(0))
 
 
 @njit(cache=True)
@@ -210,7 +196,9 @@ def regression(model, child, parents, curved, n_parents, crossed, work):  # type
             model, child, parents[at], np.int64(0), n_columns(model, parents[at], curved[at]), work, size
         )
     if crossed:
-        size = append_products(model, child, parents, np.int64(1), n_parents, crossed, work, size)
+        size = append_products(
+            model, child, parents, np.int64(1), n_parents, np.int64(0), crossed, work, size
+        )
     return size
 
 
@@ -289,12 +277,12 @@ def counted_score(model, child, parents, curved, n_parents):  # type: ignore[no-
     lines = np.zeros_like(curved)
     work = workspace(model, child, n_parents, np.int64(0))
     base = regression(model, child, counted, lines, size, np.int64(0), work)
-    before = evidence(model, child, work[0], work[1], base)
+    before = evidence(model, child, work.sums[base])
     for at in range(n_parents):
         if not model.n_levels[parents[at]]:
             stop = n_columns(model, parents[at], curved[at])
             base = append_parent(model, child, parents[at], np.int64(0), stop, work, base)
-    return score + evidence(model, child, work[0], work[1], base) - before
+    return score + evidence(model, child, work.sums[base]) - before
 
 
 @njit(cache=True)
@@ -307,4 +295,4 @@ def family_score(model, child, parents, curved, n_parents, crossed):  # type: ig
         return counted_score(model, child, parents, curved, n_parents) - price
     work = workspace(model, child, n_parents, crossed)
     size = regression(model, child, parents, curved, n_parents, crossed, work)
-    return evidence(model, child, work[0], work[1], size) - price
+    return evidence(model, child, work.sums[size]) - price

@@ -8,35 +8,88 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from dcd.search.family_regression import (
+    Candidates,
+    append,
+    extend,
+    inverse_of,
+    sums_with,
+    sums_without,
+    with_room,
+)
 from dcd.search.family_score import (
     append_parent,
     append_products,
     counted_score,
     evidence,
     family_score,
+    most_columns,
     n_columns,
     prices,
+    prior_sd,
     regression,
     workspace,
 )
 
-IMPROVEMENT = 1e-9  # the least of a score
+IMPROVEMENT = 1e-7  # the least of a score
 _SAMPLES_A_PARENT = 5  # with fewer, a family takes no more parents
 
 
 @njit(cache=True)
-def with_parent(model, child, parents, curved, n_parents, crossed, work, base):  # type: ignore[no-untyped-def]
+def no_candidates(model, child, members):  # type: ignore[no-untyped-def]
+    """The columns of some variables, as lines or also as curves, before any column is taken in."""
+    count = 0
+    for v in members:
+        count += n_columns(model, v, model.may_curve[child])
+    n_responses = model.n_line[child] + (model.raw[child] >= 0)
+    columns, scales = np.empty(count, np.int64), np.empty(count)
+    at = 0
+    for v in members:
+        for index in range(n_columns(model, v, model.may_curve[child])):
+            columns[at], scales[at] = model.starts[v] + index, prior_sd(model, child, v, index)
+            at += 1
+    return Candidates(
+        np.empty((0, count)), np.zeros(count), np.zeros((n_responses, count)), scales, columns
+    )
+
+
+@njit(cache=True)
+def updated(model, work, some, done, size):  # type: ignore[no-untyped-def]
+    """Candidates brought up to date with a regression, in a larger array if need be."""
+    if some.rows.shape[0] < size:
+        rows = np.empty((size + size // 2 + 8, some.columns.size))
+        for t in range(done):
+            for c in range(some.columns.size):
+                rows[t, c] = some.rows[t, c]
+        some = Candidates(rows, some.squares, some.products, some.scales, some.columns)
+    extend(model.gram, work, some, done, size)
+    return some
+
+
+@njit(cache=True)
+def append_candidate(model, work, some, at, stop, base, size):  # type: ignore[no-untyped-def]
+    """Take in candidates from a position on; `base` columns have rows in `some`."""
+    for c in range(at, stop):
+        for t in range(base):
+            work.factor[size, t] = some.rows[t, c]
+        size = append(model.gram, work, some.columns[c], some.scales[c], size, base)
+    return size
+
+
+@njit(cache=True)
+def with_parent(model, child, parents, curved, n_parents, crossed, work, base, some, at):  # type: ignore[no-untyped-def]
     """The best score with one more parent, `parents[n_parents]`, and its form `(score, curve, products)`.
 
-    `work` holds the regression on the others, of `base` columns.
+    `work` holds the regression on the others, of `base` columns; the columns of the new one are those of
+    `some` from a position `at` on.
     """
     price = prices(model, child, parents, n_parents + 1)
     new = parents[n_parents]
-    n_line, width = model.n_line[new], model.starts[new + 1] - model.starts[new]
+    n_line, width = model.n_line[new], n_columns(model, new, model.may_curve[child])
     with_products = max(crossed, 1) if model.may_cross[child] and n_parents > 0 else crossed
     best, best_curve, best_cross = -np.inf, False, crossed
     for curve in (False, True):
-        if curve and (n_line == width or not model.may_curve[child]):
+        if curve and n_line == width:
             break
         if model.n_levels[child]:
             curved[n_parents] = curve
@@ -44,46 +97,77 @@ def with_parent(model, child, parents, curved, n_parents, crossed, work, base): 
             if score > best:
                 best, best_curve, best_cross = score, curve, 0
             continue
-        size = append_parent(model, child, new, np.int64(0), width if curve else n_line, work, base)
+        start, stop = (n_line, width) if curve else (np.int64(0), n_line)
+        size = append_candidate(model, work, some, at + start, at + stop, base, base + start)
         if not crossed:
-            score = evidence(model, child, work[0], work[1], size)
+            score = evidence(model, child, work.sums[size])
             if score > best:
                 best, best_curve, best_cross = score, curve, 0
         if with_products:
             first = n_parents if crossed else np.int64(1)
-            size = append_products(model, child, parents, first, n_parents + 1, with_products, work, size)
-            score = evidence(model, child, work[0], work[1], size)
+            size = append_products(
+                model, child, parents, first, n_parents + 1, np.int64(0), with_products, work, size
+            )
+            score = evidence(model, child, work.sums[size])
             if score > best:
                 best, best_curve, best_cross = score, curve, with_products
     return best - price, best_curve, best_cross
 
 
 @njit(cache=True)
-def add_parents(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Add the best parent among those `before` the child until none improves the score."""
-    n_variables = before.size
-    inside = np.zeros(n_variables, np.bool_)
-    for at in range(n_parents):
-        inside[parents[at]] = True
-    while True:
-        if n_parents > model.n_samples / _SAMPLES_A_PARENT:
-            return n_parents, crossed, score
-        work = workspace(model, child, n_parents + 1, max(crossed, 1))
-        base = np.int64(0)
-        if not model.n_levels[child]:
-            base = regression(model, child, parents, curved, n_parents, crossed, work)
-        best, new, new_curve, new_cross = score + IMPROVEMENT, -1, False, 0
-        for v in range(n_variables):
-            if before[v] and model.allowed[v, child] and not inside[v]:
+def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: ignore[no-untyped-def]
+    """The best score of a family with one more parent, and its form."""
+    parents[n_parents] = new
+    some = no_candidates(model, child, parents[n_parents : n_parents + 1])
+    work, base = workspace(model, child, n_parents + 1, max(crossed, 1)), np.int64(0)
+    if not model.n_levels[child]:
+        base = regression(model, child, parents, curved, n_parents, crossed, work)
+        some = updated(model, work, some, np.int64(0), base)
+    return with_parent(model, child, parents, curved, n_parents, crossed, work, base, some, np.int64(0))
+
+
+@njit(cache=True)
+def add_parents(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
+    """Add the best parent among the `members` until none improves the score."""
+    some, done, sums = no_candidates(model, child, members), np.int64(0), np.empty(work.sums.shape[1])
+    simple = not (model.may_curve[child] or model.may_cross[child] or crossed or model.n_levels[child])
+    while n_parents <= model.n_samples / _SAMPLES_A_PARENT:
+        work = with_room(work, most_columns(model, n_parents + 1, max(crossed, 1)), size)
+        some = updated(model, work, some, done, size)
+        done = size
+        best, new, new_curve, new_cross = score + IMPROVEMENT, -1, False, crossed
+        at = np.int64(0)
+        for v in members:
+            width = n_columns(model, v, model.may_curve[child])
+            inside = False
+            for index in range(n_parents):
+                inside |= parents[index] == v
+            if not inside:
                 parents[n_parents] = v
-                s, curve, cross = with_parent(model, child, parents, curved, n_parents, crossed, work, base)
+                if simple and width == 1:
+                    sums_with(model.gram, work, some, at, size, sums)
+                    s = evidence(model, child, sums) - prices(model, child, parents, n_parents + 1)
+                    curve, cross = False, crossed
+                else:
+                    s, curve, cross = with_parent(
+                        model, child, parents, curved, n_parents, crossed, work, size, some, at
+                    )
                 if s > best:
                     best, new, new_curve, new_cross = s, v, curve, cross
+            at += width
         if new < 0:
-            return n_parents, crossed, score
+            break
         parents[n_parents], curved[n_parents] = new, new_curve
-        inside[new] = True
+        if not model.n_levels[child]:
+            stop = n_columns(model, new, new_curve)
+            size = append_parent(model, child, new, np.int64(0), stop, work, size)
+            if new_cross:
+                first = n_parents if crossed else np.int64(1)
+                size = append_products(
+                    model, child, parents, first, n_parents + 1, np.int64(0), new_cross, work, size
+                )
         n_parents, crossed, score = n_parents + 1, new_cross, best
+    return n_parents, crossed, score, work, size
 
 
 @njit(cache=True)
@@ -95,80 +179,167 @@ def without_parent(parents, curved, n_parents, at):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def simplify(model, child, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Leave parents out, and change lines, curves and products, while that improves the score."""
-    while n_parents > 0:
-        best, what, where, cross = score + IMPROVEMENT, 0, -1, crossed
-        for at in range(n_parents):
-            fewer, forms = parents.copy(), curved.copy()
-            left = without_parent(fewer, forms, n_parents, at)
-            for products in range(crossed + 1):
-                if products and left < 2:
-                    break
-                s = family_score(model, child, fewer, forms, left, products)
-                if s > best:
-                    best, what, where, cross = s, 1, at, products
-            one_form = n_columns(model, parents[at], True) == model.n_line[parents[at]]
-            if not one_form and model.may_curve[child]:
-                curved[at] = not curved[at]
-                s = family_score(model, child, parents, curved, n_parents, crossed)
-                curved[at] = not curved[at]
-                if s > best:
-                    best, what, where, cross = s, 2, at, crossed
-        if n_parents > 1:
-            for products in range(model.may_cross[child] + 1):
-                if products != crossed:
-                    s = family_score(model, child, parents, curved, n_parents, products)
-                    if s > best:
-                        best, what, cross = s, 3, products
-        if what == 0:
-            break
-        if what == 1:
-            n_parents = without_parent(parents, curved, n_parents, where)
-        elif what == 2:
-            curved[where] = not curved[where]
-        crossed, score = cross, best
-    return n_parents, crossed, score
+def evidence_without(model, child, variable, line_stays, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
+    """The evidence without a variable, or without its curve, and without products beyond `crossed`."""
+    dropped, n_dropped = np.empty(size, np.int64), np.int64(0)
+    for at in range(size):
+        form, i, j, k = model.members[work.columns[at]]
+        out = i == variable or j == variable or k == variable
+        if line_stays:
+            out = out and form == 1
+        if out or form > crossed + 1:
+            dropped[n_dropped] = at
+            n_dropped += 1
+    sums = np.empty(work.sums.shape[1])
+    sums_without(work, size, inverse, dropped, n_dropped, sums)
+    return evidence(model, child, sums)
 
 
 @njit(cache=True)
-def add_pair(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Add the best two parents that matter by their product alone."""
+def best_removal(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
+    """The best score with one parent less, which one, and the products: `(score, position, products)`."""
+    best, where, cross = -np.inf, 0, 0
+    fewer, forms = parents.copy(), curved.copy()
+    for at in range(n_parents):
+        for index in range(n_parents):
+            fewer[index], forms[index] = parents[index], curved[index]
+        left = without_parent(fewer, forms, n_parents, at)
+        price = prices(model, child, fewer, left)
+        for products in range(crossed + 1):
+            if products and left < 2:
+                break
+            if model.n_levels[child]:
+                s = family_score(model, child, fewer, forms, left, products)
+            else:
+                s = evidence_without(model, child, parents[at], False, products, work, size, inverse) - price
+            if s > best:
+                best, where, cross = s, at, products
+    return best, where, cross
+
+
+@njit(cache=True)
+def best_form(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
+    """The best evidence of the same parents in another form: `(evidence, changed curve or -1, products)`."""
+    best, where, cross = -np.inf, -1, crossed
+    for at in range(n_parents if model.may_curve[child] else 0):
+        n_line, width = model.n_line[parents[at]], n_columns(model, parents[at], True)
+        if n_line == width:
+            continue
+        if model.n_levels[child]:
+            curved[at] = not curved[at]
+            s = counted_score(model, child, parents, curved, n_parents)
+            curved[at] = not curved[at]
+        elif curved[at]:
+            s = evidence_without(model, child, parents[at], True, crossed, work, size, inverse)
+        else:
+            end = append_parent(model, child, parents[at], n_line, width, work, size)
+            s = evidence(model, child, work.sums[end])
+        if s > best:
+            best, where, cross = s, at, crossed
+    for products in range(model.may_cross[child] + 1 if n_parents > 1 else 0):
+        if products < crossed:
+            s = evidence_without(model, child, np.int64(-2), False, products, work, size, inverse)
+        elif products > crossed:
+            end = append_products(
+                model, child, parents, np.int64(1), n_parents, crossed, products, work, size
+            )
+            s = evidence(model, child, work.sums[end])
+        if products != crossed and s > best:
+            best, where, cross = s, -1, products
+    return best, where, cross
+
+
+@njit(cache=True)
+def simplify(model, child, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
+    """Leave parents out, and change lines, curves and products, while that improves the score."""
+    while n_parents > 0:
+        work = with_room(work, most_columns(model, n_parents + 1, model.may_cross[child]), size)
+        inverse = inverse_of(work, size)
+        fewer, out, cross = best_removal(
+            model, child, parents, curved, n_parents, crossed, work, size, inverse
+        )
+        other, changed, products = best_form(
+            model, child, parents, curved, n_parents, crossed, work, size, inverse
+        )
+        other -= prices(model, child, parents, n_parents)
+        if max(fewer, other) <= score + IMPROVEMENT:
+            break
+        if fewer >= other:
+            n_parents, crossed = without_parent(parents, curved, n_parents, out), cross
+        elif changed >= 0:
+            curved[changed] = not curved[changed]
+        else:
+            crossed = products
+        before, score = score, max(fewer, other)
+        if not model.n_levels[child]:
+            size = regression(model, child, parents, curved, n_parents, crossed, work)
+            score = evidence(model, child, work.sums[size]) - prices(model, child, parents, n_parents)
+            if score <= before:  # an improvement by rounding alone
+                break
+    return n_parents, crossed, score, work, size
+
+
+@njit(cache=True)
+def add_pair(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
+    """Add the best two parents that matter by their product alone; whether there are such."""
     best, first, second, products = score + IMPROVEMENT, -1, -1, max(crossed, 1)
+    work = with_room(work, most_columns(model, n_parents + 2, products), size)
+    base = size
+    if not crossed:
+        base = append_products(
+            model, child, parents, np.int64(1), n_parents, np.int64(0), products, work, size
+        )
     for q in range(model.pairs.shape[1]):
         a, b = model.pairs[child, q, 0], model.pairs[child, q, 1]
         if a < 0:
             break
-        if not (before[a] and before[b] and model.allowed[a, child] and model.allowed[b, child]):
-            continue
-        known = False
+        free = np.int64(0)
+        for v in members:
+            free += v == a or v == b
         for at in range(n_parents):
-            known |= parents[at] == a or parents[at] == b
-        if known:
+            free -= parents[at] == a or parents[at] == b
+        if free < 2:
             continue
         parents[n_parents], parents[n_parents + 1] = a, b
         curved[n_parents] = curved[n_parents + 1] = False
-        s = family_score(model, child, parents, curved, n_parents + 2, products)
+        end = append_parent(model, child, a, np.int64(0), model.n_line[a], work, base)
+        end = append_parent(model, child, b, np.int64(0), model.n_line[b], work, end)
+        end = append_products(
+            model, child, parents, n_parents, n_parents + 2, np.int64(0), products, work, end
+        )
+        s = evidence(model, child, work.sums[end]) - prices(model, child, parents, n_parents + 2)
         if s > best:
             best, first, second = s, a, b
     if first < 0:
-        return n_parents, crossed, score
+        return n_parents, crossed, score, work, size
     parents[n_parents], parents[n_parents + 1] = first, second
-    return n_parents + 2, products, best
+    size = regression(model, child, parents, curved, n_parents + 2, products, work)
+    return n_parents + 2, products, best, work, size
 
 
 @njit(cache=True)
 def improve_family(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
     """Grow and shrink a family, in place; `(number of parents, products, score)`."""
+    members, count = np.empty(before.size, np.int64), 0
+    for v in range(before.size):
+        if before[v] and model.allowed[v, child]:
+            members[count] = v
+            count += 1
+    members = members[:count]
+    work, size = workspace(model, child, n_parents + 2, max(crossed, 1)), np.int64(0)
+    if not model.n_levels[child]:
+        size = regression(model, child, parents, curved, n_parents, crossed, work)
     while True:
-        old = score
-        n_parents, crossed, score = add_parents(
-            model, child, before, parents, curved, n_parents, crossed, score
+        n_parents, crossed, score, work, size = add_parents(
+            model, child, members, parents, curved, n_parents, crossed, score, work, size
         )
-        n_parents, crossed, score = simplify(model, child, parents, curved, n_parents, crossed, score)
-        if score <= old + IMPROVEMENT and model.may_cross[child]:
-            n_parents, crossed, score = add_pair(
-                model, child, before, parents, curved, n_parents, crossed, score
+        grown = score
+        n_parents, crossed, score, work, size = simplify(
+            model, child, parents, curved, n_parents, crossed, score, work, size
+        )
+        if score <= grown and model.may_cross[child]:
+            n_parents, crossed, score, work, size = add_pair(
+                model, child, members, parents, curved, n_parents, crossed, score, work, size
             )
-        if score <= old + IMPROVEMENT:
+        if score <= grown:
             return n_parents, crossed, score

@@ -18,8 +18,8 @@ from numba import njit
 
 from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
-from dcd.search.family_score import family_score, prices, regression, workspace
-from dcd.search.family_search import IMPROVEMENT, improve_family, with_parent, without_parent
+from dcd.search.family_score import family_score, prices
+from dcd.search.family_search import IMPROVEMENT, improve_family, one_more, without_parent
 
 _LEAST_MOVE = 1e-7  # of an order
 _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
@@ -184,12 +184,7 @@ def gain_parent(model, families, child, new, order, position):  # type: ignore[n
     """Take a variable that now comes before the child as a parent, if that improves its family."""
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
     crossed = families.crossed[child]
-    parents[n_parents] = new
-    work = workspace(model, child, n_parents + 1, max(crossed, 1))
-    base = np.int64(0)
-    if not model.n_levels[child]:
-        base = regression(model, child, parents, curved, n_parents, crossed, work)
-    score, curve, cross = with_parent(model, child, parents, curved, n_parents, crossed, work, base)
+    score, curve, cross = one_more(model, child, new, parents, curved, n_parents, crossed)
     if score > families.scores[child] + IMPROVEMENT:
         curved[n_parents] = curve
         families.n_parents[child], families.crossed[child] = n_parents + 1, cross

@@ -12,6 +12,8 @@ still make the moments more precise.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from dcd.features.family_gram import Categories, FamilyGram
@@ -59,6 +61,7 @@ def score_model(
         raw_offset=table.raw_offset,
         product=table.product.astype(np.int64),
         cubic=table.cubic.astype(np.int64),
+        members=_members(table),
         sd_line=np.ones(n_variables),
         sd_curve=np.ones(n_variables),
         may_curve=many,
@@ -106,6 +109,19 @@ def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
         raw_offset=share * model.raw_offset,
         weights=share * model.weights,
     )
+
+
+def _members(table: FamilyGram) -> Positions:
+    """The form and the variables of each column."""
+    members = np.full((len(table.gram), 4), -1)
+    for v, (start, stop) in enumerate(pairwise(table.starts)):
+        members[start:stop, 0] = np.arange(stop - start) >= table.n_line[v]
+        members[start:stop, 1] = v
+    for columns in (table.product, table.cubic):
+        places = np.argwhere(columns >= 0)
+        members[columns[tuple(places.T)], 0] = columns.ndim
+        members[columns[tuple(places.T)], 1 : columns.ndim + 1] = places
+    return members
 
 
 def _promising(table: FamilyGram) -> BoolArray:
@@ -200,6 +216,7 @@ def _lines_alone(model: ScoreModel) -> ScoreModel:
         raw=position.astype(np.int64),
         product=np.full_like(model.product, -1),
         cubic=np.full((0, 0, 0), -1),
+        members=np.ascontiguousarray(model.members[columns]),
         pairs=np.full_like(model.pairs[:, :1], -1),
         promising=np.zeros((0, len(model.n_line)), dtype=bool),
     )
