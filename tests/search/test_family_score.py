@@ -14,8 +14,8 @@ from support.score_models import arrays, counted_model, model_of, score_of
 from dcd.features.gram_columns import TableColumns, categories, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.search.family_score import ABSENT, DECAY, regression, workspace
-from dcd.search.family_search import best_form, best_removal, one_more
+from dcd.search.family_score import ABSENT, DECAY
+from dcd.search.family_search import one_more
 from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model
 from dcd.table.reading import read_table
 

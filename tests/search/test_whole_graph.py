@@ -16,7 +16,8 @@ from dcd.independence.association import PartialAssociation
 from dcd.independence.base import SearchTest
 from dcd.independence.binding import bind_test
 from dcd.search.base import GraphTask
-from dcd.search.whole_graph import WholeGraph, best_dag, collider_log_prior
+from dcd.search.best_graph import best_dag, collider_log_prior
+from dcd.search.whole_graph import WholeGraph
 from dcd.table.reading import read_table
 
 COLLIDER = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])

@@ -191,6 +191,9 @@ class Discovery(TableEstimator):
             for target in table.names
         }
         self.conflicts_: tuple[Conflict, ...] = construction.conflicts
+        self.probabilities_: pd.DataFrame | None = (
+            None if construction.posterior is None else construction.posterior.to_frame(table.names)
+        )
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         return self
 

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from dcd.independence.base import Interaction, Record
-from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.array_types import FloatArray, IntArray, Positions
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
@@ -126,7 +126,15 @@ def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
             interactions[(*asked.pair, asked.given)] = asked
         return line.log_pvalue, Record(dict(line.balances), interactions)
 
-    return {"edges": Codec(write, read)}
+    def write_chain(result: tuple[IntArray, FloatArray]) -> Any:
+        return [_plain(part) for part in result]
+
+    def read_chain(key: Key, value: Any) -> tuple[IntArray, FloatArray]:  # noqa: ARG001
+        dag, counts = (_array(None, part) for part in value)
+        shape = (n_variables, n_variables)
+        return dag.reshape(shape).astype(np.int8), counts.reshape(2, 4, *shape)
+
+    return {"edges": Codec(write, read), "chains": Codec(write_chain, read_chain)}
 
 
 def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:

@@ -16,7 +16,7 @@ from dcd.independence.association import PartialAssociation
 from dcd.independence.base import CITest, Interaction, Record, SearchTest, check_test
 from dcd.independence.binding import bind_test, row_sample
 from dcd.runtime.checkpoint import Codec
-from dcd.runtime.errors import check_contract
+from dcd.runtime.errors import check_contract, check_number
 from dcd.runtime.rows import JUDGE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
@@ -94,6 +94,9 @@ class RobustDCD(Discovery):
         The conditional independence test. None is `PartialAssociation()`.
     search : WholeGraph, your own GraphSearch or None
         How the graph is searched. None is `WholeGraph()`.
+    arrow_probability : float, default=0.7
+        The least posterior probability of an arrow that is drawn. Arrows below it are `cpdag_.uncertain`, and
+        drawn as lines.
     knowledge : Knowledge or None, default=None
         As of `DCD`. The search considers only graphs that agree with it.
     kinds, missing, drop_degenerate : as of `DCD`
@@ -110,6 +113,10 @@ class RobustDCD(Discovery):
     Attributes
     ----------
     cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
+    probabilities_ : DataFrame
+        For each pair of variables, `first` and `second`, the posterior probabilities that the CPDAG has the
+        arrow first -> second (`forward`), the arrow second -> first (`backward`), an `undirected` edge or
+        none (`absent`). None with `WholeGraph(chains=0)` or a search of your own that has none.
     diagnostics_ : RobustDiagnostics
         Which edges tests left out, which sets were decoupled, how far, and which associations that explained
         away.
@@ -127,6 +134,7 @@ class RobustDCD(Discovery):
 
     test: CITest | None = None
     search: GraphSearch | None = None
+    arrow_probability: float = 0.7
     random_state: int | np.random.Generator | None = 0
 
     def _strategies(self) -> tuple[CITest, GraphSearch]:
@@ -139,6 +147,7 @@ class RobustDCD(Discovery):
         super()._check_parameters()
         test, search = self._strategies()
         check_test("test", test)
+        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.7)
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
 
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
@@ -152,9 +161,10 @@ class RobustDCD(Discovery):
         known = bind_knowledge(self.knowledge, names)
         with one_blas_thread():
             scores = None if dataset.has_gaps else scores_of(dataset)
+            columns = columns_of(dataset, scores)
             task = GraphTask(
                 names=names,
-                gram=family_gram(columns_of(dataset, scores), self.n_jobs),
+                gram=family_gram(columns, self.n_jobs),
                 categories=None if scores is None else categories(scores),
                 test=_judge(test, dataset, scores, self.alpha),
                 level=self.alpha,
@@ -162,9 +172,10 @@ class RobustDCD(Discovery):
                 rng=rng,
                 n_jobs=self.n_jobs,
                 run=run,
+                columns=columns,
             )
         outcome = search.find(task)
-        construction = assemble_dag(names, outcome, known)
+        construction = assemble_dag(names, outcome, known, self.arrow_probability)
         record = task.test.record
         searches = tuple(_with_weights(one, record, names) for one in construction.searches)
         diagnostics = RobustDiagnostics(

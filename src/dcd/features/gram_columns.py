@@ -262,7 +262,7 @@ def negentropy(values: FloatArray) -> float:
     if (gaps <= 0).any():
         return float("inf")
     entropy = np.log(gaps).mean() - np.log(2 * reach) + digamma(2 * reach)
-    return float(0.5 * np.log(2 * np.pi * np.e * ordered.var()) - entropy)
+    return float(0.5 * (np.log(2 * np.pi * ordered.var()) + 1.0) - entropy)
 
 
 # --- missing values --------------------------------------------------------------------------------------

@@ -56,11 +56,14 @@ class CPDAG:
     adjacency : read-only int8 array, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
     background : the arrows `(cause, effect)` that follow from knowledge but not from skeleton and colliders,
         in the order of `names`. `adjacency` also has the arrows that they imply.
+    uncertain : the arrows `(cause, effect)` of `adjacency` that are too uncertain to be drawn as such: they
+        are among `undirected_edges`, and lines in `to_frame` and in pictures.
     """
 
     names: tuple[str, ...]
     adjacency: IntArray = field(repr=False)
     background: tuple[tuple[str, str], ...] = ()
+    uncertain: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         adjacency = check_adjacency(self.adjacency)
@@ -82,6 +85,8 @@ class CPDAG:
             )
         added = sorted({(i, j) for i, j in arrows if of_class[j, i]})
         object.__setattr__(self, "background", self._named(added))
+        doubtful = sorted(self._positions(self.uncertain, adjacency, "uncertain"))
+        object.__setattr__(self, "uncertain", self._named(doubtful))
         adjacency.setflags(write=False)
         object.__setattr__(self, "adjacency", adjacency)
 
@@ -99,18 +104,27 @@ class CPDAG:
         return CPDAG.from_dag(self.names, self.to_dag().adjacency)
 
     @cached_property
+    def drawn(self) -> IntArray:
+        """The adjacency matrix with uncertain arrows as undirected edges."""
+        drawn = self.adjacency.copy()
+        for cause, effect in self.uncertain:
+            drawn[self.index(effect), self.index(cause)] = 1
+        drawn.setflags(write=False)
+        return drawn
+
+    @cached_property
     def directed_edges(self) -> tuple[tuple[str, str], ...]:
         """`(cause, effect)` for each arrow."""
-        return self._named(np.argwhere(directed_part(self.adjacency)))
+        return self._named(np.argwhere(directed_part(self.drawn)))
 
     @cached_property
     def undirected_edges(self) -> tuple[tuple[str, str], ...]:
         """Each edge without a direction once."""
-        return self._named(np.argwhere(np.triu(undirected_part(self.adjacency))))
+        return self._named(np.argwhere(np.triu(undirected_part(self.drawn))))
 
     def to_frame(self) -> pd.DataFrame:
-        """The adjacency matrix with names on both sides."""
-        return pd.DataFrame(self.adjacency.astype(int), index=list(self.names), columns=list(self.names))
+        """The adjacency matrix with names on both sides; uncertain arrows are undirected edges."""
+        return pd.DataFrame(self.drawn.astype(int), index=list(self.names), columns=list(self.names))
 
     def to_dag(self) -> ChosenDAG:
         """One DAG of the class, with the arrows that were chosen arbitrarily."""
@@ -123,12 +137,12 @@ class CPDAG:
     def reorder(self, names: Sequence[str]) -> CPDAG:
         """The same graph with its variables in another order."""
         order = [self.index(name) for name in names]
-        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)], self.background)
+        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)], self.background, self.uncertain)
 
     def role(self, member: str, target: str) -> Role | None:
         """What `member` is to `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
         i, j = self.index(member), self.index(target)
-        forward, backward = bool(self.adjacency[i, j]), bool(self.adjacency[j, i])
+        forward, backward = bool(self.drawn[i, j]), bool(self.drawn[j, i])
         if forward and backward:
             return "neighbour"
         return "parent" if forward else "child" if backward else None
@@ -136,14 +150,16 @@ class CPDAG:
     def _named(self, pairs: Iterable[Sequence[int]]) -> tuple[tuple[str, str], ...]:
         return tuple((self.names[i], self.names[j]) for i, j in pairs)
 
-    def _positions(self, arrows: Sequence[tuple[str, str]], graph: IntArray) -> list[tuple[int, int]]:
+    def _positions(
+        self, arrows: Sequence[tuple[str, str]], graph: IntArray, parameter: str = "background"
+    ) -> list[tuple[int, int]]:
         """Arrows of a graph by position; an `InputError` if the graph lacks one."""
         pairs = [(self.index(cause), self.index(effect)) for cause, effect in arrows]
         for i, j in pairs:
             if not graph[i, j] or graph[j, i]:
                 arrow = f"{self.names[i]} -> {self.names[j]}"
                 problem = f"has {arrow}, which is not in the graph"
-                raise InputError("parameter 'background'", problem, "Leave it out.")
+                raise InputError(f"parameter {parameter!r}", problem, "Leave it out.")
         return pairs
 
     def index(self, name: str) -> int:
@@ -159,7 +175,7 @@ class CPDAG:
         if set(self.names) != set(other.names):
             return False
         order = [other.names.index(name) for name in self.names]
-        return np.array_equal(self.adjacency, other.adjacency[np.ix_(order, order)])
+        return np.array_equal(self.drawn, other.drawn[np.ix_(order, order)])
 
     def __hash__(self) -> int:
         return hash((frozenset(self.names), frozenset(self.directed_edges)))
@@ -170,10 +186,10 @@ class CPDAG:
         return "\n".join(arrows + lines) or "(no edges)"
 
     def _repr_svg_(self) -> str:
-        return graph_svg(self.names, self.adjacency, self.background)
+        return graph_svg(self.names, self.drawn, self.background)
 
     def _repr_html_(self) -> str:
-        return graph_html(self.names, self.adjacency, self.background, text=str(self))
+        return graph_html(self.names, self.drawn, self.background, text=str(self))
 
     def __repr__(self) -> str:
         known = f" ({len(self.background)} by knowledge)" if self.background else ""

@@ -13,13 +13,13 @@ from itertools import combinations
 
 import numpy as np
 
-from dcd.graph.adjacency import skeleton_of, unshielded_colliders
+from dcd.graph.adjacency import directed_part, skeleton_of, unshielded_colliders
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.equivalence import apply_meek_rules, dag_to_cpdag, with_arrows
 from dcd.graph.pattern import Triple, VariablePair, draw_skeleton, drop_circular, fit_pattern
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.search.base import Construction, GraphOutcome, TargetSearch
+from dcd.search.base import Construction, GraphOutcome, Posterior, TargetSearch
 from dcd.search.conflicts import (
     NOT_WITH_KNOWLEDGE,
     asymmetries,
@@ -66,14 +66,18 @@ def assemble(names: Sequence[str], searches: Sequence[TargetSearch], known: Boun
     )
 
 
-def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKnowledge) -> Construction:
-    """The CPDAG of the class of a DAG, given what is known."""
+def assemble_dag(
+    names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKnowledge, least_arrow: float = 0.0
+) -> Construction:
+    """The CPDAG of the class of a DAG, given what is known; arrows below a probability are uncertain."""
     names = tuple(names)
     skeleton = skeleton_of(outcome.dag)
     arrows = knowledge.arrows(skeleton)
     learned = dag_to_cpdag(outcome.dag)
     known = [(int(i), int(j)) for i, j in np.argwhere(arrows)]
-    cpdag = CPDAG(names, with_arrows(learned, known), tuple((names[i], names[j]) for i, j in known))
+    adjacency = with_arrows(learned, known)
+    background = tuple((names[i], names[j]) for i, j in known)
+    cpdag = CPDAG(names, adjacency, background, _uncertain(names, adjacency, outcome.posterior, least_arrow))
     searches = _searches_of_dag(names, outcome, _differences(outcome, knowledge))
     position = {name: index for index, name in enumerate(names)}
     suggested = set() if outcome.unconstrained is None else set(unshielded_colliders(outcome.unconstrained))
@@ -94,7 +98,18 @@ def assemble_dag(names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKn
             *(known_collider(names, t) for t in sorted(by_knowledge)),
         ),
         searches=searches,
+        posterior=outcome.posterior,
     )
+
+
+def _uncertain(
+    names: Sequence[str], adjacency: IntArray, posterior: Posterior | None, least_arrow: float
+) -> tuple[tuple[str, str], ...]:
+    """The arrows whose probability is below the least."""
+    if posterior is None:
+        return ()
+    weak = directed_part(adjacency) & (posterior.types[0] < least_arrow)
+    return tuple((names[i], names[j]) for i, j in np.argwhere(weak))
 
 
 def _searches_of_dag(

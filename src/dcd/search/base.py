@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
+import pandas as pd
 
 from dcd.features.family_gram import Categories, FamilyGram
+from dcd.features.gram_columns import GapColumns, TableColumns
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
-from dcd.runtime.array_types import IntArray
+from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.runs import Run
 from dcd.weights.base import WeightSketch
 
@@ -98,6 +101,34 @@ class Conflict:
 
 
 @dataclass(frozen=True)
+class Posterior:
+    """Probabilities of the types of edges between all pairs of variables.
+
+    Attributes
+    ----------
+    names : the d variables.
+    types : (4, d, d) the probability that the class of the graph has i -> j, j -> i, an undirected edge
+        between them, and no edge.
+    drift : the largest difference of any of these between the first half of the chains and the second.
+    n_chains : number of chains.
+    subsampled : whether chains ran on parts of the rows.
+    """
+
+    names: tuple[str, ...]
+    types: FloatArray = field(repr=False)
+    drift: float
+    n_chains: int
+    subsampled: bool
+
+    def to_frame(self, names: Sequence[str]) -> pd.DataFrame:
+        """A row for each pair, in the order of `names`, with the probabilities of its types."""
+        position = {name: index for index, name in enumerate(self.names)}
+        pairs = list(combinations(names, 2))
+        rows = [(*pair, *self.types[:, position[pair[0]], position[pair[1]]]) for pair in pairs]
+        return pd.DataFrame(rows, columns=["first", "second", "forward", "backward", "undirected", "absent"])
+
+
+@dataclass(frozen=True)
 class Construction:
     """A CPDAG and how it was constructed."""
 
@@ -105,6 +136,7 @@ class Construction:
     markov_boundaries: Mapping[str, Mapping[str, Role]]
     conflicts: tuple[Conflict, ...]
     searches: tuple[TargetSearch, ...] = field(repr=False)
+    posterior: Posterior | None = None
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
@@ -130,6 +162,7 @@ class GraphTask:
     rng : for random starts.
     n_jobs : number of processes; the outcome must not depend on it.
     run : checkpoint and progress.
+    columns : of the table, for the Gram matrices of parts of its rows; without them all rows are used.
     """
 
     names: tuple[str, ...]
@@ -141,6 +174,7 @@ class GraphTask:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     n_jobs: int | None = None
     run: Run = field(default_factory=Run)
+    columns: TableColumns | GapColumns | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -165,6 +199,7 @@ class GraphOutcome:
     level : level of these tests.
     separated : pairs that an earlier graph joined and a test separated.
     unconstrained : the best DAG without knowledge, where there is some.
+    posterior : the probabilities of all pairs, if the search has any.
     """
 
     dag: IntArray
@@ -172,6 +207,7 @@ class GraphOutcome:
     level: float
     separated: tuple[VariablePair, ...] = ()
     unconstrained: IntArray | None = None
+    posterior: Posterior | None = None
 
 
 class GraphSearch(Protocol):

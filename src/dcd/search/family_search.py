@@ -48,9 +48,7 @@ def no_candidates(model, child, members):  # type: ignore[no-untyped-def]
         for index in range(n_columns(model, v, model.may_curve[child])):
             columns[at], scales[at] = model.starts[v] + index, prior_sd(model, child, v, index)
             at += 1
-    return Candidates(
-        np.empty((0, count)), np.zeros(count), np.zeros((n_responses, count)), scales, columns
-    )
+    return Candidates(np.empty((0, count)), np.zeros(count), np.zeros((n_responses, count)), scales, columns)
 
 
 @njit(cache=True)
@@ -295,9 +293,9 @@ def add_pair(model, child, members, parents, curved, n_parents, crossed, score, 
             break
         free = np.int64(0)
         for v in members:
-            free += v == a or v == b
+            free += v in (a, b)
         for at in range(n_parents):
-            free -= parents[at] == a or parents[at] == b
+            free -= parents[at] in (a, b)
         if free < 2:
             continue
         parents[n_parents], parents[n_parents + 1] = a, b

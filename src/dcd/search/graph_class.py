@@ -111,22 +111,22 @@ def has_path(dag, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def improve_loss(dag, loss, possible, allowed, oriented, edges):  # type: ignore[no-untyped-def]
-    """Change one relation after the other while that lowers the loss; with `edges`, also add and remove."""
+def improve_loss(dag, loss, possible, allowed, oriented):  # type: ignore[no-untyped-def]
+    """Change one relation after the other, in place, while that lowers the loss; the graph."""
     best = loss_of(dag, loss, oriented)
     improved = True
     while improved:
         improved = False
         for a in range(dag.shape[0]):
             for b in range(a):
-                if not possible[a, b] or not (edges or dag[a, b] or dag[b, a]):
+                if not possible[a, b]:
                     continue
                 for relation in range(3):
                     forward, backward = dag[a, b], dag[b, a]
                     arrow, opposite = relation == 0, relation == 1
                     if (arrow and not allowed[a, b]) or (opposite and not allowed[b, a]):
                         continue
-                    if (relation == 2 and not edges) or (arrow == forward and opposite == backward):
+                    if arrow == forward and opposite == backward:
                         continue
                     dag[a, b] = dag[b, a] = False
                     if not ((arrow and has_path(dag, b, a)) or (opposite and has_path(dag, a, b))):

@@ -1,120 +1,121 @@
 r"""The posterior distribution over graphs: for each pair of variables the probability of each type of edge.
 
 **Sampling.** Markov chains over DAGs (`graph_chain`) run on the scores of random parts of the rows, each from
-the best graph of its part, found from a random order. Parts show how far scores depend on the sample, and on
-samples that fit the model less; starts at random show how far a graph depends on the start of its search.
-Averages over chains are posterior probabilities that hold where the model is not exact (bagged posteriors,
-Huggins and Miller 2020).
+the best graph of its part. Parts show how far scores depend on the sample, and on rows that fit the model
+less. Averages over chains are posterior probabilities that hold where the model is not exact (bagged
+posteriors, Huggins and Miller 2020).
 
 **Prior.** The share of pairs that are joined is uniform, so that each edge needs less evidence where there
 are many. The share of edges that lead to a variable with other parents is uniform up to a half, as in the
 search. Each edge has a further price, since the misfit of a curve looks like another parent.
 
 **The graph** is that of least expected SHD_c: of each pair, its type is wrong with one minus the probability
-of that type. Given its skeleton, arrows below a least probability are left undirected, unless every graph
-with this skeleton has such an arrow.
+of that type.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betainc, betaln
+from scipy.special import betaln
 
+from dcd.features.subsamples import Subsamples
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
+from dcd.runtime.parallel import Shared, as_done
+from dcd.runtime.threads import one_blas_thread
+from dcd.search.base import GraphTask, Posterior
+from dcd.search.best_graph import BestGraph, collider_log_prior
 
-FORWARD, BACKWARD, UNDIRECTED, ABSENT = range(4)
+if TYPE_CHECKING:
+    from dcd.search.family_score import ScoreModel
+
+ABSENT = 3  # of the types of a `Posterior`
 # Chosen on seeds 1,200,000 and up: with these, edges and arrows come true as often as they are told.
-TEMPER = 1.5
-_EDGE_PRICE = 1.0
+_TEMPER, _EDGE_PRICE = 1.5, 1.0
+_PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 400, 100
-_PARTNERS = 6  # of each variable, which steps of the chain concern beside its neighbours
-_ALL_PAIRS = 12  # up to so many variables, steps concern all pairs
+_ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps concern all pairs; beyond, partners of each
 _MOST_EDGES_A_VARIABLE = 6
-_WEAK = 1.0  # what an arrow below the least probability costs
-_FEW = 0.02  # probability from which on an edge is considered
+_LIKELY = 0.02  # the probability from which on an edge is considered
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """Probabilities of the types of all pairs.
+class _ChainTask:
+    """What all chains share; `oriented` is true where knowledge allows one direction alone."""
 
-    Attributes
-    ----------
-    types : (4, d, d) the probability that the class of the graph has i -> j, j -> i, an undirected edge
-        between them, and no edge.
-    drift : the largest difference of any of these between the first half of the chains and the second.
-    n_chains : number of chains.
-    subsampled : whether chains ran on parts of the rows.
-    """
-
-    types: FloatArray = field(repr=False)
-    drift: float
-    n_chains: int
-    subsampled: bool
-
-    @property
-    def edges(self) -> FloatArray:
-        """(d, d) the probability of an edge."""
-        return np.asarray(1.0 - self.types[ABSENT])
+    model: ScoreModel
+    order: Positions
+    subsamples: Subsamples | None
+    oriented: BoolArray
+    seed: int
 
 
-def average(chains: list[FloatArray], *, subsampled: bool) -> Posterior:
-    """The posterior of several chains, from their counts (2, 4, d, d) of types in their two halves."""
-    halves = np.mean(
-        [counts / counts.sum(axis=1).max(axis=(1, 2))[:, None, None, None] for counts in chains], axis=0
-    )
+def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[Posterior, list[IntArray]]:
+    """The posterior of a table, and the graphs that its chains started from."""
+    seed = int(task.rng.integers(2**31))
+    subsamples = None
+    if task.columns is not None and Subsamples.fits(task.columns):
+        subsamples = Subsamples(task.columns, task.categories, np.random.default_rng(seed))
+    shared = Shared(_ChainTask(best.model, best.order, subsamples, _oriented(task), seed))
+
+    def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
+        return as_done(_run_chain, pending, shared=shared, n_jobs=task.n_jobs)
+
+    chains = task.run.gather("chains", range(n_chains), compute, label="chains over graphs")
+    halves = np.mean([counts / counts.sum(axis=1, keepdims=True) for _, counts in chains], axis=0)
     off_diagonal = ~np.eye(halves.shape[-1], dtype=bool)
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
-    return Posterior(halves.mean(axis=0), drift, len(chains), subsampled)
+    posterior = Posterior(task.names, halves.mean(axis=0), drift, n_chains, subsamples is not None)
+    return posterior, [dag for dag, _ in chains]
 
 
-def log_prior(n_variables: int, edge_price: float, temper: float = TEMPER) -> FloatArray:
-    """The log prior of a graph by its number of edges N and of parents beyond the first V, as `[N, V]`.
+def _oriented(task: GraphTask) -> BoolArray:
+    forbidden = task.knowledge.forbidden
+    return np.asarray(forbidden.T & ~forbidden)
 
-    Family scores contain an `edge_price` for each edge, which is taken off here.
-    """
+
+def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
+    """The graph that a chain starts from, and the counts of the types of all pairs along it."""
+    from dcd.search.graph_chain import chain_state, preferred_curves, run_chain
+    from dcd.search.score_model import with_samples
+
+    rng = np.random.default_rng([task.seed, index])
+    with one_blas_thread():
+        model = task.model
+        if task.subsamples is not None:
+            model = with_samples(model, *task.subsamples.draw(rng))
+        dag = BestGraph(model, rng, 0, _PRICES, task.order).best()
+        model = model._replace(edge_price=_TEMPER * _EDGE_PRICE, collider_price=0.0)
+        curves = preferred_curves(model)
+        pairs = _pairs_of_steps(model, dag, curves)
+        counts = run_chain(
+            model,
+            chain_state(dag),
+            curves,
+            pairs,
+            _log_prior(len(dag)),
+            _TEMPER,
+            _STEPS_A_PAIR * len(pairs),
+            _KEPT,
+            task.oriented,
+            rng,
+        )
+    return dag, counts
+
+
+def _log_prior(n_variables: int) -> FloatArray:
+    """The log prior of a graph by its number of edges N and of parents beyond the first V, as `[N, V]`."""
     n_pairs = n_variables * (n_variables - 1) // 2
     most = min(n_pairs, _MOST_EDGES_A_VARIABLE * n_variables + 20)
-    n_edges, n_shared = np.arange(most + 1)[:, None], np.arange(most + 1)[None, :]
-    apart = np.maximum(n_edges - n_shared, 0)
-    shares = betaln(n_shared + 1, apart + 1) + np.log(
-        np.maximum(betainc(n_shared + 1, apart + 1, 0.5), 1e-300)
-    )
-    density = betaln(n_edges + 1, n_pairs - n_edges + 1)
-    return np.where(
-        n_shared <= n_edges, shares + density + (edge_price / temper - _EDGE_PRICE) * n_edges, -np.inf
-    )
+    n_edges, n_shared = np.arange(most + 1.0)[:, None], np.arange(most + 1.0)[None, :]
+    return collider_log_prior(n_shared, n_edges) + betaln(n_edges + 1.0, n_pairs - n_edges + 1.0)
 
 
-def sample_chain(model, dag: IntArray, oriented: BoolArray, rng: np.random.Generator) -> FloatArray:  # type: ignore[no-untyped-def]
-    """Counts of the types of all pairs in a chain that starts at a graph."""
-    from dcd.search.graph_chain import (  # Numba takes a second to load
-        chain_state,
-        preferred_curves,
-        run_chain,
-    )
-
-    curves = preferred_curves(model)
-    pairs = chain_pairs(model, dag, curves)
-    counts: FloatArray = run_chain(
-        model,
-        chain_state(dag),
-        curves,
-        pairs,
-        log_prior(len(dag), model.edge_price),
-        TEMPER,
-        _STEPS_A_PAIR * len(pairs),
-        _KEPT,
-        oriented,
-        rng,
-    )
-    return counts
-
-
-def chain_pairs(model, dag: IntArray, curves: BoolArray) -> Positions:  # type: ignore[no-untyped-def]
-    """The pairs that steps concern: all of few variables, else neighbours and the most promising partners."""
+def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Positions:
+    """The pairs (p, 2) that steps concern: all of few variables, else neighbours and promising partners."""
     from dcd.search.graph_chain import partner_scores
 
     n_variables = len(dag)
@@ -132,22 +133,19 @@ def chain_pairs(model, dag: IntArray, curves: BoolArray) -> Positions:  # type: 
 # --- the graph -------------------------------------------------------------------------------------------
 
 
-def least_loss_dag(
-    types: FloatArray,
-    starts: list[IntArray],
-    allowed: BoolArray,
-    oriented: BoolArray,
-    least_arrow: float,
+def least_error_dag(
+    types: FloatArray, starts: Sequence[IntArray], model: ScoreModel, task: GraphTask
 ) -> IntArray:
-    """A DAG of the class with the least expected SHD_c, then with as few arrows below `least_arrow`."""
+    """A DAG of the class with the least expected SHD_c.
+
+    `starts` are graphs to start from; pairs that the model does not allow are not joined.
+    """
     from dcd.search.graph_class import improve_loss, loss_of
 
-    loss = 1.0 - types
-    possible = (types[ABSENT] < 1.0 - _FEW) & (allowed | allowed.T)
-    best = min(starts, key=lambda dag: loss_of(dag.astype(bool), loss, oriented))
-    graph = improve_loss(best.astype(bool), loss, possible, allowed, oriented, True)
-    weak = loss.copy()
-    for way in (FORWARD, BACKWARD):
-        weak[way] += _WEAK * ((types[way] < least_arrow) & ~oriented & ~oriented.T)
-    graph = improve_loss(graph, weak, possible, allowed, oriented, False)
-    return np.asarray(graph, dtype=np.int8)
+    allowed, oriented = model.allowed, _oriented(task)
+    joinable = allowed | allowed.T
+    error = 1.0 - types
+    possible = (types[ABSENT] < 1.0 - _LIKELY) & joinable & ~task.knowledge.joined
+    graphs = [(dag * joinable).astype(bool) for dag in starts]
+    best = min(graphs, key=lambda dag: loss_of(dag, error, oriented))
+    return np.asarray(improve_loss(best, error, possible, allowed, oriented), dtype=np.int8)

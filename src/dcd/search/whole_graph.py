@@ -1,14 +1,7 @@
-r"""The graph as a whole: the best one by family scores, with every edge confirmed by a test.
+"""The graph as a whole: the best one by family scores, with every edge confirmed by a test.
 
-**Search.** Scores come from a Gram matrix (`family_score`), the best graph from a search over orders
-(`order_search`).
-
-**Prior on colliders.** Noise and misfit make colliders where there are none, and one of them turns many
-edges. The share of the edges that lead to a variable with other parents is uniform up to a half: of N edges
-with V such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear
-colliders the first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of
-family scores cannot express this, so graphs are searched at a falling price for each parent beyond the first,
-and the best of them by the prior is taken.
+The best graph (`best_graph`) is confirmed edge by edge. Then graphs are sampled on random parts of the rows
+(`posterior`), without what tests have separated, and the graph with the least expected error is taken.
 
 **Confirmation.** A score believes its model; the independence test adjusts for any function of the other
 parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
@@ -19,16 +12,13 @@ curves prefer directions by more than such a collider is worth, and in a tree al
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from scipy.special import betaln, logsumexp
 
-from dcd.features.family_gram import Categories, FamilyGram
 from dcd.graph.adjacency import (
     directed_part,
     skeleton_of,
@@ -39,160 +29,98 @@ from dcd.graph.adjacency import (
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.independence.base import Record, SearchTest
-from dcd.runtime.array_types import BoolArray, IntArray, Positions
+from dcd.runtime.array_types import IntArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.base import GraphOutcome, GraphTask, TestedEdge
-
-if TYPE_CHECKING:
-    from dcd.search.family_score import ScoreModel
-
-_COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
-_VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # where all relations are linear
+from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
+from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
+from dcd.search.posterior import least_error_dag, sample_posterior
 
 
 @dataclass(frozen=True)
 class WholeGraph:
-    """Strategy: the best graph by evidence, its edges confirmed by tests.
+    """Strategy: graphs by evidence, their edges confirmed by tests, averaged over a posterior distribution.
 
     Attributes
     ----------
     restarts : random restarts of the search at each price of a collider.
     confirm : leave out edges whose test fails, and colliders that tests do not confirm where there are few.
+    chains : Markov chains over graphs, each on a random part of the rows; 0 for the single best graph,
+        without probabilities.
     """
 
     restarts: int = 2
     confirm: bool = True
+    chains: int = 16
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_number("restarts", self.restarts, at_least=0, at_most=10_000, whole=True, suggestion=2)
+        check_number("chains", self.chains, at_least=0, at_most=10_000, whole=True, suggestion=16)
         if not isinstance(self.confirm, (bool, np.bool_)):
             problem = f"must be True or False, got {self.confirm!r}"
             raise InputError("parameter 'confirm'", problem, "Try True.")
 
     def find(self, task: GraphTask) -> GraphOutcome:
-        """The best graph; `task.test` records the tests."""
+        """The graph of least expected error, or the best one; `task.test` records the tests."""
         from dcd.search.score_model import score_model  # Numba takes a second to load
 
         allowed, required = ~task.knowledge.forbidden, task.knowledge.required
+        known: _Answers = {}
+        posterior = None
         with one_blas_thread():
             model = score_model(task.gram, task.categories, allowed=allowed, required=required)
-            search = _GraphSearch(model, task.rng, self.restarts)
-            known: dict[_Question, tuple[float, Record]] = {}
-            rounds = 0
-            while True:
-                dag = search.best()
-                tested = _test_edges(task, dag, known)
-                failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
-                if failing:
-                    search.forbid(_apart(failing))
-                    continue
-                doubtful = _unconfirmed(task, dag, known) if self.confirm and rounds < _ROUNDS else []
-                if not doubtful:
-                    break
-                search.refuse(doubtful)
-                rounds += 1
+            search = BestGraph(model, task.rng, self.restarts)
+            dag, tested = self._confirmed(task, search, known)
+            if self.chains:
+                posterior, starts = sample_posterior(task, search, self.chains)
+                dag, tested = self._least_error(task, search, known, posterior, [dag, *starts])
             unconstrained = None
             if task.knowledge.says_something:
                 unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
-        return GraphOutcome(dag, tuple(tested), task.level, search.separated, unconstrained)
+        return GraphOutcome(dag, tuple(tested), task.level, search.separated, unconstrained, posterior)
 
+    def _confirmed(
+        self, task: GraphTask, search: BestGraph, known: _Answers
+    ) -> tuple[IntArray, list[TestedEdge]]:
+        """The best graph whose edges tests confirm."""
+        rounds = 0
+        while True:
+            dag = search.best()
+            tested = _test_edges(task, dag, known)
+            failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
+            if failing:
+                search.forbid(_apart(failing))
+                continue
+            doubtful = _unconfirmed(task, dag, known) if self.confirm and rounds < _ROUNDS else []
+            if not doubtful:
+                return dag, tested
+            search.refuse(doubtful)
+            rounds += 1
 
-def best_dag(
-    gram: FamilyGram,
-    categories: Categories | None = None,
-    *,
-    rng: np.random.Generator,
-    allowed: BoolArray | None = None,
-    restarts: int = WholeGraph.restarts,
-) -> IntArray:
-    """The best graph by scores and prior alone, with `allowed` arrows `[cause, effect]`."""
-    from dcd.search.score_model import score_model
-
-    anything = np.ones((len(gram.n_line),) * 2, dtype=bool)
-    model = score_model(
-        gram, categories, allowed=anything if allowed is None else allowed, required=~anything
-    )
-    return _GraphSearch(model, rng, restarts).best()
-
-
-def collider_log_prior(n_shared: int, n_edges: int) -> float:
-    """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half."""
-    # The incomplete beta function at a half is the probability of at least V + 1 heads in N + 1 tosses.
-    heads = np.arange(n_shared + 1, n_edges + 2)
-    log_chance = -betaln(heads + 1, n_edges - heads + 2) - np.log(n_edges + 2) - (n_edges + 1) * np.log(2.0)
-    return float(betaln(n_shared + 1, n_edges - n_shared + 1) + logsumexp(log_chance))
-
-
-class _GraphSearch:
-    """The best graph, again and again as edges are forbidden; each search starts at the order of the last."""
-
-    def __init__(self, model: ScoreModel, rng: np.random.Generator, restarts: int) -> None:
-        from dcd.search.order_search import OrderSearch
-
-        self._model, self._restarts = model, restarts
-        self._orders = OrderSearch(len(model.required), model.required, rng)
-        self.separated: tuple[VariablePair, ...] = ()
-        self._refused: list[Triple] = []
-
-    def forbid(self, pairs: Sequence[VariablePair]) -> None:
-        """Allow no edge between these."""
-        allowed = self._model.allowed.copy()
-        for x, y in pairs:
-            allowed[x, y] = allowed[y, x] = False
-        self._model = self._model._replace(allowed=allowed)
-        self.separated += tuple(pairs)
-
-    def refuse(self, colliders: Sequence[Triple]) -> None:
-        """Allow none of these colliders `(x, z, y)`."""
-        self._refused += list(colliders)
-        most = max(Counter(z for _, z, _ in self._refused).values())
-        unwanted = np.full((len(self._model.allowed), most, 2), -1)
-        count: Counter[int] = Counter()
-        for x, z, y in self._refused:
-            unwanted[z, count[z]] = x, y
-            count[z] += 1
-        self._model = self._model._replace(unwanted=unwanted)
-
-    def best(self) -> IntArray:
-        """The best graph by family scores and the prior on colliders."""
-        from dcd.search.order_search import dag_of
-
-        found: list[tuple[float, IntArray, Positions]] = []
-        for price in _COLLIDER_PRICES:
-            total = self._orders.run(self._model._replace(collider_price=price), self._n_restarts(price))
-            dag = dag_of(self._orders.families)
-            n_shared, n_edges = _n_shared(dag), int(dag.sum())
-            posterior = total + price * n_shared + collider_log_prior(n_shared, n_edges)
-            found.append((posterior, dag, self._orders.order))
-        _, dag, self._orders.order = max(found, key=lambda one: one[0])
-        return dag
-
-    def _n_restarts(self, price: float) -> int:
-        """Random restarts at the first price and the last; between, orders are near.
-
-        Of curves they are costly, and only the first search has them. Where all relations are linear they are
-        cheap, and grow with the number of variables, as local optima do.
-        """
-        if price not in (_COLLIDER_PRICES[0], _COLLIDER_PRICES[-1]):
-            return 0
-        if self._model.may_curve.any() or self._model.may_cross.any():
-            return 0 if self.separated or self._refused else self._restarts
-        if price > 0:
-            return self._restarts
-        return self._restarts * min(-(-len(self._model.allowed) // _VARIABLES_A_RESTART), _MOST_TIMES)
-
-
-def _n_shared(dag: IntArray) -> int:
-    """Parents beyond the first, over all variables."""
-    return int(np.maximum(dag.sum(axis=0) - 1, 0).sum())
+    def _least_error(
+        self,
+        task: GraphTask,
+        search: BestGraph,
+        known: _Answers,
+        posterior: Posterior,
+        starts: Sequence[IntArray],
+    ) -> tuple[IntArray, list[TestedEdge]]:
+        """The graph of least expected error whose edges tests confirm."""
+        while True:
+            dag = least_error_dag(posterior.types, starts, search.model, task)
+            tested = _test_edges(task, dag, known)
+            failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
+            if not failing:
+                return dag, tested
+            search.forbid(_apart(failing))
 
 
 # --- confirmation ----------------------------------------------------------------------------------------
 
 _Question = tuple[int, ...]  # x, y and the set
+_Answers = dict[_Question, tuple[float, Record]]
 _FEW = 4  # edges for each parent beyond the first, where colliders are so few that each is tested
 _MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
 _ROUNDS = 3  # of searches without unconfirmed colliders
@@ -242,9 +170,7 @@ def _questions(dag: IntArray) -> dict[VariablePair, list[_Question]]:
     return questions
 
 
-def _test_edges(
-    task: GraphTask, dag: IntArray, known: dict[_Question, tuple[float, Record]]
-) -> list[TestedEdge]:
+def _test_edges(task: GraphTask, dag: IntArray, known: _Answers) -> list[TestedEdge]:
     """The edges of a graph, each with the test that is least certain of it; `known` are answers so far."""
     questions = _questions(dag)
     _ask(task, [question for asked in questions.values() for question in asked], known)
@@ -259,14 +185,12 @@ def _test_edges(
     return tested
 
 
-def _unconfirmed(
-    task: GraphTask, dag: IntArray, known: dict[_Question, tuple[float, Record]]
-) -> list[Triple]:
+def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple]:
     """The colliders `(x, z, y)`, where a graph has few, that tests do not confirm.
 
     At a collider, x and y depend on each other more given z than without it.
     """
-    if _FEW * _n_shared(dag) > dag.sum():
+    if _FEW * n_shared_parents(dag) > dag.sum():
         return []
     position = {v: at for at, v in enumerate(topological_order(dag))}
     asked: dict[Triple, tuple[_Question, _Question]] = {}
@@ -281,9 +205,7 @@ def _unconfirmed(
     ]
 
 
-def _ask(
-    task: GraphTask, questions: Sequence[_Question], known: dict[_Question, tuple[float, Record]]
-) -> None:
+def _ask(task: GraphTask, questions: Sequence[_Question], known: _Answers) -> None:
     """Add the answers to questions that are not known."""
     fresh = [question for question in questions if question not in known]
     shared = Shared(task.test)
@@ -295,9 +217,7 @@ def _ask(
     known.update(zip(fresh, answers, strict=True))
 
 
-def _all_records(
-    known: Mapping[_Question, tuple[float, Record]], questions: Mapping[VariablePair, Sequence[_Question]]
-) -> Record:
+def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[_Question]]) -> Record:
     """What was decoupled: for the edges as they are, and for those that were left out."""
     whole = Record()
     for question, (_, record) in sorted(known.items()):

@@ -22,8 +22,8 @@ from dcd.independence.association import PartialAssociation
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.errors import check_number
 from dcd.search.assemble import orient_skeleton
+from dcd.search.best_graph import best_dag
 from dcd.search.grow_shrink import GrowShrink
-from dcd.search.whole_graph import best_dag
 
 
 def rsl(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:

@@ -56,7 +56,7 @@ def plot_cpdag(
     marks = _marks(cpdag, target)
     shares = None if stability is None else _shares(cpdag, stability)
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
-    layout = layered_layout(cpdag.adjacency, other)
+    layout = layered_layout(cpdag.drawn, other)
     labels = [shortened(name, LABEL_CELLS) for name in cpdag.names]
     if ax is None:
         legend_width = 5.0 if truth is None and stability is None else 6.6
@@ -71,7 +71,7 @@ def plot_cpdag(
         if truth is None and _OUTSIDE in (marks[i][1], marks[j][1]):
             colour = _OUTSIDE
         legend.setdefault(label, (colour, line))
-        graph = other if label == "missing" and other is not None else cpdag.adjacency
+        graph = other if label == "missing" and other is not None else cpdag.drawn
         start, end = (i, j) if graph[i, j] else (j, i)
         width, alpha = (1.6, 1.0) if shares is None else _weight_of_line(shares[i, j])
         style = {"color": colour, "linestyle": line, "linewidth": width, "alpha": alpha, "capstyle": "butt"}
@@ -110,8 +110,8 @@ def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
     if target is None:
         return [("white", _PLAIN)] * len(cpdag.names)
     position = cpdag.index(target)
-    children = directed_part(cpdag.adjacency)[position]
-    spouses = directed_part(cpdag.adjacency)[:, children].any(axis=1)
+    children = directed_part(cpdag.drawn)[position]
+    spouses = directed_part(cpdag.drawn)[:, children].any(axis=1)
     boundary = skeleton_of(cpdag.adjacency)[position] | spouses
     marks = [(_MEMBER, _PLAIN) if is_in else ("white", _OUTSIDE) for is_in in boundary]
     marks[position] = (_TARGET, _PLAIN)
@@ -120,7 +120,7 @@ def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
 
 def _edge_labels(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], str]:
     """Each edge of either graph once, with the label of its style."""
-    estimated, names = cpdag.adjacency, cpdag.names
+    estimated, names = cpdag.drawn, cpdag.names
     true = estimated if truth is None else truth
     labels = {}
     for i, j in np.argwhere(np.triu(skeleton_of(estimated | true))).tolist():

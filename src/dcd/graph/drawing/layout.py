@@ -17,10 +17,15 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components, shortest_path
 from sklearn.isotonic import isotonic_regression
 
-from dcd.graph.adjacency import check_adjacency, skeleton_of, topological_order
+from dcd.graph.adjacency import (
+    check_adjacency,
+    directed_part,
+    skeleton_of,
+    topological_order,
+    undirected_part,
+)
 from dcd.graph.equivalence import consistent_extension
-from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.errors import InputError
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 
 _SWEEPS = 12  # down and up; enough for graphs of a readable size
 _STALE = 6  # sweeps without an improvement after which to stop
@@ -56,6 +61,16 @@ class Layout:
         return np.array([self.positions[start], *bends, self.positions[end]])
 
 
+def _some_dag(graph: IntArray) -> BoolArray:
+    """A DAG with the arrows of a graph, of its class if there is one: lines follow an order of the arrows."""
+    extension = consistent_extension(graph)
+    if extension is not None:
+        return extension.astype(bool)
+    arrows = directed_part(graph)
+    position = np.argsort(topological_order(arrows))
+    return np.asarray(arrows | (undirected_part(graph) & (position[:, None] < position)))
+
+
 def layered_layout(adjacency: npt.ArrayLike, also: npt.ArrayLike | None = None) -> Layout:
     """Coordinates for the nodes of a graph and routes for its edges.
 
@@ -65,10 +80,7 @@ def layered_layout(adjacency: npt.ArrayLike, also: npt.ArrayLike | None = None) 
     also : adjacency matrix of a second graph on the same variables, such as the truth. Its arrows point down
         unless that contradicts the first graph.
     """
-    extension = consistent_extension(adjacency)
-    if extension is None:
-        raise InputError("parameter 'adjacency'", "is not the CPDAG of any DAG", "Pass that of a CPDAG.")
-    dag = extension.astype(bool)
+    dag = _some_dag(check_adjacency(adjacency))
     if also is not None:
         dag = _united(dag, check_adjacency(also, "also").astype(bool))
     n_parts, part_of = connected_components(dag, directed=False)

@@ -35,7 +35,7 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
     ]
     nodes = [_node(index, name, len(result.names), name in colliders) for name, index in position.items()]
     attributes = {"class": "graph", "role": "group", "aria-label": _LABEL}
-    return svg.draw_graph(result.cpdag.adjacency, nodes, edges, attributes=attributes)
+    return svg.draw_graph(result.cpdag.drawn, nodes, edges, attributes=attributes)
 
 
 def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.DrawnNode:

@@ -1,0 +1,140 @@
+r"""The best graph by family scores and a prior on colliders.
+
+Scores come from a Gram matrix (`family_score`), the best graph from a search over orders (`order_search`).
+
+**Prior on colliders.** Noise and misfit make colliders where there are none, and one of them turns many
+edges. The share of the edges that lead to a variable with other parents is uniform up to a half: of N edges
+with V such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear
+colliders the first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of
+family scores cannot express this, so graphs are searched at a falling price for each parent beyond the first,
+and the best of them by the prior is taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc, betaln
+
+from dcd.features.family_gram import Categories, FamilyGram
+from dcd.graph.pattern import Triple, VariablePair
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
+
+if TYPE_CHECKING:
+    from dcd.search.family_score import ScoreModel
+
+COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
+_VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # where all relations are linear
+
+
+def best_dag(
+    gram: FamilyGram,
+    categories: Categories | None = None,
+    *,
+    rng: np.random.Generator,
+    allowed: BoolArray | None = None,
+    restarts: int = 2,
+) -> IntArray:
+    """The best graph by scores and prior alone, with `allowed` arrows `[cause, effect]`."""
+    from dcd.search.score_model import score_model
+
+    anything = np.ones((len(gram.n_line),) * 2, dtype=bool)
+    model = score_model(
+        gram, categories, allowed=anything if allowed is None else allowed, required=~anything
+    )
+    return BestGraph(model, rng, restarts).best()
+
+
+def collider_log_prior(n_shared: npt.ArrayLike, n_edges: npt.ArrayLike) -> FloatArray:
+    """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half; -inf where V > N."""
+    shared, edges = np.asarray(n_shared, dtype=float), np.asarray(n_edges, dtype=float)
+    others = np.maximum(edges - shared, 0.0)
+    # Where the incomplete beta function is too small for a number, nearly all of its integral is at a half.
+    below_half = betainc(shared + 1.0, others + 1.0, 0.5)
+    at_half = -(edges + 1.0) * np.log(2.0) - np.log(edges + 1.0)
+    with np.errstate(divide="ignore"):
+        log_prior = np.maximum(betaln(shared + 1.0, others + 1.0) + np.log(below_half), at_half)
+    return np.where(shared <= edges, log_prior, -np.inf)
+
+
+class BestGraph:
+    """The best graph, again and again as edges are forbidden; each search starts at the order of the last."""
+
+    def __init__(
+        self,
+        model: ScoreModel,
+        rng: np.random.Generator,
+        restarts: int,
+        prices: Sequence[float] = COLLIDER_PRICES,
+        order: Positions | None = None,
+    ) -> None:
+        from dcd.search.order_search import OrderSearch
+
+        self.model, self._restarts, self._prices = model, restarts, prices
+        self._orders = OrderSearch(len(model.required), model.required, rng)
+        if order is not None:
+            self._orders.order = order.copy()
+        self.separated: tuple[VariablePair, ...] = ()
+        self._refused: list[Triple] = []
+
+    @property
+    def order(self) -> Positions:
+        """The best order so far."""
+        return self._orders.order
+
+    def forbid(self, pairs: Sequence[VariablePair]) -> None:
+        """Allow no edge between these."""
+        allowed = self.model.allowed.copy()
+        for x, y in pairs:
+            allowed[x, y] = allowed[y, x] = False
+        self.model = self.model._replace(allowed=allowed)
+        self.separated += tuple(pairs)
+
+    def refuse(self, colliders: Sequence[Triple]) -> None:
+        """Allow none of these colliders `(x, z, y)`."""
+        self._refused += list(colliders)
+        most = max(Counter(z for _, z, _ in self._refused).values())
+        unwanted = np.full((len(self.model.allowed), most, 2), -1)
+        count: Counter[int] = Counter()
+        for x, z, y in self._refused:
+            unwanted[z, count[z]] = x, y
+            count[z] += 1
+        self.model = self.model._replace(unwanted=unwanted)
+
+    def best(self) -> IntArray:
+        """The best graph by family scores and the prior on colliders."""
+        from dcd.search.order_search import dag_of
+
+        found: list[tuple[float, IntArray, Positions]] = []
+        for price in self._prices:
+            total = self._orders.run(self.model._replace(collider_price=price), self._n_restarts(price))
+            dag = dag_of(self._orders.families)
+            n_shared, n_edges = n_shared_parents(dag), int(dag.sum())
+            prior = float(collider_log_prior(n_shared, n_edges))
+            posterior = total + price * n_shared + prior
+            found.append((posterior, dag, self._orders.order))
+        _, dag, self._orders.order = max(found, key=lambda one: one[0])
+        return dag
+
+    def _n_restarts(self, price: float) -> int:
+        """Random restarts at the first price and the last; between, orders are near.
+
+        Of curves they are costly, and only the first search has them. Where all relations are linear they are
+        cheap, and grow with the number of variables, as local optima do.
+        """
+        if price not in (self._prices[0], self._prices[-1]):
+            return 0
+        if self.model.may_curve.any() or self.model.may_cross.any():
+            return 0 if self.separated or self._refused else self._restarts
+        if price > 0:
+            return self._restarts
+        return self._restarts * min(-(-len(self.model.allowed) // _VARIABLES_A_RESTART), _MOST_TIMES)
+
+
+def n_shared_parents(dag: IntArray) -> int:
+    """Parents beyond the first, over all variables."""
+    return int(np.maximum(dag.sum(axis=0) - 1, 0).sum())
