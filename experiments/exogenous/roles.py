@@ -11,14 +11,15 @@ from typing import Literal, get_args
 Role = Literal["choose", "report"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-REPORT = frozenset(
-    """
-    affairs ais auto beauty black-politicians ces11 college-distance computers credit doctor-visits
-    fertil2 flchain fruit-flies gss-wages help-rct jobs k401ksubs licorice mgus2 mm-nhis nass-cds nesarc
-    pbc pharmaco-smoking pines psid1982 rwm1984 sleep75 smoke social-insure star thornton-hiv trump-vote
-    uis un vote-income wage2 yrbss
-    """.split()
-)
+# fmt: off
+REPORT = frozenset([
+    "affairs", "ais", "auto", "beauty", "black-politicians", "ces11", "college-distance", "computers",
+    "credit", "doctor-visits", "fertil2", "flchain", "fruit-flies", "gss-wages", "help-rct", "jobs",
+    "k401ksubs", "licorice", "mgus2", "mm-nhis", "nass-cds", "nesarc", "pbc", "pharmaco-smoking",
+    "pines", "psid1982", "rwm1984", "sleep75", "smoke", "social-insure", "star", "thornton-hiv",
+    "trump-vote", "uis", "un", "vote-income", "wage2", "yrbss",
+])
+# fmt: on
 
 
 def role_of(name: str) -> Role:

@@ -33,8 +33,10 @@ STUDIES = (
     Source(
         "bdims",
         "openintro/bdims",
-        names("bia_di bii_di bit_di che_de che_di elb_di wri_di kne_di ank_di sho_gi che_gi wai_gi nav_gi")
-        + names("hip_gi thi_gi bic_gi for_gi kne_gi cal_gi ank_gi wri_gi age wgt hgt sex"),
+        names(
+            "bia_di bii_di bit_di che_de che_di elb_di wri_di kne_di ank_di sho_gi che_gi wai_gi nav_gi "
+            "hip_gi thi_gi bic_gi for_gi kne_gi cal_gi ank_gi wri_gi age wgt hgt sex"
+        ),
         {"sex": SEX, "age": AGE},
         note="Physically active people.",
     ),
@@ -88,24 +90,30 @@ STUDIES = (
     Source(
         "help-rct",
         "mosaicData/HELPrct",
-        names("age cesd d1 drugrisk sex g1b homeless i1 i2 indtot mcs pcs pss_fr racegrp satreat sexrisk")
-        + names("substance treat"),
+        names(
+            "age cesd d1 drugrisk sex g1b homeless i1 i2 indtot mcs pcs pss_fr racegrp satreat sexrisk "
+            "substance treat"
+        ),
         {"treat": RANDOMISED, "sex": SEX, "racegrp": RACE},
         note="Adult inpatients of a detoxification unit.",
     ),
     Source(
         "indomethacin",
         "medicaldata/indo_rct",
-        names("rx gender age outcome sod pep recpanc psphinc precut difcan amp paninj acinar brush pdstent")
-        + names("train status"),
+        names(
+            "rx gender age outcome sod pep recpanc psphinc precut difcan amp paninj acinar brush "
+            "pdstent train status"
+        ),
         {"rx": RANDOMISED, "gender": SEX},
         note="Patients with a high risk of the outcome, which several columns define.",
     ),
     Source(
         "jobs",
         "mediation/jobs",
-        names("treat econ_hard depress1 sex age occp marital nonwhite educ income job_seek depress2 work1")
-        + names("comply"),
+        names(
+            "treat econ_hard depress1 sex age occp marital nonwhite educ income job_seek depress2 work1 "
+            "comply"
+        ),
         {"treat": RANDOMISED, "sex": SEX, "age": AGE, "nonwhite": RACE},
         orders={
             "educ": ("lt-hs", "highsc", "somcol", "bach", "gradwk"),
@@ -126,9 +134,11 @@ STUDIES = (
         names(
             "preOp_gender preOp_asa preOp_calcBMI preOp_age preOp_mallampati preOp_smoking preOp_pain treat"
         )
-        + names("intraOp_surgerySize extubation_cough pacu30min_cough pacu30min_throatPain")
-        + names("pacu30min_swallowPain pacu90min_cough pacu90min_throatPain postOp4hour_cough")
-        + names("postOp4hour_throatPain pod1am_cough pod1am_throatPain"),
+        + names(
+            "intraOp_surgerySize extubation_cough pacu30min_cough pacu30min_throatPain "
+            "pacu30min_swallowPain pacu90min_cough pacu90min_throatPain postOp4hour_cough "
+            "postOp4hour_throatPain pod1am_cough pod1am_throatPain"
+        ),
         {"treat": RANDOMISED, "preOp_gender": SEX},
         note="Patients before surgery of the chest.",
     ),
@@ -200,10 +210,12 @@ STUDIES = (
     Source(
         "resume-names",
         "AER/ResumeNames",
-        names("gender ethnicity quality call city jobs experience honors volunteer military holes school")
-        + names("email computer special college equal wanted requirements industry"),
+        names(
+            "gender ethnicity quality call city jobs experience honors volunteer military holes school "
+            "email computer special college equal wanted requirements industry"
+        ),
         {"ethnicity": "the name on each application was drawn at random"},
-        note="Applications sent by the experimenters. Gender is not exogenous: it depends on the kind of job.",
+        note="Applications sent by the experimenters. Gender is not exogenous: it follows the job.",
     ),
     Source(
         "social-insure",

@@ -23,8 +23,10 @@ SURVEYS = (
     Source(
         "alcohol",
         "wooldridge/alcohol",
-        names("abuse status unemrate age educ married famsize white exhealth beertax cigtax ethanol")
-        + names("mothalc fathalc livealc"),
+        names(
+            "abuse status unemrate age educ married famsize white exhealth beertax cigtax ethanol "
+            "mothalc fathalc livealc"
+        ),
         {"age": AGE, "white": RACE},
         kinds={"status": "nominal"},
         note="Men aged 25 to 59.",
@@ -39,8 +41,10 @@ SURVEYS = (
     Source(
         "beps",
         "carData/BEPS",
-        names("vote age economic.cond.national economic.cond.household Blair Hague Kennedy Europe")
-        + names("political.knowledge gender"),
+        names(
+            "vote age economic.cond.national economic.cond.household Blair Hague Kennedy Europe "
+            "political.knowledge gender"
+        ),
         {"age": AGE, "gender": SEX},
     ),
     Source(
@@ -70,8 +74,10 @@ SURVEYS = (
     Source(
         "college-distance",
         "AER/CollegeDistance",
-        names("gender ethnicity score fcollege mcollege home urban unemp wage distance tuition education")
-        + names("income region"),
+        names(
+            "gender ethnicity score fcollege mcollege home urban unemp wage distance tuition education "
+            "income region"
+        ),
         {"gender": SEX, "ethnicity": RACE},
         note="High-school seniors, followed for six years.",
     ),
@@ -167,8 +173,10 @@ SURVEYS = (
     Source(
         "kakadu",
         "Ecdat/Kakadu",
-        names("answer recparks jobs lowrisk wildlife future aboriginal finben mineparks moreparks gov envcon")
-        + names("vparks tvenv conservation sex age schooling income major"),
+        names(
+            "answer recparks jobs lowrisk wildlife future aboriginal finben mineparks moreparks gov "
+            "envcon vparks tvenv conservation sex age schooling income major"
+        ),
         {"sex": SEX, "age": AGE, "major": "which scenario was read out, decided by the interviewers"},
         orders={"answer": ("nn", "ny", "yy")},
         rows="future <= 5",
@@ -176,10 +184,11 @@ SURVEYS = (
     Source(
         "medicaid",
         "AER/Medicaid1986",
-        names("visits children age income health1 health2 access married gender ethnicity school enroll")
-        + names("program"),
+        names(
+            "visits children age income health1 health2 access married gender ethnicity school enroll program"
+        ),
         {"age": AGE, "gender": SEX, "ethnicity": RACE},
-        note="Two programmes, one for families with children and one for the old and disabled: selected by age.",
+        note="Two programmes, for families and for the old and disabled: selected by age.",
     ),
     Source(
         "mm-nhis",
@@ -191,8 +200,10 @@ SURVEYS = (
     Source(
         "mroz",
         "AER/PSID1976",
-        names("hours youngkids oldkids age education hhours hage heducation hwage fincome meducation")
-        + names("feducation unemp city experience"),
+        names(
+            "hours youngkids oldkids age education hhours hage heducation hwage fincome meducation "
+            "feducation unemp city experience"
+        ),
         {"age": AGE},
         note="Married women. The husband's age is no exogenous column: whom she marries may be an effect.",
     ),
@@ -208,8 +219,10 @@ SURVEYS = (
     Source(
         "nmes1988",
         "AER/NMES1988",
-        names("visits nvisits ovisits novisits emergency hospital health chronic adl region age afam gender")
-        + names("married school income employed insurance medicaid"),
+        names(
+            "visits nvisits ovisits novisits emergency hospital health chronic adl region age afam "
+            "gender married school income employed insurance medicaid"
+        ),
         {"age": AGE, "afam": RACE, "gender": SEX},
         orders={"health": ("poor", "average", "excellent")},
         note="People of 66 and more who are covered by Medicare.",
@@ -281,8 +294,10 @@ SURVEYS = (
     Source(
         "trump-vote",
         "stevedata/TV16",
-        names("votetrump age female collegeed racef famincr ideo pid7na bornagain religimp churchatd")
-        + names("prayerfreq angryracism whiteadv fearraces racerare"),
+        names(
+            "votetrump age female collegeed racef famincr ideo pid7na bornagain religimp churchatd "
+            "prayerfreq angryracism whiteadv fearraces racerare"
+        ),
         {"age": AGE, "female": SEX, "racef": RACE},
         note="People who told how they voted.",
     ),
@@ -352,15 +367,19 @@ SURVEYS = (
     Source(
         "wvs-usa",
         "stevedata/wvs_usa_abortion",
-        names("year aj age female unemployed ideology satisfinancial trustmostpeople godimportant")
-        + names("respectauthority nationalpride"),
+        names(
+            "year aj age female unemployed ideology satisfinancial trustmostpeople godimportant "
+            "respectauthority nationalpride"
+        ),
         {"year": YEAR, "age": AGE, "female": SEX},
     ),
     Source(
         "yrbss",
         "openintro/yrbss",
-        names("age gender grade hispanic height weight physically_active_7d hours_tv_per_school_day")
-        + names("strength_training_7d school_night_hours_sleep"),
+        names(
+            "age gender grade hispanic height weight physically_active_7d hours_tv_per_school_day "
+            "strength_training_7d school_night_hours_sleep"
+        ),
         {"age": AGE, "gender": SEX, "hispanic": RACE},
         orders={
             "grade": ("9", "10", "11", "12"),
