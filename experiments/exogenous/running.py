@@ -95,10 +95,10 @@ def run_tasks(
 def rows_of(task: Task, time_limit: float) -> Iterator[Row]:
     """The rows of one fit, that of its graph last: without it the fit is run again."""
     table = task.table.load()
+    warm_up(task.method)
     try:
         with warnings.catch_warnings(), threadpool_limits(1), cpu_limit(time_limit):
             warnings.simplefilter("ignore")
-            warm_up(task.method)
             started = time.process_time()
             found = METHODS[task.method].find(table, task.table.kinds, task.roots)
             seconds = time.process_time() - started
