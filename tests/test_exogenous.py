@@ -1,6 +1,7 @@
 """The experiment 'exogenous': a consistent registry, and arrows counted as by hand."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from experiments.exogenous.methods import METHODS, Found, Method, as_numbers
 from experiments.exogenous.roles import REPORT, ROLES
 from experiments.exogenous.tables import TABLES
 
+ROOT = Path(__file__).parent.parent
+NONE = "\N{EN DASH}"
 NAMES = ("age", "sex", "income", "vote")
 # age -> income, vote -> age, sex - income, age -> sex; sex and vote are apart.
 GRAPH = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]], dtype=np.int8)
@@ -202,12 +205,27 @@ def test_the_report_has_the_controls(monkeypatch, known_table, tmp_path):
         list(running.tasks([known_table], ["robust-dcd"], "none")), time_limit=60, folder=tmp_path
     )
     text = showing.show_role("choose", tmp_path)
-    assert "| Robust DCD | none | – | 1 | 1 | 1 | 50.0% ± 0.0% | 1 | 1 |" in text
-    assert "| No arrows | none | – | 1 | 0 | 0 | – | 3 | 1 |" in text
+    assert f"| Robust DCD | none | {NONE} | 1 | 1 | 1 | 50.0% ± 0.0% | 1 | 1 |" in text
+    assert f"| No arrows | none | {NONE} | 1 | 0 | 0 | {NONE} | 3 | 1 |" in text
     assert "Random directions" in text
     assert (tmp_path / "choose.md").read_text(encoding="utf-8") == text
     with pytest.raises(dcd.InputError, match="has no rows yet"):
         showing.show_role("report", tmp_path)
+
+
+def test_knowledge_is_compared_on_the_same_pairs(monkeypatch, known_table, tmp_path):
+    tell(monkeypatch, lambda *_: Found(GRAPH))
+    for knowledge in running.KNOWLEDGE:
+        planned = list(running.tasks([known_table], ["robust-dcd"], knowledge))
+        running.run_tasks(planned, time_limit=60, folder=tmp_path)
+    text = showing.show_role("choose", tmp_path)
+    for knowledge in ("half", "none, same pairs"):
+        assert f"| Robust DCD | {knowledge} | {NONE} | 1 | 1 | 1 | 50.0% ± 0.0% | 0 | 0 |" in text
+
+
+def test_the_readme_lists_the_tables():
+    readme = (ROOT / "experiments" / "exogenous" / "README.md").read_text(encoding="utf-8")
+    assert showing.table_of_tables() in readme
 
 
 def test_categories_become_codes():

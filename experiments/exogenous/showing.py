@@ -9,8 +9,18 @@ import numpy as np
 import pandas as pd
 
 from dcd.runtime.errors import InputError
+from experiments.exogenous.base import Source
+from experiments.exogenous.counting import count_edges
 from experiments.exogenous.methods import METHODS
-from experiments.exogenous.running import CONTROLS, COUNTS, FOLDER, control_counts, read_rows
+from experiments.exogenous.running import (
+    CONTROLS,
+    COUNTS,
+    FOLDER,
+    Task,
+    control_counts,
+    graph_of,
+    read_rows,
+)
 from experiments.exogenous.tables import TABLES
 from experiments.tables import Table, to_markdown
 
@@ -21,8 +31,8 @@ _LEGEND = (
     "Pairs of a column that cannot be an effect and a column that can. Of the arrows between them, those "
     "into the former are impossible. The standard error of their share is that of a bootstrap over tables. "
     "`seconds`: median processor time. With half of the exogenous columns known as roots, only arrows at the "
-    "others count. The last two lines are controls on the skeletons of Robust DCD: no directions, and random "
-    "ones (the mean over 100 random orders, each made a CPDAG)."
+    "others count. No arrows and random directions are controls on the skeletons of Robust DCD, random ones "
+    "as a mean over 100 random orders of the columns, each made a CPDAG."
 )
 
 
@@ -49,8 +59,8 @@ def show_role(role: str, folder: Path = FOLDER) -> str:
 
 def _frame(role: str, folder: Path) -> pd.DataFrame:
     rows = [row for row in read_rows(folder).values() if row["role"] == role]
-    controls = [control for row in rows for control in _controls(row)]
-    frame = pd.DataFrame([*rows, *controls])
+    derived = [one for row in rows for one in (*_controls(row), *_same_pairs(row, rows))]
+    frame = pd.DataFrame([*rows, *derived])
     if not frame.empty:
         frame[[*COUNTS, "seconds"]] = frame[[*COUNTS, "seconds"]].apply(pd.to_numeric)
     return frame
@@ -58,13 +68,44 @@ def _frame(role: str, folder: Path) -> pd.DataFrame:
 
 def _controls(row: Mapping[str, str]) -> Iterable[dict[str, object]]:
     """The rows of the controls, from the skeleton in a row of Robust DCD."""
-    table = next((table for table in TABLES if table.name == row["table"]), None)
-    if table is None or row["status"] != "ok":
+    if row["method"] != "robust-dcd" or not _is_graph(row, "none"):
         return
-    if (row["method"], row["knowledge"], row["threshold"]) != ("robust-dcd", "none", ""):
-        return
-    for control, counts in control_counts(table, row["edges"]).items():
+    for control, counts in control_counts(_table(row), row["edges"]).items():
         yield {**row, **vars(counts), "method": control, "seconds": "", "versions": "", "commit": ""}
+
+
+def _same_pairs(row: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> Iterable[dict[str, object]]:
+    """For a fit with knowledge, the graph without it counted at the same columns."""
+    if not _is_graph(row, "half"):
+        return
+    task = Task(_table(row), row["method"], "half")
+    for other in rows:
+        if (other["table"], other["method"]) == (row["table"], row["method"]) and _is_graph(other, "none"):
+            columns = task.table.columns
+            graph = graph_of(columns, other["edges"])
+            counts = count_edges(columns, graph, task.table.exogenous, task.counted)
+            yield {**other, **vars(counts), "knowledge": "none, same pairs"}
+
+
+def _is_graph(row: Mapping[str, str], knowledge: str) -> bool:
+    return row["status"] == "ok" and row["knowledge"] == knowledge and row["threshold"] == ""
+
+
+def _table(row: Mapping[str, str]) -> Source:
+    return next(table for table in TABLES if table.name == row["table"])
+
+
+def table_of_tables() -> str:
+    """Every table with its exogenous columns, for the README."""
+    lines = []
+    for table in TABLES:
+        by_reason: dict[str, list[str]] = {}
+        for column, reason in table.exogenous.items():
+            by_reason.setdefault(reason, []).append(f"`{column}`")
+        why = "; ".join(f"{', '.join(columns)}: {reason}" for reason, columns in by_reason.items())
+        lines.append([table.name, table.role, table.item, str(len(table.columns)), why, table.note])
+    header = ["table", "role", "source", "columns", "columns that cannot be effects", "note"]
+    return to_markdown(Table("Tables", header, lines))
 
 
 def share_impossible(counts: pd.DataFrame) -> tuple[float, float]:
