@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark $(EXPERIMENTS) clean
+.PHONY: exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -61,6 +61,12 @@ $(EXPERIMENTS): .venv/experiments
 	$(BIN)/python -m experiments run $@ --jobs $(JOBS)
 	$(BIN)/python -m experiments show $@
 
+# Arrows into columns that cannot be effects, on the tables that settings may be chosen on.
+exogenous: .venv/exogenous
+	$(BIN)/python -m experiments.exogenous run --role choose
+	$(BIN)/python -m experiments.exogenous run --role choose --knowledge half
+	$(BIN)/python -m experiments.exogenous show --role choose
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
@@ -69,7 +75,7 @@ $(EXPERIMENTS): .venv/experiments
 	$(BIN)/python -m pip install --quiet --editable ".[plot,networkx]"
 	touch $@
 
-.venv/test .venv/check .venv/docs .venv/benchmark .venv/experiments: .venv/%: .venv/demo
+.venv/test .venv/check .venv/docs .venv/benchmark .venv/experiments .venv/exogenous: .venv/%: .venv/demo
 	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 

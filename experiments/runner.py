@@ -151,7 +151,7 @@ def _row(task: Task, status: str, reason: str) -> Row:
         "status": status,
         "reason": " ".join(reason.split()),
         "versions": _versions(task.method),
-        "commit": _commit(),
+        "commit": commit_of_code(),
     }
 
 
@@ -176,7 +176,7 @@ def _versions(method: str) -> str:
 
 
 @cache
-def _commit() -> str:
+def commit_of_code() -> str:
     """The commit of the code, with a + if files that git knows differ from it; empty outside a checkout."""
     here = Path(__file__).parent
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -36,8 +36,6 @@ COLUMNS = (
     *KEY_FIELDS,
     *("status", "reason", *SCORES, "n_edges", "contradictory", "seconds", "peak_mb", "versions", "commit"),
 )
-
-_HEADER = ",".join(COLUMNS)
 
 Key = tuple[str, ...]
 
@@ -70,8 +68,8 @@ def read_rows(folder: Path = RESULTS) -> dict[Key, dict[str, str]]:
     """
     rows: dict[Key, dict[str, str]] = {}
     for path in sorted(folder.glob("*.csv")):
-        text = _whole_lines(path)
-        _check_header(text, path)
+        text = whole_lines(path)
+        _check_header(text, path, COLUMNS)
         for row in csv.DictReader(io.StringIO(text)):
             key = tuple(row[name] for name in KEY_FIELDS)
             if key not in rows or rows[key]["status"] != "ok":
@@ -92,50 +90,55 @@ def forget(keys: Collection[Key], folder: Path = RESULTS) -> None:
     for path in sorted(folder.glob("*.csv")) if keys else ():
         with path.open("rb") as file:
             _lock(file, path)
-            rows = list(csv.DictReader(io.StringIO(_whole_lines(path))))
+            rows = list(csv.DictReader(io.StringIO(whole_lines(path))))
             kept = [row for row in rows if tuple(row[name] for name in KEY_FIELDS) not in keys]
             if len(kept) < len(rows):
-                text = io.StringIO()
-                writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(kept)
-                replacement = path.with_suffix(".new")
-                replacement.write_text(text.getvalue(), encoding="utf-8", newline="")
-                os.replace(replacement, path)
+                replace_rows(path, kept, COLUMNS)
+
+
+def replace_rows(path: Path, rows: Sequence[dict[str, str]], columns: Sequence[str]) -> None:
+    """Write a file of rows anew, at once."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    replacement = path.with_suffix(".new")
+    replacement.write_text(text.getvalue(), encoding="utf-8", newline="")
+    os.replace(replacement, path)
 
 
 class Appender:
     """Appends rows to the file of one experiment."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
+        self._file, self._columns = file, columns
 
     def append(self, row: dict[str, Any]) -> None:
         """Write one line and see it to the disk."""
         text = io.StringIO()
-        csv.DictWriter(text, COLUMNS, lineterminator="\n").writerow(row)
+        csv.DictWriter(text, self._columns, lineterminator="\n").writerow(row)
         self._file.write(text.getvalue().encode())
         self._file.flush()
         os.fsync(self._file.fileno())
 
 
 @contextmanager
-def appending(path: Path) -> Iterator[Appender]:
+def appending(path: Path, columns: Sequence[str] = COLUMNS) -> Iterator[Appender]:
     """Open a file for appending rows; one process at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         _lock(file, path)
-        text = _whole_lines(path)
-        _check_header(text, path)
+        text = whole_lines(path)
+        _check_header(text, path, columns)
         file.truncate(len(text.encode()))
         if not text:
-            file.write(_HEADER.encode() + b"\n")
+            file.write(",".join(columns).encode() + b"\n")
             file.flush()
-        yield Appender(file)
+        yield Appender(file, columns)
 
 
-def _check_header(text: str, path: Path) -> None:
-    if text and text.splitlines()[0] != _HEADER:
+def _check_header(text: str, path: Path, columns: Sequence[str]) -> None:
+    if text and text.splitlines()[0] != ",".join(columns):
         raise InputError(
             f"file {path.name}", "has other columns than rows have now", f"Move it out of {path.parent}."
         )
@@ -152,7 +155,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
         ) from None
 
 
-def _whole_lines(path: Path) -> str:
+def whole_lines(path: Path) -> str:
     """The text up to the last line end."""
     text = path.read_bytes()
     return text[: text.rfind(b"\n") + 1].decode()

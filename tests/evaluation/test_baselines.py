@@ -309,7 +309,7 @@ def test_marks_of_causal_learn():
     # 0 -> 1, 1 - 2, 0 <-> 2 in causal-learn's encoding: the mark stands at the row.
     graph = np.array([[0, -1, 1], [1, 0, -1], [1, -1, 0]])
     expected = [[0, 1, 1], [0, 0, 1], [1, 1, 0]]
-    assert causal_learn._from_causal_learn(graph).tolist() == expected
+    assert causal_learn.from_causal_learn(graph).tolist() == expected
 
 
 def test_categories_reach_those_who_can_take_them(worker):

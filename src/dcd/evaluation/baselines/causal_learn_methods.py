@@ -63,12 +63,12 @@ def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
 def ges(values: FloatArray, *, seed: int) -> IntArray:
     """GES with the Gaussian BIC score."""
     _check_rows(len(values), values.shape[1])
-    return _from_causal_learn(causal_learn_ges(values, "local_score_BIC")["G"].graph)
+    return from_causal_learn(causal_learn_ges(values, "local_score_BIC")["G"].graph)
 
 
 def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:
     """GES with the BDeu score, for columns of categories."""
-    return _from_causal_learn(causal_learn_ges(_categories(values), "local_score_BDeu")["G"].graph)
+    return from_causal_learn(causal_learn_ges(_categories(values), "local_score_BDeu")["G"].graph)
 
 
 class _OurTest(CIT_Base):
@@ -89,10 +89,10 @@ register_ci_test(_OUR_TEST, _OurTest)
 def _pc(values: FloatArray, test: Test, alpha: float) -> IntArray:
     check_number("alpha", alpha, above=0, below=1, suggestion=0.05)
     graph = pc(values, alpha, _OUR_TEST, test=test, show_progress=False).G.graph
-    return _from_causal_learn(graph)
+    return from_causal_learn(graph)
 
 
-def _from_causal_learn(graph: Any) -> IntArray:
+def from_causal_learn(graph: Any) -> IntArray:
     """`[i, j] = 1` for any edge but `j -> i`."""
     marks = np.asarray(graph)
     edge, arrow_into_row = marks != 0, marks == 1
