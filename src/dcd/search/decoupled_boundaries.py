@@ -24,38 +24,27 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
 from dcd.table.dataset import Dataset
-from dcd.weights.base import SampleWeights, WeightSketch
+from dcd.weights.base import SampleWeights
 from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
 
 SETS = "sets"  # the stage of a run
 
 
-@dataclass(frozen=True)
-class DecoupledSet:
+@dataclass(frozen=True, kw_only=True)
+class DecoupledSet(SampleWeights):
     """One decoupled set of m variables, and what each of them shows of all d variables.
+
+    The weights themselves are not kept; there is a sketch of them for a set of all variables but one.
 
     Attributes
     ----------
     variables : the m decoupled variables.
-    ess : effective sample size under the weights.
-    status, n_steps : why learning stopped, and after how many steps.
-    dependence_before, dependence : of all pairs, in units of what chance leaves; see `SampleWeights`.
-    hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
-    sketch : what an account shows of the weights, for a set of all variables but one.
     """
 
     variables: tuple[str, ...]
-    ess: float
-    status: str
-    n_steps: int
-    dependence_before: float
-    dependence: float
-    hsic_before: FloatArray = field(repr=False)
-    hsic_after: FloatArray = field(repr=False)
-    correlations: FloatArray = field(repr=False)
-    pvalues: FloatArray = field(repr=False)
-    sketch: WeightSketch | None = field(default=None, repr=False)
+    correlations: FloatArray = field(repr=False, compare=False)
+    pvalues: FloatArray = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -185,18 +174,12 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     with one_blas_thread():
         learned, correlations, pvalues = _learn_and_test(table, members, used)
     all_but_one = len(members) == len(dataset.names) - 1
+    sketch = learned.sketched(used.shown_positions) if all_but_one else None
     return DecoupledSet(
+        **vars(replace(learned, weights=np.empty(0), sketch=sketch)),
         variables=tuple(dataset.names[member] for member in members),
-        ess=learned.ess,
-        status=learned.status,
-        n_steps=learned.n_steps,
-        dependence_before=learned.dependence_before,
-        dependence=learned.dependence,
-        hsic_before=learned.hsic_before,
-        hsic_after=learned.hsic_after,
         correlations=correlations,
         pvalues=pvalues,
-        sketch=learned.sketched(used.shown_positions) if all_but_one else None,
     )
 
 
