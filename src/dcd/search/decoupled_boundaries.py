@@ -87,8 +87,7 @@ class BoundaryIdentifier:
         run: Run | None = None,
     ) -> None:
         self._run = run or Run()
-        rng = make_generator(random_state)
-        seed = int(rng.integers(2**63))
+        seed = int(make_generator(random_state).integers(2**63))
         self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
         threads = threads_to_use(n_jobs)
@@ -97,7 +96,7 @@ class BoundaryIdentifier:
             features = features_of(dataset, threads=threads) if shared else None
         self._shared = Shared(Prepared(dataset, features, options, seed))
         # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
-        self._one_by_one = isinstance(features, FeatureBlocks)
+        self._n_jobs = 1 if isinstance(features, FeatureBlocks) else n_jobs
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
         self.n_identified = 0
 
@@ -120,26 +119,17 @@ class BoundaryIdentifier:
         members, decoupled = self._lookup(others)
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
-    def prepare(
-        self,
-        sets: Iterable[Collection[str]],
-        *,
-        n_jobs: int | None = None,
-        label: str = "sets",
-        then: str | None = None,
-    ) -> None:
+    def prepare(self, sets: Iterable[Collection[str]], label: str = "sets", then: str | None = None) -> None:
         """Decouple several sets, those not done yet, over `n_jobs` processes.
 
         `label` says what they are and `then` what comes next, to those who watch.
         """
-        wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        missing = [members for members in wanted if members not in self._decoupled]
-        n_jobs = 1 if self._one_by_one else n_jobs
+        asked = dict.fromkeys(self._members(names) for names in sets if names)
+        missing = [members for members in asked if members not in self._decoupled]
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
-            return as_done(
-                decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
-            )
+            wanted = [missing[at] for at in pending]
+            return as_done(decouple_set, wanted, shared=self._shared, n_jobs=self._n_jobs, effort=len)
 
         efforts = [effort(len(members)) for members in missing]
         found = self._run.gather(SETS, missing, compute, label=label, then=then, efforts=efforts)
