@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from dcd.independence.weighted_correlation import weighted_correlation
 from dcd.runtime.array_types import FloatArray
 
 # Of two columns, by how many of them are nominal.
@@ -23,13 +22,19 @@ def strength(x: FloatArray, y: FloatArray, weights: FloatArray, nominal: tuple[b
     """
     shares = weights / weights.sum()
     if not any(nominal):
-        value = weighted_correlation(rankdata(x)[:, None], rankdata(y)[:, None], shares)[0, 0]
+        value = _correlation(rankdata(x), rankdata(y), shares)
     elif all(nominal):
         value = _cramer(x, y, shares)
     else:
         groups, other = (x, y) if nominal[0] else (y, x)
         value = _correlation_ratio(groups, rankdata(other), shares)
     return float(np.clip(value, -1.0, 1.0))
+
+
+def _correlation(x: FloatArray, y: FloatArray, shares: FloatArray) -> float:
+    x, y = x - shares @ x, y - shares @ y
+    spread = np.sqrt((shares @ x**2) * (shares @ y**2))
+    return float(shares @ (x * y) / spread) if spread > _TINY else 0.0
 
 
 def _correlation_ratio(groups: FloatArray, values: FloatArray, shares: FloatArray) -> float:
