@@ -23,6 +23,23 @@ def sketch_of(numbers, n_shown=4):
     return WeightSketch(9, *numbers[:1], "converged", *numbers[1:3], numbers[:3], (3, 6), numbers[:n_shown])
 
 
+def decoupled_set(variables, numbers, hsic_before, hsic_after, correlations, pvalues, sketch):
+    return DecoupledSet(
+        weights=np.empty(0),
+        ess=numbers[-1],
+        dependence_before=np.inf,
+        dependence=np.nan,
+        status="converged",
+        loss_path=numbers,
+        hsic_before=hsic_before,
+        hsic_after=hsic_after,
+        sketch=sketch,
+        variables=tuple(variables),
+        correlations=correlations,
+        pvalues=pvalues,
+    )
+
+
 def test_every_number_comes_back_to_the_last_bit():
     rng = np.random.default_rng(0)
     odd = np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324, np.pi, 1e308, 1 / 3])
@@ -32,8 +49,7 @@ def test_every_number_comes_back_to_the_last_bit():
         square, wide = (rng.choice(numbers, size=(3, columns)) for columns in (3, 5))
         wide = np.asfortranarray(wide)
         sketch = sketch_of(rng.permutation(numbers))
-        numbered = (numbers[-1], "converged", 17, np.inf, np.nan)
-        given = DecoupledSet(("a", "c", "d"), *numbered, square, -square, wide, wide[::-1], sketch)
+        given = decoupled_set("acd", numbers, square, -square, wide, wide[::-1], sketch)
         assert_same_bits(through_json(published_codecs("abcde", 4)["sets"], members, given), given)
         log_pvalue, ess, left = (float(number) for number in rng.choice(numbers[1:], size=3))
         weights = SampleWeights(np.empty(0), ess, left, ess, 0.0, "ess_floor", sketch=sketch)
@@ -59,7 +75,7 @@ def assert_same_bits(found, wanted):
     "change",
     [
         {"ess": "many"},
-        {"n_steps": 1.5},
+        {"loss_path": 1.5},
         {"status": 3},
         {"pvalues": "###"},
         {"pvalues": base64.b64encode(bytes(8 * 7)).decode()},
@@ -73,7 +89,7 @@ def assert_same_bits(found, wanted):
 def test_sets_that_nobody_can_have_written_are_refused(change):
     codec = published_codecs("abc", 4)["sets"]
     matrices = (*2 * [np.eye(2)], *2 * [np.ones((2, 3))])
-    given = DecoupledSet(("a", "c"), 1.0, "converged", 1, 1.0, 1.0, *matrices, sketch_of(np.arange(9.0)))
+    given = decoupled_set("ac", np.arange(9.0), *matrices, sketch_of(np.arange(9.0)))
     written = codec.write(given)
     assert codec.read((0, 2), written).variables == ("a", "c")
     if change.get("sketch"):

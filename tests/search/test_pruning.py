@@ -143,9 +143,9 @@ def test_rounds_are_prepared_before_they_are_asked():
     for subsets, n_rounds in (("all", 2), ("pruned", 8)):
         ready, labels = set(), []
 
-        def prepare(sets, stage, ready=ready, labels=labels):
+        def prepare(sets, label, then, ready=ready, labels=labels):
             ready.update(map(frozenset, sets))
-            labels.append(stage.label)
+            labels.append(label)
 
         def prepared(target, others, ready=ready):
             assert frozenset(others) in ready

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ from dcd.cli.graph_text import show_losses
 from dcd.cli.options import TableFile
 from dcd.cli.output_files import check_outputs, write_json
 from dcd.cli.running import FINE, METHOD_FAILED
-from dcd.cli.terminal import console_on, remark, say, show_table
+from dcd.cli.terminal import remark, say, show_table
 from dcd.cli.wording import input_error_words
 from dcd.runtime.errors import InputError, check_choice
 
@@ -137,19 +135,14 @@ def _run_all(
 
 def _watched(methods: Sequence[str]) -> Iterator[str]:
     """The methods, with a progress bar on a terminal."""
-    console = console_on(sys.stderr)
-    if not console.is_terminal:
-        yield from methods
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from dcd.runtime.runs import progress_bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress, contextlib.suppress(GeneratorExit):
-        task = progress.add_task("", total=len(methods))
+    with progress_bar("methods", len(methods), 0) as bar:
+        bar.leave = False
         for method in methods:
-            progress.update(task, description=method)
+            bar.set_description(method)
             yield method
-            progress.advance(task)
+            bar.update()
 
 
 def _show(answer: dict[str, Any], table: TableSummary) -> None:

@@ -26,7 +26,6 @@ _MISSING = {
     "complete-rows": "drop their rows",
     "testwise": "use in each test the rows complete in its variables",
 }
-_DEFAULTS: tuple[Any, ...] = ({}, False, None, "refuse")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -227,9 +226,9 @@ class Handling:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator that differ from its defaults."""
-        names = ("kinds", "drop_degenerate", "memory_limit", "missing")
-        return {name: value for name in names if (value := getattr(self, name)) not in _DEFAULTS}
+        """The parameters of an estimator."""
+        names = ("drop_degenerate", "memory_limit", "missing")
+        return {"kinds": self.kinds or None, **{name: getattr(self, name) for name in names}}
 
     def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
         """The table without its columns of weights and counts, and these as parameters of `fit`."""

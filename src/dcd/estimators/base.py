@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,18 +32,10 @@ from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
-from dcd.weights.base import Decoupling
+from dcd.weights.base import SampleWeights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-class DecoupledVariables(Decoupling, Protocol):
-    """A set that a fit decoupled, and how far that went."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables of the set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +46,13 @@ class Diagnostics(ABC):
     ----------
     searches : for each target its boundary, its neighbours with their p-values, and the weights behind them.
     level : level of every single test.
-    sets : every decoupled set.
+    sets : every decoupled set: its `variables`, and how far they were decoupled.
     separated : pairs that the best graph joined at first, and a test did not confirm; `RobustDCD` only.
     """
 
     searches: tuple[TargetSearch, ...]
     level: float
-    sets: tuple[DecoupledVariables, ...] = field(repr=False)
+    sets: tuple[SampleWeights, ...] = field(repr=False)
     separated: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run, duration
-from dcd.search.algorithm1 import Round, Subsets, check_subsets, construct, exclusion_sizes, warn_of_cuts
+from dcd.search.algorithm1 import Subsets, check_subsets, construct, exclusion_sizes, warn_of_cuts
 from dcd.search.base import Boundaries, Construction
 from dcd.search.decoupled_boundaries import SETS, BoundaryIdentifier, DecoupledSet, effort
 from dcd.table.dataset import Dataset
@@ -206,10 +205,6 @@ class DCD(Discovery):
             n_jobs=self.n_jobs,
             run=run,
         )
-
-        def prepare(sets: Sequence[Collection[str]], stage: Round) -> None:
-            identifier.prepare(sets, n_jobs=self.n_jobs, label=stage.label, then=stage.then)
-
         run.remedies = _REMEDIES
         construction = construct(
             dataset.names,
@@ -218,7 +213,7 @@ class DCD(Discovery):
             self.max_subsets,
             self.knowledge,
             subsets=self.subsets,
-            prepare=prepare,
+            prepare=identifier.prepare,
             announce=lambda boundaries: self._announce(boundaries, run),
         )
         warn_of_cuts(construction.cuts, stacklevel=4)

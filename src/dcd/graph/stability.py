@@ -24,14 +24,13 @@ _SHOWN = 20
 _FORMAT = 1
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _ENTRIES: dict[str, Any] = {
-    "names": list[str],
+    "names": tuple[str, ...],
     "n_resamples": Annotated[int, msgspec.Meta(gt=0)],
     "scheme": Scheme,
     "fraction": Annotated[float, msgspec.Meta(gt=0, lt=1)] | None,
     "failures": dict[str, _Count],
     "seed": _Count | None,
 }
-_KEYS = (*_ENTRIES, "directed", "undirected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +125,8 @@ class Stability:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which `from_dict` makes an equal object."""
-        return {
-            "format": _FORMAT,
-            "names": list(self.names),
-            "n_resamples": self.n_resamples,
-            "scheme": self.scheme,
-            "fraction": self.fraction,
-            "failures": dict(self.failures),
-            "seed": self.seed,
-            "directed": self.directed.tolist(),
-            "undirected": self.undirected.tolist(),
-        }
+        values: dict[str, Any] = msgspec.to_builtins(self, enc_hook=lambda array: array.tolist())
+        return {"format": _FORMAT, **values, "names": list(self.names)}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Stability:
@@ -145,16 +135,11 @@ class Stability:
         if version != _FORMAT:
             remedy = "Read it with the version of dcd that wrote it."
             raise _refusal(f"has format {version!r}, known is {_FORMAT}", remedy)
-        lacking = [key for key in _KEYS if key not in saved]
-        if lacking:
-            raise _refusal(f"lacks {lacking[0]!r}")
-        _check_saved(saved)
+        entries = {key: _entry(saved, key, kind) for key, kind in _ENTRIES.items()}
         directed, undirected = _shares(saved, "directed"), _shares(saved, "undirected")
         if (undirected != undirected.T).any() or (directed + directed.T + undirected > 1 + 1e-9).any():
             raise _refusal("has shares of a pair that sum to more than 1 or are not symmetric")
-        entries = {key: saved[key] for key in _KEYS} | {"names": tuple(saved["names"])}
-        entries |= {"failures": dict(saved["failures"]), "directed": directed, "undirected": undirected}
-        return cls(**entries)
+        return cls(directed=directed, undirected=undirected, **entries)
 
     def failure_sentence(self) -> str:
         """How many resamples failed, and why."""
@@ -204,22 +189,24 @@ def _refusal(problem: str, remedy: str = "Write it again with to_dict.") -> Inpu
     return InputError("the saved stability", problem, remedy)
 
 
-def _check_saved(saved: Mapping[str, Any]) -> None:
-    """An `InputError` that names the first entry that cannot be right."""
-    for key, kind in _ENTRIES.items():
-        try:
-            value = msgspec.convert(saved[key], kind)
-        except msgspec.ValidationError:
-            raise _refusal(f"has {saved[key]!r:.60} for {key!r}") from None
-        if key == "names" and len(set(value)) < len(value):
-            raise _refusal(f"has {saved[key]!r:.60} for {key!r}")
+def _entry(saved: Mapping[str, Any], key: str, kind: Any) -> Any:
+    """An entry of a kind; an `InputError` that names it if it cannot be right."""
+    if key not in saved:
+        raise _refusal(f"lacks {key!r}")
+    try:
+        value = msgspec.convert(saved[key], kind)
+    except msgspec.ValidationError:
+        raise _refusal(f"has {saved[key]!r:.60} for {key!r}") from None
+    if key == "names" and len(set(value)) < len(value):
+        raise _refusal(f"has {saved[key]!r:.60} for {key!r}")
+    return value
 
 
 def _shares(saved: Mapping[str, Any], key: str) -> FloatArray:
     """A matrix of shares, with zeros where a variable meets itself."""
-    d = len(saved["names"])
+    d, given = len(saved["names"]), _entry(saved, key, Any)
     try:
-        shares = np.asarray(saved[key], dtype=np.float64)
+        shares = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise _refusal(f"has no matrix of numbers for {key!r}") from error
     if shares.shape != (d, d):

@@ -20,7 +20,7 @@ import numpy as np
 
 from dcd.features.rank_scores import Scores
 from dcd.independence.adjustment import Adjustment
-from dcd.independence.base import Interaction, SearchTest
+from dcd.independence.base import Interaction, Record, SearchTest
 from dcd.independence.neighbours import structure
 from dcd.independence.partial_pvalues import log_pvalues
 from dcd.independence.residual_columns import ResidualColumns
@@ -36,6 +36,7 @@ _AT_ONCE = 16  # variables that are tested together where rows are many
 # Rows that are decoupled: it takes 1 s for 2,500 of them, 2 to 4 s for 5,000 and 16 s for 20,000; about a
 # quarter of them is left to test with.
 _DECOUPLED_ROWS = 2_500
+_NOTHING = Record()  # of a test without weights; never changed
 _KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has its weights learned again
 
 
@@ -109,7 +110,7 @@ class BoundAssociation(SearchTest):
         super().__init__(scores.n_variables)
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
         self._screened: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
-        self._pairs: dict[tuple[int, int, tuple[int, ...]], _Answer] = {}
+        self._pairs: dict[tuple[int, int, tuple[int, ...]], tuple[float, Record]] = {}
         self._weights = _Weights(strategy.weights, scores)
         self._latest: tuple[tuple[int, ...], Adjustment] | None = None
 
@@ -125,11 +126,9 @@ class BoundAssociation(SearchTest):
         key = (min(x, y), max(x, y), tuple(sorted(given)))
         if key not in self._pairs:
             self._pairs[key] = self._answer(*key)
-        answer = self._pairs[key]
-        if answer.interaction is not None and answer.weights is not None:
-            self.record.interactions[key] = answer.interaction
-            self.record.note(answer.decoupled, answer.weights)
-        return answer.log_pvalue
+        log_pvalue, record = self._pairs[key]
+        self.record.add(record)
+        return log_pvalue
 
     def _adjusted(self, target: int, given: tuple[int, ...]) -> FloatArray:
         """Log p-values (d,) of all variables against the target without weights."""
@@ -143,23 +142,24 @@ class BoundAssociation(SearchTest):
             result[some] = log_pvalues(columns, 0, range(1, len(some) + 1))
         return result
 
-    def _answer(self, x: int, y: int, given: tuple[int, ...]) -> _Answer:
+    def _answer(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, Record]:
         """The association under equal weights, and if need be under weights that decouple the set."""
         columns = ResidualColumns(self._adjustment(given), [x, y])
         adjusted = float(log_pvalues(columns, 0, [1])[0])
         # One variable apart from the set is enough, if the strategy can do that.
         members = (x, *given) if from_set(self.strategy.weights) else given
         if adjusted >= self._log_level or len(members) < 2 or self.strategy.decouple == "never":
-            return _Answer(adjusted)
+            return adjusted, _NOTHING
         if self.strategy.decouple == "where-needed":
             left = structure(columns)
             if not left.may_explain(adjusted, self.scores.ess, self.strategy.interaction_level):
-                return _Answer(adjusted)
+                return adjusted, _NOTHING
         learned = self._weights(members)
         weighted = Adjustment(self.scores, given, learned.probabilities)
         decoupled = weighted_log_pvalue(weighted, x, y)
         interaction = Interaction((x, y), given, adjusted, decoupled, learned.ess, learned.dependence)
-        return _Answer(max(adjusted, decoupled), interaction, self._weights.accounts[members], members)
+        record = Record({members: self._weights.accounts[members]}, {(x, y, given): interaction})
+        return max(adjusted, decoupled), record
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
         """The adjustment for one set; the latest one is kept, for questions come set by set."""
@@ -171,14 +171,6 @@ class BoundAssociation(SearchTest):
     def __getstate__(self) -> dict[str, Any]:
         """Without the latest adjustment, which another process makes for itself."""
         return {**self.__dict__, "_latest": None}
-
-
-@dataclass(frozen=True)
-class _Answer:
-    log_pvalue: float
-    interaction: Interaction | None = None
-    weights: SampleWeights | None = None
-    decoupled: tuple[int, ...] = ()
 
 
 def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.base import table_options
 from dcd.estimators.markov_boundary import MarkovBoundary
 from dcd.features.kernel_blocks import features_of
-from dcd.graph.drawing.cpdag_plot import LABEL_CELLS, plot_cpdag
-from dcd.graph.drawing.pyplot import BLUE, GREY, ORANGE, import_pyplot
+from dcd.graph.drawing.cpdag_plot import LABEL_CELLS, import_pyplot, plot_cpdag
 from dcd.independence.weighted_correlation import weighted_correlation
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_number
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_boundary", "plot_cpdag", "plot_weights"]
 
+_BLUE, _ORANGE, _GREY = "#0072B2", "#D55E00", "#777777"
 _LARGEST_DOT, _NAMED_AT_MOST = 60.0, 24
 
 
@@ -170,8 +170,8 @@ def _dependence_matrices(
 
 def _draw_histogram(ax: Axes, result: SampleWeights) -> None:
     weights = result.weights
-    ax.hist(weights, bins=30, color=BLUE)
-    ax.axvline(1.0, color=GREY, lw=1, ls="dotted")
+    ax.hist(weights, bins=30, color=_BLUE)
+    ax.axvline(1.0, color=_GREY, lw=1, ls="dotted")
     share = result.ess / len(weights)
     ax.set_title(f"effective sample size {result.ess:.0f} of {len(weights)} ({share:.0%})", fontsize="medium")
     ax.set(xlabel="weight (1 is as measured)", ylabel="rows")
@@ -203,11 +203,11 @@ def _draw_pair(ax: Axes, pair: Dataset, weights: FloatArray, label: str, remark:
     equal = np.ptp(weights) == 0
     size = 12.0 if equal else np.minimum(10 * weights / weights.mean(), _LARGEST_DOT)
     alpha = 0.45 if equal else 0.1 + 0.7 * weights / weights.max()
-    ax.scatter(x, y, s=size, alpha=alpha, color=BLUE, linewidths=0)
+    ax.scatter(x, y, s=size, alpha=alpha, color=_BLUE, linewidths=0)
     remarks = [remark] if remark else []
     if "nominal" not in pair.kinds:
         remarks.insert(0, f"r = {weighted_correlation(x[:, None], y[:, None], weights)[0, 0]:.2f}")
-        ax.plot(*_line(x, y, weights), color=ORANGE, lw=2)
+        ax.plot(*_line(x, y, weights), color=_ORANGE, lw=2)
     ax.set_title(f"{label}: {', '.join(remarks)}" if remarks else label, fontsize="medium")
     ax.set_xlabel(shortened(pair.names[0], LABEL_CELLS), parse_math=False)
     for axis, name in zip((ax.xaxis, ax.yaxis), pair.names, strict=True):

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.array_types import BoolArray
@@ -36,17 +36,8 @@ from dcd.search.pruned_subsets import search_pruned
 Subsets = Literal["all", "pruned"]
 
 
-class Round(NamedTuple):
-    """Queries that are asked together: what they are about, and what comes after them."""
-
-    label: str
-    then: str | None = None
-
-
-BOUNDARIES = Round("Markov boundaries", then="subsets of boundaries")
-SUBSETS = Round("subsets of boundaries")
-
-Prepare = Callable[[Sequence[Collection[str]], Round], None]
+_SUBSETS = "subsets of boundaries"
+Prepare = Callable[[Sequence[Collection[str]], str, str | None], None]
 Announce = Callable[[Boundaries], None]
 
 
@@ -101,8 +92,9 @@ def construct(
 ) -> Construction:
     """`construct_cpdag` without its warning.
 
-    `prepare(sets, round)` is called before each round of queries with the sets to be decoupled, and
-    `announce(boundaries)` when the boundaries are known and their subsets are to be searched.
+    `prepare(sets, label, then)` is called before each round of queries with the sets to be decoupled, what
+    they are, and what comes next; `announce(boundaries)` when the boundaries are known and their subsets are
+    to be searched.
     """
     check_subsets(subsets, max_subsets)
     names = tuple(names)
@@ -111,7 +103,7 @@ def construct(
     prepare = prepare or (lambda *_: None)  # for identifiers without preparation
     known = bind_knowledge(knowledge, names)
     others = {target: [name for name in names if name != target] for target in names}
-    prepare(list(others.values()), BOUNDARIES)
+    prepare(list(others.values()), "Markov boundaries", _SUBSETS)
     identified = {target: set(markov_boundary(target, others[target])) for target in names}
     required, apart = _by_name(names, known.joined), _by_name(names, known.apart)
     boundaries = {
@@ -147,7 +139,7 @@ def check_subsets(subsets: object, max_subsets: object) -> None:
 
 def _asking(markov_boundary: BoundaryOf, prepare: Prepare) -> Ask:
     def ask(exclusions: Sequence[Exclusion]) -> list[Drop]:
-        prepare([exclusion.kept for exclusion in exclusions], SUBSETS)
+        prepare([exclusion.kept for exclusion in exclusions], _SUBSETS, None)
         drops = []
         for exclusion in exclusions:
             stayed = set(markov_boundary(exclusion.target, exclusion.kept))

@@ -211,11 +211,10 @@ class GraphOutcome:
 
 
 class GraphSearch(Protocol):
-    """Strategy of searching the graph of a table."""
+    """Strategy of searching the graph of a table.
 
-    def check(self) -> None:
-        """Raise `InputError` for a parameter out of range."""
-        ...
+    A method `check()` that raises `InputError` for a parameter out of range is called if there is one.
+    """
 
     def find(self, task: GraphTask) -> GraphOutcome:
         """The graph of a table."""
@@ -223,11 +222,7 @@ class GraphSearch(Protocol):
 
 
 class BoundarySearch(Protocol):
-    """Strategy of searching the Markov boundary of one variable."""
-
-    def check(self) -> None:
-        """Raise `InputError` for a parameter out of range."""
-        ...
+    """Strategy of searching the Markov boundary of one variable; `check()` is as of `GraphSearch`."""
 
     def boundary(
         self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()

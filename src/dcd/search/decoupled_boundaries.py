@@ -24,38 +24,27 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.checks import MIN_ROWS
 from dcd.table.columns import column_list, merge_rare
 from dcd.table.dataset import Dataset
-from dcd.weights.base import SampleWeights, WeightSketch
+from dcd.weights.base import SampleWeights
 from dcd.weights.hsic_descent import HSICDescent, learn_weights, threads_to_use
 
 SETS = "sets"  # the stage of a run
 
 
-@dataclass(frozen=True)
-class DecoupledSet:
+@dataclass(frozen=True, kw_only=True)
+class DecoupledSet(SampleWeights):
     """One decoupled set of m variables, and what each of them shows of all d variables.
+
+    The weights themselves are not kept; there is a sketch of them for a set of all variables but one.
 
     Attributes
     ----------
     variables : the m decoupled variables.
-    ess : effective sample size under the weights.
-    status, n_steps : why learning stopped, and after how many steps.
-    dependence_before, dependence : of all pairs, in units of what chance leaves; see `SampleWeights`.
-    hsic_before, hsic_after : (m, m) pairwise weighted HSIC under equal and under the learned weights.
     correlations, pvalues : (m, d) weighted correlation with every variable as target, and its p-value.
-    sketch : what an account shows of the weights, for a set of all variables but one.
     """
 
     variables: tuple[str, ...]
-    ess: float
-    status: str
-    n_steps: int
-    dependence_before: float
-    dependence: float
-    hsic_before: FloatArray = field(repr=False)
-    hsic_after: FloatArray = field(repr=False)
-    correlations: FloatArray = field(repr=False)
-    pvalues: FloatArray = field(repr=False)
-    sketch: WeightSketch | None = field(default=None, repr=False)
+    correlations: FloatArray = field(repr=False, compare=False)
+    pvalues: FloatArray = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -98,8 +87,7 @@ class BoundaryIdentifier:
         run: Run | None = None,
     ) -> None:
         self._run = run or Run()
-        rng = make_generator(random_state)
-        seed = int(rng.integers(2**63))
+        seed = int(make_generator(random_state).integers(2**63))
         self._dataset, self._alpha = dataset, alpha
         self._position = {name: index for index, name in enumerate(dataset.names)}
         threads = threads_to_use(n_jobs)
@@ -108,7 +96,7 @@ class BoundaryIdentifier:
             features = features_of(dataset, threads=threads) if shared else None
         self._shared = Shared(Prepared(dataset, features, options, seed))
         # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
-        self._one_by_one = isinstance(features, FeatureBlocks)
+        self._n_jobs = 1 if isinstance(features, FeatureBlocks) else n_jobs
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
         self.n_identified = 0
 
@@ -131,26 +119,17 @@ class BoundaryIdentifier:
         members, decoupled = self._lookup(others)
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
-    def prepare(
-        self,
-        sets: Iterable[Collection[str]],
-        *,
-        n_jobs: int | None = None,
-        label: str = "sets",
-        then: str | None = None,
-    ) -> None:
+    def prepare(self, sets: Iterable[Collection[str]], label: str = "sets", then: str | None = None) -> None:
         """Decouple several sets, those not done yet, over `n_jobs` processes.
 
         `label` says what they are and `then` what comes next, to those who watch.
         """
-        wanted = dict.fromkeys(self._members(names) for names in sets if names)
-        missing = [members for members in wanted if members not in self._decoupled]
-        n_jobs = 1 if self._one_by_one else n_jobs
+        asked = dict.fromkeys(self._members(names) for names in sets if names)
+        missing = [members for members in asked if members not in self._decoupled]
 
         def compute(pending: list[int]) -> Generator[tuple[int, DecoupledSet]]:
-            return as_done(
-                decouple_set, [missing[at] for at in pending], shared=self._shared, n_jobs=n_jobs, effort=len
-            )
+            wanted = [missing[at] for at in pending]
+            return as_done(decouple_set, wanted, shared=self._shared, n_jobs=self._n_jobs, effort=len)
 
         efforts = [effort(len(members)) for members in missing]
         found = self._run.gather(SETS, missing, compute, label=label, then=then, efforts=efforts)
@@ -185,18 +164,12 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     with one_blas_thread():
         learned, correlations, pvalues = _learn_and_test(table, members, used)
     all_but_one = len(members) == len(dataset.names) - 1
+    sketch = learned.sketched(used.shown_positions) if all_but_one else None
     return DecoupledSet(
+        **vars(replace(learned, weights=np.empty(0), sketch=sketch)),
         variables=tuple(dataset.names[member] for member in members),
-        ess=learned.ess,
-        status=learned.status,
-        n_steps=learned.n_steps,
-        dependence_before=learned.dependence_before,
-        dependence=learned.dependence,
-        hsic_before=learned.hsic_before,
-        hsic_after=learned.hsic_after,
         correlations=correlations,
         pvalues=pvalues,
-        sketch=learned.sketched(used.shown_positions) if all_but_one else None,
     )
 
 

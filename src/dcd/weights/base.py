@@ -19,26 +19,6 @@ _N_BINS = 24
 _SHORTEST_AXIS = 2.0  # so that equal weights, all 1, stand in the middle
 
 
-class Decoupling(Protocol):
-    """How far a set of variables was decoupled."""
-
-    @property
-    def ess(self) -> float:
-        """Effective sample size under the weights."""
-
-    @property
-    def status(self) -> str:
-        """Why learning ended."""
-
-    @property
-    def dependence_before(self) -> float:
-        """Dependence under equal weights, in units of what chance leaves."""
-
-    @property
-    def dependence(self) -> float:
-        """The same under the learned weights."""
-
-
 @dataclass(frozen=True, eq=False)
 class WeightSketch:
     """What a fit keeps of the weights that decouple one set, in bounded memory whatever the number of rows.

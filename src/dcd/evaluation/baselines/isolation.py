@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -231,21 +232,15 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
 def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> dict[str, Any] | None:
     """The next message, None if the process dies; it is killed after the limit."""
     assert process.stdout is not None
-    overtime = threading.Event()
-
-    def stop() -> None:
-        overtime.set()
-        _kill(process)
-
-    timer = threading.Timer(threading.TIMEOUT_MAX if limit is None else limit, stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        received = receive(process.stdout)
-    finally:
-        timer.cancel()
-        timer.join()  # it may be killing the process
-    return {"status": "timeout", "reason": f"stopped after {limit:g} s"} if overtime.is_set() else received
+    with ThreadPoolExecutor(max_workers=1) as reader:
+        message = reader.submit(receive, process.stdout)
+        try:
+            return message.result(None if limit is None else min(limit, threading.TIMEOUT_MAX))
+        except TimeoutError:
+            return {"status": "timeout", "reason": f"stopped after {limit:g} s"}
+        finally:
+            if not message.done():  # also on interrupts
+                _kill(process)  # which ends the reading
 
 
 def _plain(name: str, value: object) -> object:

@@ -9,7 +9,6 @@ import numpy as np
 from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.drawing.layout import Layout, layered_layout, smooth
-from dcd.graph.drawing.pyplot import import_pyplot
 from dcd.graph.stability import Stability
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, suggest
@@ -137,6 +136,15 @@ def _edge_labels(cpdag: CPDAG, truth: IntArray | None) -> dict[tuple[int, int], 
         else:
             labels[i, j] = "other direction or type"
     return labels
+
+
+def import_pyplot() -> Any:
+    """`matplotlib.pyplot`, loaded when a plot needs it, or an error that names the extra to install."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'dcd[plot]'") from error
+    return plt
 
 
 # --- drawing ---------------------------------------------------------------------------------------------
