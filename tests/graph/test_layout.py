@@ -125,9 +125,16 @@ def test_unconnected_nodes_and_parts_fill_rows():
     assert len({tuple(place) for place in places.tolist()}) == 30
 
 
-def test_only_graphs_that_stand_for_dags_are_laid_out():
-    with pytest.raises(InputError, match="is not the CPDAG of any DAG"):
+def test_graphs_with_a_directed_cycle_are_not_laid_out():
+    with pytest.raises(InputError, match="has a directed cycle"):
         layered_layout([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+
+
+def test_lines_that_no_dag_of_the_class_has_are_laid_out_by_the_arrows():
+    square = np.zeros((4, 4), dtype=int)  # a cycle of four lines: each of its DAGs has a collider
+    for a, b in ((0, 1), (1, 2), (2, 3), (3, 0)):
+        square[a, b] = square[b, a] = 1
+    assert layered_layout(square).positions.shape == (4, 2)
 
 
 def test_layers_are_not_too_wide():

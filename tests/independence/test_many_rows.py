@@ -11,7 +11,7 @@ import dcd.features.rank_scores
 import dcd.independence.binding
 import dcd.weights.convex
 from dcd.evaluation import simulate
-from dcd.features.family_gram import gram_of
+from dcd.features.gram_columns import TableColumns, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import _grid_ranks
 from dcd.independence.association import PartialAssociation
@@ -54,8 +54,8 @@ def test_blocks_give_what_all_rows_at_once_give(seed, given):
         adjusted_log_pvalues(blocked, given), adjusted_log_pvalues(whole, given), rtol=1e-8, atol=1e-8
     )
     for other, one in zip(
-        (gram_of(blocked).gram, ConvexWeights().learn(blocked, (1, 2, 4)).weights),
-        (gram_of(whole).gram, ConvexWeights().learn(whole, (1, 2, 4)).weights),
+        (family_gram(TableColumns(blocked)).gram, ConvexWeights().learn(blocked, (1, 2, 4)).weights),
+        (family_gram(TableColumns(whole)).gram, ConvexWeights().learn(whole, (1, 2, 4)).weights),
         strict=True,
     ):
         np.testing.assert_allclose(other, one, atol=1e-8)

@@ -224,6 +224,7 @@ def test_a_counted_child_takes_other_parents_by_what_they_add_to_a_regression():
     assert model.n_levels.tolist() == [0, 0, 4, 2]
     added = score_of(regressed, 2, [3, 0]) - score_of(regressed, 2, [3]) + regressed.edge_price
     both, one = evidence_of(model, 2, [0, 3]), evidence_of(model, 2, [3])
+    assert not model.may_curve[2:].any()  # a number tells a category by its line alone, as the other way round
     shared = model._replace(sd_line=regressed.sd_line, sd_curve=regressed.sd_curve)
     assert evidence_of(shared, 2, [0, 3]) - evidence_of(shared, 2, [3]) == pytest.approx(added, abs=1e-6)
     assert both > one
@@ -237,8 +238,9 @@ def some_codes(n=300, seed=0, levels=(2, 3, 2, 4)):
 
 
 def evidence_of(model, child, parents):
-    """The score of a counted child without the price of its parents, which is half of the usual one."""
-    return score_of(model, child, parents) + 0.5 * len(parents) * model.edge_price
+    """The score of a counted child without the price of its parents: half for one that is counted too."""
+    shares = [0.5 if model.n_levels[parent] else 1.0 for parent in parents]
+    return score_of(model, child, parents) + sum(shares) * model.edge_price
 
 
 def bdeu_by_hand(codes, child, parents, sample_size=1.0):

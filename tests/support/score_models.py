@@ -5,7 +5,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dcd.features.family_gram import Categories, gram_of
+from dcd.features.family_gram import Categories
+from dcd.features.gram_columns import TableColumns, family_gram
 from dcd.features.rank_scores import make_scores
 from dcd.search.family_score import family_score
 from dcd.search.score_model import score_model
@@ -16,7 +17,7 @@ def model_of(values, allowed=None, required=None):
     d = values.shape[1]
     anything = np.ones((d, d), dtype=bool)
     return score_model(
-        gram_of(make_scores(values)),
+        family_gram(TableColumns(make_scores(values))),
         allowed=anything if allowed is None else allowed,
         required=~anything if required is None else required,
     )
@@ -26,9 +27,12 @@ def counted_model(codes, weights=None):
     """The model of codes (n, d), a table of categories."""
     n, d = codes.shape
     weights = np.ones(n) if weights is None else weights
-    counted = Categories(np.ascontiguousarray(codes.T, dtype=np.int64), codes.max(axis=0) + 1, weights)
+    counted = Categories(
+        np.ascontiguousarray(codes.T, dtype=np.int64), codes.max(axis=0) + 1, weights, np.arange(n)
+    )
     anything = np.ones((d, d), dtype=bool)
-    gram = gram_of(make_scores(np.random.default_rng(0).standard_normal((50, d))))  # it is not looked at
+    unused = make_scores(np.random.default_rng(0).standard_normal((50, d)))
+    gram = family_gram(TableColumns(unused))
     return score_model(gram, counted, allowed=anything, required=~anything)
 
 

@@ -20,7 +20,7 @@ from numba import njit
 
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.search.family_score import family_score, n_columns, prices
-from dcd.search.graph_class import class_types
+from dcd.search.graph_class import ABSENT, class_types
 
 _MEMO_SIZE = 2**16
 _SWAPS = 0.3  # share of the steps that exchange a parent
@@ -286,7 +286,7 @@ def run_chain(model, state, curves, pairs, log_prior, temper, n_steps, n_kept, o
     counts = np.zeros((2, 4, n_variables, n_variables))
     start_chain(model, state, curves, log_prior, temper)
     every = max(n_steps // n_kept, 1)
-    for step in range(n_steps + n_steps // 5):
+    for step in range(n_steps + n_steps // 5 if len(pairs) > 0 else 0):
         which = int(rng.random() * len(pairs))
         u, v = pairs[which, 0], pairs[which, 1]
         if rng.random() < 0.5:
@@ -302,4 +302,6 @@ def run_chain(model, state, curves, pairs, log_prior, temper, n_steps, n_kept, o
             for a in range(n_variables):
                 for b in range(n_variables):
                     counts[half, types[a, b], a, b] += 1.0
+    if len(pairs) == 0:
+        counts[:, ABSENT] = 1.0
     return counts
