@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
-from dcd.features.kernels import rbf_cholesky
+from dcd.features.kernels import pivoted_cholesky
 from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import BlockMatrix, Part
@@ -80,10 +80,14 @@ def _joint_columns(scores: Scores, variables: Sequence[VariableScores]) -> tuple
     chosen = np.unique(np.linspace(0, n_samples - 1, min(_CANDIDATES, n_samples)).astype(np.intp))
     candidates = points_of.at(chosen).astype(np.float64)
     most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
-    features, pivots = rbf_cholesky(
-        candidates.T, _TOLERANCE, int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
+    half = 0.5 * np.square(candidates).sum(axis=1)
+    features, pivots = pivoted_cholesky(
+        lambda pivot: np.exp(np.minimum(candidates @ candidates[pivot] - (half + half[pivot]), 0.0)),
+        np.empty((int(min(most, _MOST_LANDMARKS_SHARE * n_samples)), len(candidates))),
+        _TOLERANCE,
+        int(min(most, _MOST_LANDMARKS_SHARE * n_samples)),
     )
-    inverse = solve_triangular(features[pivots], np.eye(len(pivots)), lower=True)
+    inverse = dtrtri(features[:, pivots].T, lower=1)[0]
     landmarks = candidates[pivots].astype(scores.dtype)
     to_features = (_JOINT * inverse.T).astype(scores.dtype)
 
@@ -121,21 +125,25 @@ def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
 
     Halves at the median of each variable in turn, as the leaves of a k-d tree; in time n log² n.
     """
-    coordinates = [_coordinate(scores.variables[v]) for v in given]
-    order: Rows = np.arange(scores.n_samples)
-    group = np.zeros(scores.n_samples, dtype=np.intp)
-    if not coordinates:
+    n_samples = scores.n_samples
+    order: Rows = np.arange(n_samples)
+    ranks = [_rank(scores.variables[v]) for v in given]
+    group = np.zeros(n_samples, dtype=np.intp)
+    if not ranks:
         return order
-    for level in range(max(int(np.log2(scores.n_samples)), 1)):
-        order = np.lexsort((coordinates[level % len(coordinates)], group))
+    for level in range(max(int(np.log2(n_samples)), 1)):
+        order = np.argsort(group * n_samples + ranks[level % len(ranks)])
         starts = np.searchsorted(group[order], np.arange(2**level + 1))
         own = group[order]
         second = np.arange(len(order)) - starts[own] >= (starts[own + 1] - starts[own] + 1) // 2
         group[order] = 2 * own + second
-    return np.lexsort((coordinates[0], group))
+    return np.argsort(group * n_samples + ranks[0])
 
 
-def _coordinate(variable: VariableScores) -> FloatArray:
+def _rank(variable: VariableScores) -> Rows:
+    """The position (n,) of each row in the order of a variable, each its own."""
     make = variable.make
     values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(variable.codes)
-    return values
+    rank = np.empty(len(values), dtype=np.intp)
+    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return rank
