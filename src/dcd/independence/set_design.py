@@ -64,14 +64,27 @@ def _columns_of_one(variable: VariableScores, n_waves: int) -> tuple[Part, int]:
     make = variable.make
     if not isinstance(make, SmoothColumns):
         return lambda rows: _LINE * variable.part(rows, variable.adjusters), len(variable.adjusters)
-    scores, waves = make.scores, np.arange(1, n_waves + 1)
+    scores, scale = make.scores, np.sqrt(2.0) / np.arange(1, n_waves + 1)[:, None] ** _DECAY
 
     def part(rows: slice) -> FloatArray:
         line = _LINE * variable.part(rows, (LINEAR,))
-        cosines = np.cos(np.pi * scores[rows, 1, None] * waves) * (np.sqrt(2.0) / waves**_DECAY)
-        return np.hstack([line, cosines.astype(line.dtype)])
+        cosines = _cosines(scores[rows, 1].astype(np.float64), n_waves)
+        cosines *= scale
+        return np.hstack([line, cosines.T.astype(line.dtype)])
 
     return part, 1 + n_waves
+
+
+def _cosines(u: FloatArray, n_waves: int) -> FloatArray:
+    """(n_waves, n) cos(pi j u) for j = 1, 2, ..., each from the two before it."""
+    waves = np.empty((n_waves + 1, len(u)))
+    waves[0] = 1.0
+    np.cos(np.pi * u, out=waves[1])
+    twice = 2.0 * waves[1]
+    for j in range(2, n_waves + 1):
+        np.multiply(twice, waves[j - 1], out=waves[j])
+        waves[j] -= waves[j - 2]
+    return waves[1:]
 
 
 def _joint_columns(scores: Scores, variables: Sequence[VariableScores]) -> tuple[Part, int]:
