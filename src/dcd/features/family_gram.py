@@ -239,8 +239,8 @@ def _sums(
                 raw,
             ]
         )
-        shares = scores.probabilities[rows, None].astype(part.dtype)
-        return (whole.T @ (shares * whole)).astype(np.float64)
+        whole *= np.sqrt(scores.probabilities[rows, None]).astype(part.dtype)
+        return (whole.T @ whole).astype(np.float64)  # half of the work of a product of two matrices
 
     with ThreadPoolExecutor(max_workers=n_processes(n_jobs)) as pool:
         return np.asarray(sum(pool.map(of_block, scores.blocks)))
@@ -257,17 +257,19 @@ def _normalised(
     """Centre all columns, make those of a variable orthonormal and scale products, by algebra on the sums."""
     gram = sums[1:, 1:] - np.outer(sums[0, 1:], sums[0, 1:])
     starts = np.array([block[0] for block in own] + [own[-1][-1] + 1], dtype=np.intp)
-    gram = _by(_wick_transform(gram, starts, products), gram)
-    transform = np.zeros_like(gram)
+    _take_wick_terms(gram, starts, products)
     for block in own:
-        part = np.ix_(block, block)
-        transform[part] = np.linalg.inv(np.linalg.cholesky(gram[part])).T
-    rest = np.arange(starts[-1], len(gram))
-    transform[rest, rest] = 1.0 / np.sqrt(np.maximum(gram[rest, rest], _NEGLIGIBLE))
+        columns = slice(block[0], block[-1] + 1)
+        transform = np.linalg.inv(np.linalg.cholesky(gram[columns, columns]))
+        gram[columns] = transform @ gram[columns]
+        gram[:, columns] = gram[:, columns] @ transform.T
+    scale = np.ones(len(gram))
+    scale[starts[-1] :] = 1.0 / np.sqrt(np.maximum(np.diag(gram)[starts[-1] :], _NEGLIGIBLE))
+    gram *= ess * np.outer(scale, scale)
     raw = np.where(np.isfinite(raw_offset), np.arange(len(own)) + len(gram) - len(own), -1)
     product, cubic = _product_positions(products, len(own), starts[-1])
     return FamilyGram(
-        gram=ess * _by(transform, gram),
+        gram=gram,
         starts=starts,
         n_line=n_line,
         product=product,
@@ -278,17 +280,14 @@ def _normalised(
     )
 
 
-def _by(transform: FloatArray, gram: FloatArray) -> FloatArray:
-    return transform.T @ gram @ transform
-
-
-def _wick_transform(gram: FloatArray, starts: Positions, products: Sequence[Product]) -> FloatArray:
-    """The matrix that takes off products of three what Wick's have less; lines have variance 1."""
-    transform = np.eye(len(gram))
-    lines = starts[:-1]
-    columns = starts[-1] + np.arange(len(products))
-    transform[np.ix_(lines, columns)] = -_wick_terms(gram[np.ix_(lines, lines)], products)
-    return transform
+def _take_wick_terms(gram: FloatArray, starts: Positions, products: Sequence[Product]) -> None:
+    """Take off products of three, in place, what Wick's have less; lines have variance 1."""
+    lines, columns = starts[:-1], slice(starts[-1], starts[-1] + len(products))
+    if not any(len(product) == 3 for product in products):
+        return
+    terms = _wick_terms(gram[np.ix_(lines, lines)], products)
+    gram[columns] -= terms.T @ gram[lines]
+    gram[:, columns] -= gram[:, lines] @ terms
 
 
 def _product_positions(
