@@ -112,8 +112,8 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
         rng = np.random.default_rng(seed)
         model = counted_model(some_categories(seed, 6)) if counted else model_of(some_values(seed, 6))
         order, families = rng.permutation(6), no_families(6)
-        grow_all(model, order, families)
         memo = empty_memo(6)
+        grow_all(model, order, families, memo)
         for _ in range(30):
             exchange(model, order, int(rng.integers(5)), families, memo)
         place = np.argsort(order)
@@ -124,7 +124,7 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
             anew = score_of(model, child, parents, curved, crossed=int(families.crossed[child]))
             assert families.scores[child] == pytest.approx(anew, abs=1e-7)
         fresh = no_families(6)
-        grow_all(model, order, fresh)
+        grow_all(model, order, fresh, empty_memo(6))
         behind.append(total_of(fresh.scores) - total_of(families.scores))
     assert np.median(np.abs(behind)) < 1e-6
     assert max(behind) < 5.0

@@ -94,19 +94,19 @@ def normalised(sums: FloatArray, layout: Layout, n_samples: float) -> FamilyGram
     own, raw_offset = owners(layout.columns), layout.raw_offset
     gram = sums[1:, 1:] - np.outer(sums[0, 1:], sums[0, 1:])
     starts = np.array([block[0] for block in own] + [own[-1][-1] + 1], dtype=np.intp)
-    gram = _by(_wick_transform(gram, starts, layout.products), gram)
-    transform = np.zeros_like(gram)
+    _take_wick_terms(gram, starts, layout.products)
     for block in own:
-        # In a part of the rows, columns may depend on each other that do not in all: those stay zero.
-        kept = np.array(block)[independent(gram[np.ix_(block, block)], _NEGLIGIBLE)]
-        part = np.ix_(kept, kept)
-        transform[part] = np.linalg.inv(np.linalg.cholesky(gram[part])).T
-    rest = np.arange(starts[-1], len(gram))
-    transform[rest, rest] = 1.0 / np.sqrt(np.maximum(gram[rest, rest], _NEGLIGIBLE))
+        columns = slice(block[0], block[-1] + 1)
+        transform = _orthonormal(gram[columns, columns])
+        gram[columns] = transform @ gram[columns]
+        gram[:, columns] = gram[:, columns] @ transform.T
+    scale = np.ones(len(gram))
+    scale[starts[-1] :] = 1.0 / np.sqrt(np.maximum(np.diag(gram)[starts[-1] :], _NEGLIGIBLE))
+    gram *= n_samples * np.outer(scale, scale)
     raw = np.where(np.isfinite(raw_offset), np.arange(len(own)) + len(gram) - len(own), -1)
     product, cubic = _product_positions(layout.products, len(own), starts[-1])
     return FamilyGram(
-        gram=n_samples * _by(transform, gram),
+        gram=gram,
         starts=starts,
         n_line=layout.n_line,
         product=product,
@@ -117,17 +117,25 @@ def normalised(sums: FloatArray, layout: Layout, n_samples: float) -> FamilyGram
     )
 
 
-def _by(transform: FloatArray, gram: FloatArray) -> FloatArray:
-    return transform.T @ gram @ transform
+def _orthonormal(gram: FloatArray) -> FloatArray:
+    """The matrix that makes columns orthonormal; those that depend on the ones before become zero.
 
-
-def _wick_transform(gram: FloatArray, starts: Positions, products: Sequence[Product]) -> FloatArray:
-    """The matrix that takes off products of three what Wick's have less; lines have variance 1."""
-    transform = np.eye(len(gram))
-    lines = starts[:-1]
-    columns = starts[-1] + np.arange(len(products))
-    transform[np.ix_(lines, columns)] = -wick_terms(gram[np.ix_(lines, lines)], products)
+    In a part of the rows, columns may depend on each other that do not in all.
+    """
+    kept = independent(gram, _NEGLIGIBLE)
+    transform = np.zeros_like(gram)
+    transform[np.ix_(kept, kept)] = np.linalg.inv(np.linalg.cholesky(gram[np.ix_(kept, kept)]))
     return transform
+
+
+def _take_wick_terms(gram: FloatArray, starts: Positions, products: Sequence[Product]) -> None:
+    """Take off products of three, in place, what Wick's have less; lines have variance 1."""
+    lines, columns = starts[:-1], slice(starts[-1], starts[-1] + len(products))
+    if not any(len(product) == 3 for product in products):
+        return
+    terms = wick_terms(gram[np.ix_(lines, lines)], products)
+    gram[columns] -= terms.T @ gram[lines]
+    gram[:, columns] -= gram[:, lines] @ terms
 
 
 def _product_positions(

@@ -60,8 +60,8 @@ class Subsamples:
 
     def _sums_of_groups(self) -> FloatArray:
         whole = self._columns.rows(self._rows)
-        shares = self._columns.probabilities[self._rows, None].astype(whole.dtype)
-        return np.stack([whole[rows].T @ (shares[rows] * whole[rows]) for rows in self._groups]).astype(float)
+        whole *= np.sqrt(self._columns.probabilities[self._rows, None]).astype(whole.dtype)
+        return np.stack([whole[rows].T @ whole[rows] for rows in self._groups]).astype(np.float64)
 
     def _counts(self, rows: Positions) -> Categories | None:
         if self._categories is None:

@@ -67,9 +67,9 @@ class Adjustment:
         gram, mean = np.zeros((self.n_columns, self.n_columns)), np.zeros(self.n_columns)
         for rows in self.scores.blocks:
             part = self.design.part(rows).astype(np.float64, copy=False)
-            weighted = self.probabilities[rows, None] * part
-            gram += part.T @ weighted
-            mean += weighted.sum(axis=0)
+            scaled = np.sqrt(self.probabilities[rows, None]) * part
+            gram += scaled.T @ scaled  # NumPy computes half of the product of a matrix with itself
+            mean += self.probabilities[rows] @ part
         variances, directions = np.linalg.eigh(gram - np.outer(mean, mean))
         variances, directions = variances[::-1], directions[:, ::-1]
         alive = variances > _NOTHING * max(variances[0] if len(variances) else 0.0, _NOTHING)

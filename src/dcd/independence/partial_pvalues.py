@@ -28,7 +28,7 @@ from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment
 from dcd.independence.null_distribution import null_log_sf
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows
-from dcd.runtime.array_types import BoolArray, FloatArray
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 
 SHARES = {"line": 0.32, "residuals": 0.15, "spread": 0.13, "curves": 0.24, "modification": 0.16}
 _MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
@@ -149,20 +149,22 @@ def _falling(first: int, n_columns: int, power: float) -> FloatArray:
     return falling
 
 
+def _chosen_pairs(terms: Sequence[_Term], varies: BoolArray) -> tuple[Positions, Positions, FloatArray]:
+    """The columns (m,) of each side whose products a statistic has, and the weights of these."""
+    lefts, rights, weights = [], [], []
+    for term in terms:
+        one, other = np.flatnonzero(varies[0] & (term.left > 0)), np.flatnonzero(varies[1] & (term.right > 0))
+        lefts.append(one.repeat(len(other)))
+        rights.append(np.concatenate([other] * len(one)) if len(one) else other[:0])
+        weights.append((term.left[one][:, None] * term.right[other]).reshape(-1))
+    return np.concatenate(lefts), np.concatenate(rights), np.concatenate(weights)
+
+
 class _Sums:
     """Sums over the rows of the products w (m,) of a statistic for one pair, times n p, and of w w'."""
 
     def __init__(self, terms: Sequence[_Term], varies: BoolArray, n_components: int) -> None:
-        chosen = [
-            (np.flatnonzero(varies[0] & (term.left > 0)), np.flatnonzero(varies[1] & (term.right > 0)))
-            for term in terms
-        ]
-        pairs = [np.stack(np.meshgrid(*both, indexing="ij")).reshape(2, -1) for both in chosen]
-        self._left, self._right = np.concatenate(pairs, axis=1)
-        weights = [
-            term.left[one] * term.right[other] for term, (one, other) in zip(terms, pairs, strict=True)
-        ]
-        self._weights = np.concatenate(weights)
+        self._left, self._right, self._weights = _chosen_pairs(terms, varies)
         n_columns = len(self._weights)
         most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
         self._n_components = min(most, n_components) if terms[0].modified else 0
@@ -175,24 +177,25 @@ class _Sums:
     def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
         """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""
         self._n_samples += len(left)
-        own = self._products(left, right, components)
+        weighted = left[:, self._left] * self._weights.astype(left.dtype)
+        if self._n_components:
+            modifiers = components[:, : self._n_components]
+            modifiers = modifiers * _falling(1, self._n_components, _FALL_OF_MODIFICATION).astype(left.dtype)
+            weighted = (weighted[:, :, None] * modifiers[:, None, :]).reshape(len(left), -1)
+        own = self._products(weighted, right)
         self._sum += own.sum(axis=0, dtype=np.float64)
         if not self._estimated:
             return
-        both = np.vstack([own, self._products(left, decoupled, components)])
-        products = both * both.dtype.type(np.sqrt(0.5))
-        self._squares += products.T @ products
-        lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
-        self._fourth += float(lengths @ lengths)
+        for products in (own, self._products(weighted, decoupled)):
+            self._squares += 0.5 * (products.T @ products)
+            lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
+            self._fourth += 0.25 * float(lengths @ lengths)
 
-    def _products(self, left: FloatArray, right: FloatArray, components: FloatArray) -> FloatArray:
-        products = left[:, self._left] * right[:, self._right]
-        products *= self._weights.astype(products.dtype)
-        if not self._n_components:
-            return products
-        modifiers = components[:, : self._n_components]
-        modifiers = modifiers * _falling(1, self._n_components, _FALL_OF_MODIFICATION).astype(products.dtype)
-        return (products[:, :, None] * modifiers[:, None, :]).reshape(len(left), -1)
+    def _products(self, weighted: FloatArray, right: FloatArray) -> FloatArray:
+        chosen = right[:, self._right]
+        if self._n_components:
+            chosen = np.repeat(chosen, self._n_components, axis=1)
+        return weighted * chosen
 
     @property
     def squared_mean(self) -> float:

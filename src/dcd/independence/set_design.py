@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
-from dcd.features.kernels import rbf_cholesky
+from dcd.features.kernels import pivoted_cholesky
 from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import BlockMatrix, Part
@@ -64,14 +64,27 @@ def _columns_of_one(variable: VariableScores, n_waves: int) -> tuple[Part, int]:
     make = variable.make
     if not isinstance(make, SmoothColumns):
         return lambda rows: _LINE * variable.part(rows, variable.adjusters), len(variable.adjusters)
-    scores, waves = make.scores, np.arange(1, n_waves + 1)
+    scores, scale = make.scores, np.sqrt(2.0) / np.arange(1, n_waves + 1)[:, None] ** _DECAY
 
     def part(rows: slice) -> FloatArray:
         line = _LINE * variable.part(rows, (LINEAR,))
-        cosines = np.cos(np.pi * scores[rows, 1, None] * waves) * (np.sqrt(2.0) / waves**_DECAY)
-        return np.hstack([line, cosines.astype(line.dtype)])
+        cosines = _cosines(scores[rows, 1].astype(np.float64), n_waves)
+        cosines *= scale
+        return np.hstack([line, cosines.T.astype(line.dtype)])
 
     return part, 1 + n_waves
+
+
+def _cosines(u: FloatArray, n_waves: int) -> FloatArray:
+    """(n_waves, n) cos(pi j u) for j = 1, 2, ..., each from the two before it."""
+    waves = np.empty((n_waves + 1, len(u)))
+    waves[0] = 1.0
+    np.cos(np.pi * u, out=waves[1])
+    twice = 2.0 * waves[1]
+    for j in range(2, n_waves + 1):
+        np.multiply(twice, waves[j - 1], out=waves[j])
+        waves[j] -= waves[j - 2]
+    return waves[1:]
 
 
 def _joint_columns(scores: Scores, variables: Sequence[VariableScores]) -> tuple[Part, int]:
@@ -80,10 +93,14 @@ def _joint_columns(scores: Scores, variables: Sequence[VariableScores]) -> tuple
     chosen = np.unique(np.linspace(0, n_samples - 1, min(_CANDIDATES, n_samples)).astype(np.intp))
     candidates = points_of.at(chosen).astype(np.float64)
     most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
-    features, pivots = rbf_cholesky(
-        candidates.T, _TOLERANCE, int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
+    half = 0.5 * np.square(candidates).sum(axis=1)
+    features, pivots = pivoted_cholesky(
+        lambda pivot: np.exp(np.minimum(candidates @ candidates[pivot] - (half + half[pivot]), 0.0)),
+        np.empty((int(min(most, _MOST_LANDMARKS_SHARE * n_samples)), len(candidates))),
+        _TOLERANCE,
+        int(min(most, _MOST_LANDMARKS_SHARE * n_samples)),
     )
-    inverse = solve_triangular(features[pivots], np.eye(len(pivots)), lower=True)
+    inverse = dtrtri(features[:, pivots].T, lower=1)[0]
     landmarks = candidates[pivots].astype(scores.dtype)
     to_features = (_JOINT * inverse.T).astype(scores.dtype)
 
@@ -121,21 +138,25 @@ def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
 
     Halves at the median of each variable in turn, as the leaves of a k-d tree; in time n log² n.
     """
-    coordinates = [_coordinate(scores.variables[v]) for v in given]
-    order: Rows = np.arange(scores.n_samples)
-    group = np.zeros(scores.n_samples, dtype=np.intp)
-    if not coordinates:
+    n_samples = scores.n_samples
+    order: Rows = np.arange(n_samples)
+    ranks = [_rank(scores.variables[v]) for v in given]
+    group = np.zeros(n_samples, dtype=np.intp)
+    if not ranks:
         return order
-    for level in range(max(int(np.log2(scores.n_samples)), 1)):
-        order = np.lexsort((coordinates[level % len(coordinates)], group))
+    for level in range(max(int(np.log2(n_samples)), 1)):
+        order = np.argsort(group * n_samples + ranks[level % len(ranks)])
         starts = np.searchsorted(group[order], np.arange(2**level + 1))
         own = group[order]
         second = np.arange(len(order)) - starts[own] >= (starts[own + 1] - starts[own] + 1) // 2
         group[order] = 2 * own + second
-    return np.lexsort((coordinates[0], group))
+    return np.argsort(group * n_samples + ranks[0])
 
 
-def _coordinate(variable: VariableScores) -> FloatArray:
+def _rank(variable: VariableScores) -> Rows:
+    """The position (n,) of each row in the order of a variable, each its own."""
     make = variable.make
     values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(variable.codes)
-    return values
+    rank = np.empty(len(values), dtype=np.intp)
+    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return rank

@@ -21,6 +21,10 @@ from numba import njit
 from dcd.runtime.array_types import FloatArray, Positions
 
 _FAST = {"reassoc", "contract"}  # sums may be reordered, which lets the compiler use vector instructions
+# Functions that neither make nor return arrays need not count references to them. Counting those of a model
+# at every call took most of the time of a search.
+leaf = njit(cache=True, _nrt=False)
+fast_leaf = njit(cache=True, _nrt=False, fastmath=_FAST)
 
 
 class Regression(NamedTuple):
@@ -30,7 +34,8 @@ class Regression(NamedTuple):
     ----------
     factor : (m, m) L, of which the lower half is used.
     solved : (r, m) the transpose of W.
-    sums : (m + 1, 1 + r r) after each number of columns: log|L|, then W'W.
+    sums : (m + 1, 1 + r r + r) after each number of columns: log|L|, then W'W, of which the lower half is
+        used; the rest is to work with.
     scales, columns : (m,) prior standard deviations, and positions in the Gram matrix.
     responses : (r,) the columns of the child.
     """
@@ -52,7 +57,7 @@ def with_room(old, most, size):  # type: ignore[no-untyped-def]
     new = Regression(
         np.empty((most, most)),
         np.empty((n_responses, most)),
-        np.zeros((most + 1, 1 + n_responses * n_responses)),
+        np.zeros((most + 1, 1 + n_responses * (n_responses + 1))),
         np.empty(most),
         np.empty(most, np.int64),
         old.responses,
@@ -68,7 +73,7 @@ def with_room(old, most, size):  # type: ignore[no-untyped-def]
     return new
 
 
-@njit(cache=True, fastmath=_FAST)
+@fast_leaf
 def append(gram, work, column, sd, size, known):  # type: ignore[no-untyped-def]
     """Take one more column into the regression, of whose row the first `known` entries are in place."""
     factor, solved, sums, scales, columns, responses = work
@@ -112,7 +117,7 @@ class Candidates(NamedTuple):
     columns: Positions
 
 
-@njit(cache=True, fastmath=_FAST)
+@fast_leaf
 def extend(gram, work, some, done, size):  # type: ignore[no-untyped-def]
     """Bring candidates up to date: from `done` columns taken in to `size`."""
     n_columns = some.columns.size
@@ -140,7 +145,7 @@ def extend(gram, work, some, done, size):  # type: ignore[no-untyped-def]
                 some.products[r, c] += row[c] * value
 
 
-@njit(cache=True)
+@leaf
 def sums_with(gram, work, some, at, size, sums):  # type: ignore[no-untyped-def]
     """Write the sums with one more column, the candidate at a position."""
     column, sd, n_responses = some.columns[at], some.scales[at], work.responses.size
@@ -161,12 +166,15 @@ class Inverse(NamedTuple):
     rows : (m, m) the transpose of the inverse of L.
     coefficients : (r, m) beta.
     block, solved : (m, m) and (r, m) to work with: the factor of K, and what it makes of beta.
+    sums, dropped : (1 + r r + r,) and (m,) to work with: the sums, and what is left out.
     """
 
     rows: FloatArray
     coefficients: FloatArray
     block: FloatArray
     solved: FloatArray
+    sums: FloatArray
+    dropped: Positions
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -187,13 +195,20 @@ def inverse_of(work, size):  # type: ignore[no-untyped-def]
             for t in range(i, size):
                 value += row[t] * work.solved[r, t]
             coefficients[r, i] = value
-    return Inverse(rows, coefficients, np.empty((size, size)), np.empty((n_responses, size)))
+    return Inverse(
+        rows,
+        coefficients,
+        np.empty((size, size)),
+        np.empty((n_responses, size)),
+        np.empty(work.sums.shape[1]),
+        np.empty(size, np.int64),
+    )
 
 
-@njit(cache=True, fastmath=_FAST)
+@fast_leaf
 def sums_without(work, size, inverse, dropped, n_dropped, sums):  # type: ignore[no-untyped-def]
     """Write the sums without some columns, by ascending position."""
-    rows, coefficients, block, solved = inverse
+    rows, coefficients, block, solved, _, _ = inverse
     n_responses = work.responses.size
     for q in range(sums.size):
         sums[q] = work.sums[size, q]

@@ -29,7 +29,7 @@ import numpy as np
 from numba import njit
 
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
-from dcd.search.family_regression import Regression, append, with_room
+from dcd.search.family_regression import Regression, append, leaf, with_room
 
 ABSENT = 1e7  # price of a required parent that a family lacks
 UNWANTED = 1e5  # price of an unwanted pair of parents
@@ -84,7 +84,27 @@ class ScoreModel(NamedTuple):
 DECAY = 0.7**0.5  # of the prior standard deviation from one column of a curve to the next
 
 
-@njit(cache=True)
+@leaf
+def log_left(sums, n_line, n_responses, n_samples):  # type: ignore[no-untyped-def]
+    """Half the log determinant of the share of the variance of several responses that is left.
+
+    Its factor is written into the upper half of W'W, which is free, and what follows.
+    """
+    log_determinant, end = 0.0, 1 + n_responses * n_responses
+    for a in range(n_line):
+        for b in range(a + 1):
+            value = (a == b) - sums[1 + a * n_responses + b] / n_samples
+            for t in range(b):
+                value -= sums[1 + t * n_responses + a] * sums[1 + t * n_responses + b]
+            if b < a:
+                sums[1 + b * n_responses + a] = value / sums[end + b]
+            else:
+                sums[end + a] = np.sqrt(max(value, 1e-12))
+        log_determinant += np.log(sums[end + a])
+    return log_determinant
+
+
+@leaf
 def evidence(model, child, sums):  # type: ignore[no-untyped-def]
     """The log evidence of a regression with such sums; see `Regression`."""
     n_samples, n_line = model.n_samples, model.n_line[child]
@@ -92,24 +112,14 @@ def evidence(model, child, sums):  # type: ignore[no-untyped-def]
     if n_line == 1:
         best = -0.5 * n_samples * np.log(max(1.0 - sums[1] / n_samples, 1e-12)) - sums[0]
     else:
-        best = -n_line * sums[0]
-        left = np.empty((n_line, n_line))
-        for a in range(n_line):
-            for b in range(a + 1):
-                left[a, b] = (a == b) - sums[1 + a * n_responses + b] / n_samples
-                for t in range(b):
-                    left[a, b] -= left[a, t] * left[b, t]
-                if b < a:
-                    left[a, b] /= left[b, b]
-            left[a, a] = np.sqrt(max(left[a, a], 1e-12))
-            best -= n_samples * np.log(left[a, a])
+        best = -n_samples * log_left(sums, n_line, n_responses, n_samples) - n_line * sums[0]
     if model.raw[child] >= 0:
         left_raw = max(1.0 - sums[n_responses * n_responses] / n_samples, 1e-12)
         best = max(best, -0.5 * n_samples * np.log(left_raw) - sums[0] + model.raw_offset[child])
     return best
 
 
-@njit(cache=True)
+@leaf
 def append_parent(model, child, parent, start, stop, work, size):  # type: ignore[no-untyped-def]
     """Take in some columns of a parent, the first of which is the line."""
     for index in range(start, stop):
@@ -118,43 +128,38 @@ def append_parent(model, child, parent, start, stop, work, size):  # type: ignor
     return size
 
 
-@njit(cache=True)
+@leaf
 def prior_sd(model, child, parent, index):  # type: ignore[no-untyped-def]
     """The prior standard deviation of a column of a parent."""
     beyond = index - model.n_line[parent]
     return model.sd_line[child] if beyond < 0 else model.sd_curve[child] * DECAY**beyond
 
 
-@njit(cache=True)
-def append_product(model, child, column, sd, work, size):  # type: ignore[no-untyped-def]
-    """Take in a product, if it is there and may matter."""
-    if column < 0 or not model.promising[column - model.starts[-1], child]:
-        return size
-    return append(model.gram, work, column, sd, size, np.int64(0))
-
-
-@njit(cache=True)
+@leaf
 def append_products(model, child, parents, first, n_parents, above, crossed, work, size):  # type: ignore[no-untyped-def]
-    """Take in the products of the parents from the `first` on with all before them.
+    """Take in the products of the parents from the `first` on with all before them, those that may matter.
 
-    Those of a form `above` one that is in already, up to `crossed`.
+    Those of a form `above` one that is in already, up to `crossed`. What is called in the inner loops does
+    not get the whole model, which takes longer to hand over than to look up.
     """
+    gram, product, cubic, promising = model.gram, model.product, model.cubic, model.promising
+    offset, zero = model.starts[-1], np.int64(0)
     sd, sd_cubic = model.sd_curve[child], model.sd_curve[child] * DECAY**2
     for a in range(first, n_parents):
         for b in range(a):
             i, j = parents[a], parents[b]
-            if above < 1:
-                size = append_product(model, child, model.product[i, j], sd, work, size)
-            if crossed == 2:
-                size = append_product(model, child, model.cubic[i, i, j], sd_cubic, work, size)
-                size = append_product(model, child, model.cubic[i, j, j], sd_cubic, work, size)
-                for c in range(b):
-                    column = model.cubic[i, j, parents[c]]
-                    size = append_product(model, child, column, sd_cubic, work, size)
+            column = product[i, j]
+            if above < 1 and column >= 0 and promising[column - offset, child]:
+                size = append(gram, work, column, sd, size, zero)
+            for c in range(-2, b if crossed == 2 else -2):
+                k = i if c == -2 else (j if c == -1 else parents[c])
+                column = cubic[i, j, k]
+                if column >= 0 and promising[column - offset, child]:
+                    size = append(gram, work, column, sd_cubic, size, zero)
     return size
 
 
-@njit(cache=True)
+@leaf
 def most_columns(model, n_parents, crossed):  # type: ignore[no-untyped-def]
     """How many columns a family can have."""
     widest = 1
@@ -181,13 +186,13 @@ def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
     return with_room(empty, most_columns(model, n_parents, crossed), np.int64(0))
 
 
-@njit(cache=True)
+@leaf
 def n_columns(model, parent, curved):  # type: ignore[no-untyped-def]
     """How many columns of a parent enter."""
     return model.starts[parent + 1] - model.starts[parent] if curved else model.n_line[parent]
 
 
-@njit(cache=True)
+@leaf
 def regression(model, child, parents, curved, n_parents, crossed, work):  # type: ignore[no-untyped-def]
     """Take in all columns of a family; their number."""
     size = np.int64(0)  # a literal 0 would have its own compiled version, as everywhere below
@@ -202,7 +207,7 @@ def regression(model, child, parents, curved, n_parents, crossed, work):  # type
     return size
 
 
-@njit(cache=True)
+@leaf
 def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     """The prior of a family, as what is taken off its evidence."""
     price = n_parents * model.edge_price + max(n_parents - 1, 0) * model.collider_price

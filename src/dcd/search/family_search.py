@@ -13,6 +13,7 @@ from dcd.search.family_regression import (
     append,
     extend,
     inverse_of,
+    leaf,
     sums_with,
     sums_without,
     with_room,
@@ -64,7 +65,7 @@ def updated(model, work, some, done, size):  # type: ignore[no-untyped-def]
     return some
 
 
-@njit(cache=True)
+@leaf
 def append_candidate(model, work, some, at, stop, base, size):  # type: ignore[no-untyped-def]
     """Take in candidates from a position on; `base` columns have rows in `some`."""
     for c in range(at, stop):
@@ -74,7 +75,7 @@ def append_candidate(model, work, some, at, stop, base, size):  # type: ignore[n
     return size
 
 
-@njit(cache=True)
+@leaf
 def with_parent(model, child, parents, curved, n_parents, crossed, work, base, some, at):  # type: ignore[no-untyped-def]
     """The best score with one more parent, `parents[n_parents]`, and its form `(score, curve, products)`.
 
@@ -89,12 +90,6 @@ def with_parent(model, child, parents, curved, n_parents, crossed, work, base, s
     for curve in (False, True):
         if curve and n_line == width:
             break
-        if model.n_levels[child]:
-            curved[n_parents] = curve
-            score = counted_score(model, child, parents, curved, n_parents + 1)
-            if score > best:
-                best, best_curve, best_cross = score, curve, 0
-            continue
         start, stop = (n_line, width) if curve else (np.int64(0), n_line)
         size = append_candidate(model, work, some, at + start, at + stop, base, base + start)
         if not crossed:
@@ -113,14 +108,29 @@ def with_parent(model, child, parents, curved, n_parents, crossed, work, base, s
 
 
 @njit(cache=True)
+def counted_with_parent(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
+    """The same for a child that is counted."""
+    best, best_curve = -np.inf, False
+    width = n_columns(model, parents[n_parents], model.may_curve[child])
+    for curve in (False, True):
+        if not curve or model.n_line[parents[n_parents]] < width:
+            curved[n_parents] = curve
+            score = counted_score(model, child, parents, curved, n_parents + 1)
+            if score > best:
+                best, best_curve = score, curve
+    return best - prices(model, child, parents, n_parents + 1), best_curve, np.int64(0)
+
+
+@njit(cache=True)
 def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: ignore[no-untyped-def]
     """The best score of a family with one more parent, and its form."""
     parents[n_parents] = new
+    if model.n_levels[child]:
+        return counted_with_parent(model, child, parents, curved, n_parents)
     some = no_candidates(model, child, parents[n_parents : n_parents + 1])
-    work, base = workspace(model, child, n_parents + 1, max(crossed, 1)), np.int64(0)
-    if not model.n_levels[child]:
-        base = regression(model, child, parents, curved, n_parents, crossed, work)
-        some = updated(model, work, some, np.int64(0), base)
+    work = workspace(model, child, n_parents + 1, max(crossed, 1))
+    base = regression(model, child, parents, curved, n_parents, crossed, work)
+    some = updated(model, work, some, np.int64(0), base)
     return with_parent(model, child, parents, curved, n_parents, crossed, work, base, some, np.int64(0))
 
 
@@ -146,6 +156,8 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
                     sums_with(model.gram, work, some, at, size, sums)
                     s = evidence(model, child, sums) - prices(model, child, parents, n_parents + 1)
                     curve, cross = False, crossed
+                elif model.n_levels[child]:
+                    s, curve, cross = counted_with_parent(model, child, parents, curved, n_parents)
                 else:
                     s, curve, cross = with_parent(
                         model, child, parents, curved, n_parents, crossed, work, size, some, at
@@ -168,7 +180,7 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
     return n_parents, crossed, score, work, size
 
 
-@njit(cache=True)
+@leaf
 def without_parent(parents, curved, n_parents, at):  # type: ignore[no-untyped-def]
     """Leave out a parent, in place; the number of those left."""
     for index in range(at, n_parents - 1):
@@ -176,10 +188,10 @@ def without_parent(parents, curved, n_parents, at):  # type: ignore[no-untyped-d
     return n_parents - 1
 
 
-@njit(cache=True)
+@leaf
 def evidence_without(model, child, variable, line_stays, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
     """The evidence without a variable, or without its curve, and without products beyond `crossed`."""
-    dropped, n_dropped = np.empty(size, np.int64), np.int64(0)
+    sums, dropped, n_dropped = inverse.sums, inverse.dropped, np.int64(0)
     for at in range(size):
         form, i, j, k = model.members[work.columns[at]]
         out = i == variable or j == variable or k == variable
@@ -188,7 +200,6 @@ def evidence_without(model, child, variable, line_stays, crossed, work, size, in
         if out or form > crossed + 1:
             dropped[n_dropped] = at
             n_dropped += 1
-    sums = np.empty(work.sums.shape[1])
     sums_without(work, size, inverse, dropped, n_dropped, sums)
     return evidence(model, child, sums)
 
@@ -215,7 +226,7 @@ def best_removal(model, child, parents, curved, n_parents, crossed, work, size, 
     return best, where, cross
 
 
-@njit(cache=True)
+@leaf
 def best_form(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
     """The best evidence of the same parents in another form: `(evidence, changed curve or -1, products)`."""
     best, where, cross = -np.inf, -1, crossed
@@ -223,11 +234,7 @@ def best_form(model, child, parents, curved, n_parents, crossed, work, size, inv
         n_line, width = model.n_line[parents[at]], n_columns(model, parents[at], True)
         if n_line == width:
             continue
-        if model.n_levels[child]:
-            curved[at] = not curved[at]
-            s = counted_score(model, child, parents, curved, n_parents)
-            curved[at] = not curved[at]
-        elif curved[at]:
+        if curved[at]:
             s = evidence_without(model, child, parents[at], True, crossed, work, size, inverse)
         else:
             end = append_parent(model, child, parents[at], n_line, width, work, size)
@@ -248,6 +255,20 @@ def best_form(model, child, parents, curved, n_parents, crossed, work, size, inv
 
 
 @njit(cache=True)
+def best_counted_form(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
+    """The same for a child that is counted."""
+    best, where = -np.inf, -1
+    for at in range(n_parents if model.may_curve[child] else 0):
+        if model.n_line[parents[at]] < n_columns(model, parents[at], True):
+            curved[at] = not curved[at]
+            s = counted_score(model, child, parents, curved, n_parents)
+            curved[at] = not curved[at]
+            if s > best:
+                best, where = s, at
+    return best, where, np.int64(0)
+
+
+@njit(cache=True)
 def simplify(model, child, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
     """Leave parents out, and change lines, curves and products, while that improves the score."""
     while n_parents > 0:
@@ -256,9 +277,12 @@ def simplify(model, child, parents, curved, n_parents, crossed, score, work, siz
         fewer, out, cross = best_removal(
             model, child, parents, curved, n_parents, crossed, work, size, inverse
         )
-        other, changed, products = best_form(
-            model, child, parents, curved, n_parents, crossed, work, size, inverse
-        )
+        if model.n_levels[child]:
+            other, changed, products = best_counted_form(model, child, parents, curved, n_parents)
+        else:
+            other, changed, products = best_form(
+                model, child, parents, curved, n_parents, crossed, work, size, inverse
+            )
         other -= prices(model, child, parents, n_parents)
         if max(fewer, other) <= score + IMPROVEMENT:
             break

@@ -18,6 +18,8 @@ from numba import njit
 
 from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
+from dcd.runtime.digest import digest
+from dcd.search.family_regression import leaf
 from dcd.search.family_score import family_score, prices
 from dcd.search.family_search import IMPROVEMENT, improve_family, one_more, without_parent
 
@@ -26,21 +28,23 @@ _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
 
 
 class Families(NamedTuple):
-    """The families of all variables, in the form of `family_score`."""
+    """The families of all variables, in the form of `family_score`, and their keys in the `Memo`."""
 
     parents: Positions
     n_parents: Positions
     curved: BoolArray
     crossed: Positions
     scores: FloatArray
+    keys: npt.NDArray[np.uint64]
 
 
 class Memo(NamedTuple):
-    """The best families found so far, by child and predecessors; a later one takes the place of an earlier.
+    """The best families found so far, by child and candidates; a later one takes the place of an earlier.
 
     Attributes
     ----------
-    signs : (2, d) random numbers: those of the predecessors and the child together are the key.
+    signs : (2, d) random numbers: of each variable as a candidate, and as a child with its prices. Those of
+        a child and of the allowed ones among its predecessors together are the key of its family.
     keys, scores, lines : (m,), (m,) and (m, p + 2): number of parents, products, parents and their forms.
     """
 
@@ -57,7 +61,7 @@ def empty_memo(n_variables: int) -> Memo:
         signs,
         np.zeros(_MEMO_SIZE, np.uint64),
         np.zeros(_MEMO_SIZE),
-        np.zeros((_MEMO_SIZE, _MEMO_PARENTS + 2), np.int32),
+        np.empty((_MEMO_SIZE, _MEMO_PARENTS + 2), np.int32),
     )
 
 
@@ -69,13 +73,14 @@ def no_families(n_variables: int) -> Families:
         np.zeros((n_variables, n_variables + 2), np.bool_),
         np.zeros(n_variables, np.int64),
         np.zeros(n_variables),
+        np.zeros(n_variables, np.uint64),
     )
 
 
 # --- orders ----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@leaf
 def total_of(scores):  # type: ignore[no-untyped-def]
     """The score of a graph."""
     total = 0.0
@@ -108,19 +113,10 @@ def refresh(model, families, child, before):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True)
-def grow_all(model, order, families):  # type: ignore[no-untyped-def]
-    """Families of all variables in an order, from nothing."""
-    for position in range(order.size):
-        child = order[position]
-        families.n_parents[child], families.crossed[child] = 0, 0
-        families.scores[child] = -prices(model, child, families.parents[child], np.int64(0))
-        refresh(model, families, child, predecessors(order, position))
-
-
-@njit(cache=True)
-def recall(memo, key, child, families):  # type: ignore[no-untyped-def]
+@leaf
+def recall(memo, child, families):  # type: ignore[no-untyped-def]
     """Take a family from the memo; whether there is one."""
+    key = families.keys[child]
     slot = np.int64(key % np.uint64(_MEMO_SIZE))
     if memo.keys[slot] != key:
         return False
@@ -133,9 +129,10 @@ def recall(memo, key, child, families):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
-def remember(memo, key, child, families):  # type: ignore[no-untyped-def]
+@leaf
+def remember(memo, child, families):  # type: ignore[no-untyped-def]
     """Keep a family in the memo."""
+    key = families.keys[child]
     count = families.n_parents[child]
     if count > _MEMO_PARENTS:
         return
@@ -147,35 +144,53 @@ def remember(memo, key, child, families):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
-    """Exchange two neighbours in the order and update their families."""
-    earlier, later = order[at], order[at + 1]
-    order[at], order[at + 1] = later, earlier
-    key = np.uint64(0)
-    for position in range(at):
-        key ^= memo.signs[0, order[position]]
-    lose_parent(model, families, later, earlier, order, at, memo, key ^ memo.signs[1, later])
-    if model.allowed[later, earlier]:
-        key ^= memo.signs[0, later] ^ memo.signs[1, earlier]
-        if not recall(memo, key, earlier, families):
-            gain_parent(model, families, earlier, later, order, at + 1)
-            remember(memo, key, earlier, families)
+def grow_all(model, order, families, memo):  # type: ignore[no-untyped-def]
+    """Families of all variables in an order, from nothing."""
+    for position in range(order.size):
+        child = order[position]
+        key = memo.signs[1, child]
+        for at in range(position):
+            if model.allowed[order[at], child]:
+                key ^= memo.signs[0, order[at]]
+        families.keys[child] = key
+        if not recall(memo, child, families):
+            families.n_parents[child], families.crossed[child] = 0, 0
+            families.scores[child] = -prices(model, child, families.parents[child], np.int64(0))
+            refresh(model, families, child, predecessors(order, position))
+            remember(memo, child, families)
 
 
 @njit(cache=True)
-def lose_parent(model, families, child, lost, order, position, memo, key):  # type: ignore[no-untyped-def]
+def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
+    """Exchange two neighbours in the order and update their families; the change of the score."""
+    earlier, later = order[at], order[at + 1]
+    order[at], order[at + 1] = later, earlier
+    before = families.scores[earlier] + families.scores[later]
+    if model.allowed[earlier, later]:
+        families.keys[later] ^= memo.signs[0, earlier]
+        lose_parent(model, families, later, earlier, order, at, memo)
+    if model.allowed[later, earlier]:
+        families.keys[earlier] ^= memo.signs[0, later]
+        if not recall(memo, earlier, families):
+            gain_parent(model, families, earlier, later, order, at + 1)
+            remember(memo, earlier, families)
+    return families.scores[earlier] + families.scores[later] - before
+
+
+@njit(cache=True)
+def lose_parent(model, families, child, lost, order, position, memo):  # type: ignore[no-untyped-def]
     """Do without a variable that now comes after the child, if it is a parent."""
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
     for index in range(n_parents):
         if parents[index] == lost:
-            if recall(memo, key, child, families):
+            if recall(memo, child, families):
                 return
             left = without_parent(parents, curved, n_parents, index)
             crossed = families.crossed[child] if left > 1 else 0
             families.n_parents[child], families.crossed[child] = left, crossed
             families.scores[child] = family_score(model, child, parents, curved, left, crossed)
             refresh(model, families, child, predecessors(order, position))
-            remember(memo, key, child, families)
+            remember(memo, child, families)
             return
 
 
@@ -199,7 +214,7 @@ def gain_parent(model, families, child, new, order, position):  # type: ignore[n
                 break
 
 
-@njit(cache=True)
+@leaf
 def copy_into(target, source):  # type: ignore[no-untyped-def]
     """Copy an order and its families; by loops, which compile in a fraction of the time of slices."""
     order, families = source
@@ -207,7 +222,7 @@ def copy_into(target, source):  # type: ignore[no-untyped-def]
         target[0][v] = order[v]
         target[1].n_parents[v] = families.n_parents[v]
         target[1].crossed[v] = families.crossed[v]
-        target[1].scores[v] = families.scores[v]
+        target[1].scores[v], target[1].keys[v] = families.scores[v], families.keys[v]
         for at in range(families.n_parents[v]):
             target[1].parents[v, at] = families.parents[v, at]
             target[1].curved[v, at] = families.curved[v, at]
@@ -222,17 +237,18 @@ def move_variable(model, variable, state, start, best, memo):  # type: ignore[no
         position += 1
     copy_into(start, state)
     copy_into(best, state)
-    highest = total_of(families.scores) + _LEAST_MOVE
+    total = highest = 0.0
     for at in range(position - 1, -1, -1):
-        exchange(model, order, at, families, memo)
-        if total_of(families.scores) > highest:
-            highest = total_of(families.scores) + _LEAST_MOVE
+        total += exchange(model, order, at, families, memo)
+        if total > highest + _LEAST_MOVE:
+            highest = total
             copy_into(best, state)
     copy_into(state, start)
+    total = 0.0
     for at in range(position, order.size - 1):
-        exchange(model, order, at, families, memo)
-        if total_of(families.scores) > highest:
-            highest = total_of(families.scores) + _LEAST_MOVE
+        total += exchange(model, order, at, families, memo)
+        if total > highest + _LEAST_MOVE:
+            highest = total
             copy_into(best, state)
     copy_into(state, best)
 
@@ -264,10 +280,11 @@ class OrderSearch:
         self.order = _consistent(rng.permutation(n_variables), required)
         self.families = no_families(n_variables)
         self._memo = empty_memo(n_variables)
+        self._fixed: tuple[object, ...] = ()
 
     def run(self, model, restarts: int) -> float:  # type: ignore[no-untyped-def]
         """Search from the best order so far, then from random neighbours of it; the best total score."""
-        self._memo.keys[:] = 0  # families of another model are not the same
+        self._use_memo(model)
         best = self._climb(model, self.order)
         for _ in range(restarts):
             best = max(best, self._climb(model, self._shaken(), best))
@@ -275,7 +292,7 @@ class OrderSearch:
 
     def _climb(self, model, order: Positions, least: float = -np.inf) -> float:  # type: ignore[no-untyped-def]
         self._state[0][:] = order
-        grow_all(model, self._state[0], self._state[1])
+        grow_all(model, self._state[0], self._state[1], self._memo)
         total = climb(
             model, self._state, self._start, self._best, self._rng.permutation(len(order)), self._memo
         )
@@ -283,6 +300,16 @@ class OrderSearch:
             self.order = self._state[0].copy()
             self.families = Families._make(part.copy() for part in self._state[1])
         return float(total)
+
+    def _use_memo(self, model) -> None:  # type: ignore[no-untyped-def]
+        """Keep the families of earlier runs if the model is the same but for what is in their keys."""
+        fixed = model._replace(allowed=None, unwanted=None, collider_price=None)
+        if len(self._fixed) != len(fixed) or any(a is not b for a, b in zip(self._fixed, fixed, strict=True)):
+            self._memo.keys[:] = 0
+        self._fixed = fixed
+        for child, pairs in enumerate(model.unwanted):
+            sign = digest([f"{child} {float(model.collider_price)!r}", pairs[pairs[:, 0] >= 0]])
+            self._memo.signs[1, child] = int(sign[:16], 16)
 
     def _shaken(self) -> Positions:
         order = self.order.copy()

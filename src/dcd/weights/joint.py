@@ -15,6 +15,7 @@ sample size of .1 n, where the minimum of the sum leaves less dependence at .45 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
@@ -35,6 +36,7 @@ from dcd.weights.objective import pairwise_hsic
 PRICE = 12.0
 _RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
 _CORRECTIONS, _MOST_STEPS = 20, 500
+_FEW_REPEATED = 0.9  # distinct rows, as a share of all, up to which equal rows are taken as one
 _CONVERGED = 1e-5  # fall of the loss in a step, in units of chance
 
 
@@ -63,12 +65,17 @@ def learn_joint_weights(
             everything, 0.0, 0.0, status="nothing_to_decouple", hsic_before=hsic, hsic_after=hsic
         )
     shares = everything[rows] / everything[rows].sum()
-    groups = _groups(table, rows, varying, apart, shares if np.ptp(shares) > 0 else None)
-    objective = choose_joint_objective(groups, table.memory)
-    used, loss_path, status = minimise(objective, shares, price=price, min_ess=min_ess)
-    before, after = (objective.value_and_gradient(q)[0] / objective.chance(q) for q in (shares, used))
+    points = _Points.of(table.values[rows][:, varying], shares)
+    objective = choose_joint_objective(_groups(table, points, varying, apart), table.memory)
+    used, loss_path, status = minimise(
+        objective, points.shares, price=price, min_ess=min_ess, n_rows=len(shares), repeats=points.repeats
+    )
+    before, after = (
+        objective.value_and_gradient(q)[0] / _chance(objective, q, points.repeats)
+        for q in (points.shares, used)
+    )
     p = np.zeros(len(everything))
-    p[rows] = used
+    p[rows] = used[points.of_row] * shares / points.shares[points.of_row]
     features = features_of(table, variables)
     return SampleWeights.of(
         p,
@@ -88,36 +95,78 @@ def _used_rows(n_samples: int, most: int | None) -> slice | Positions:
     return np.linspace(0, n_samples - 1, most).astype(np.intp)
 
 
+@dataclass(frozen=True)
+class _Points:
+    """Rows with equal values as one: in the minimum each has the weight that its share has of theirs.
+
+    Attributes
+    ----------
+    values, shares : (m, k) and (m,) the distinct rows, and what they count for together.
+    of_row : (n,) which of them each row is.
+    repeats : (m,) the sum of squares of the shares that the rows of a point have of it: 1 for a single row.
+    """
+
+    values: FloatArray
+    shares: FloatArray
+    of_row: Positions
+    repeats: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, shares: FloatArray) -> _Points:
+        distinct, of_row = np.unique(values, axis=0, return_inverse=True)
+        of_row = of_row.reshape(-1)
+        if len(distinct) > _FEW_REPEATED * len(values):
+            return cls(values, shares, np.arange(len(values)), np.ones(len(values)))
+        together = np.bincount(of_row, weights=shares)
+        repeats = np.bincount(of_row, weights=np.square(shares)) / np.square(together)
+        return cls(distinct, together, of_row, repeats)
+
+
 def _groups(
-    table: Scores | Dataset,
-    rows: slice | Positions,
-    variables: Sequence[int],
-    apart: int | None,
-    shares: FloatArray | None,
+    table: Scores | Dataset, points: _Points, variables: Sequence[int], apart: int | None
 ) -> list[Group]:
+    shares = points.shares if np.ptp(points.shares) > 0 else None
+    position = {v: at for at, v in enumerate(variables)}
+
     def group(members: Sequence[int], *, is_set: bool = False) -> Group:
         kinds = tuple(table.kinds[v] for v in members)
-        return Group(table.values[rows][:, list(members)], kinds, is_set=is_set, shares=shares)
+        columns = points.values[:, [position[v] for v in members]]
+        return Group(columns, kinds, is_set=is_set, shares=shares)
 
     if apart is None:
         return [group([v]) for v in variables]
     return [group([apart]), group([v for v in variables if v != apart], is_set=True)]
 
 
+def _chance(objective: JointObjective, probabilities: FloatArray, repeats: FloatArray) -> float:
+    """The mean loss of independent groups, where points stand for several rows."""
+    squares = np.square(probabilities)
+    return objective.chance(probabilities) * float(squares @ repeats) / float(squares.sum())
+
+
 def minimise(
-    objective: JointObjective, shares: FloatArray, *, price: float, min_ess: float
+    objective: JointObjective,
+    shares: FloatArray,
+    *,
+    price: float,
+    min_ess: float,
+    n_rows: int | None = None,
+    repeats: FloatArray | None = None,
 ) -> tuple[FloatArray, list[float], str]:
     """The weights of the least loss at a price of the sample; a higher price if they are below the floor.
 
-    As probabilities (n,), with the loss in units of chance after each step, and why it stopped.
+    As probabilities (m,), with the loss in units of chance after each step, and why it stopped. `n_rows` and
+    `repeats` (see `_Points`) are of points that stand for several rows.
     """
-    unit = objective.chance(shares)
+    n_rows = len(shares) if n_rows is None else n_rows
+    repeats = np.ones_like(shares) if repeats is None else repeats
+    unit = _chance(objective, shares, repeats)
     first = objective.value_and_gradient(shares)[0] / unit
     for raised in range(_MOST_RAISES):
         path = [first]
-        rate = price * _RAISE**raised / len(shares)
+        rate = price * _RAISE**raised / n_rows
         # From equal weights each time: from weights far out L-BFGS does not find the way back.
-        theta, ended = _descend(objective, shares, unit, rate, path)
+        theta, ended = _descend(objective, shares, np.sqrt(repeats), unit, rate, path)
         probabilities = _tilted(shares, theta)
         if remaining_share(probabilities, shares) >= min_ess:
             return probabilities, path, "ess_floor" if raised else ended
@@ -131,18 +180,26 @@ def _tilted(shares: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 def _descend(
-    objective: JointObjective, shares: FloatArray, unit: float, rate: float, path: list[float]
+    objective: JointObjective,
+    shares: FloatArray,
+    scale: FloatArray,
+    unit: float,
+    rate: float,
+    path: list[float],
 ) -> tuple[FloatArray, str]:
-    """L-BFGS from the shares, and why it ended; the loss after each step is added to the path."""
+    """L-BFGS from the shares, and why it ended; the loss after each step is added to the path.
+
+    With theta in units of `scale`, its steps are those that it would take with every row on its own.
+    """
     latest = 0.0
 
-    def penalised(theta: FloatArray) -> tuple[float, FloatArray]:
+    def penalised(scaled: FloatArray) -> tuple[float, FloatArray]:
         nonlocal latest
-        p = _tilted(shares, theta)
+        p = _tilted(shares, scale * scaled)
         value, gradient = objective.value_and_gradient(p)
         latest, ratio = value / unit, p / shares
         gradient = gradient / unit + 2.0 * rate * ratio
-        return latest + rate * float(p @ ratio), p * (gradient - p @ gradient)
+        return latest + rate * float(p @ ratio), scale * p * (gradient - p @ gradient)
 
     result = minimize(
         penalised,
@@ -152,4 +209,4 @@ def _descend(
         callback=lambda _: path.append(latest),
         options={"maxiter": _MOST_STEPS, "maxcor": _CORRECTIONS, "ftol": _CONVERGED, "gtol": 1e-9},
     )
-    return result.x, "max_steps" if result.nit >= _MOST_STEPS else "converged"
+    return scale * result.x, "max_steps" if result.nit >= _MOST_STEPS else "converged"

@@ -74,20 +74,20 @@ class Group:
 
     def kernel(self) -> FloatArray:
         """(n, n) product of the kernels of the variables."""
-        kernel = np.ones((len(self.columns),) * 2)
+        exponent = np.zeros((len(self.columns),) * 2)
         for column, kind in self._scaled():
-            kernel *= self._factor(np.abs(column[:, None] - column), kind)
-        return kernel
+            exponent += self._exponent(column[:, None] - column, kind)
+        return np.exp(exponent, out=exponent)
 
     def factor(self, rank: int, memory: Memory) -> FloatArray:
         """Rows of features (r, n) whose products are the kernel, at most `rank`."""
         columns, n_samples = list(self._scaled()), len(self.columns)
 
         def kernel(pivot: int) -> FloatArray:
-            row = np.ones(n_samples)
+            exponent = np.zeros(n_samples)
             for column, kind in columns:
-                row *= self._factor(np.abs(column - column[pivot]), kind)
-            return row
+                exponent += self._exponent(column - column[pivot], kind)
+            return np.exp(exponent)
 
         return pivoted_cholesky(kernel, memory.array((n_samples, rank)).T, _SET_TOLERANCE, rank)[0]
 
@@ -96,12 +96,15 @@ class Group:
             unit = 1.0 if kind == "nominal" else median_bandwidth(column, self.shares)
             yield np.clip(column / unit, -1e100, 1e100), kind
 
-    def _factor(self, apart: FloatArray, kind: Kind) -> FloatArray:
-        """The kernel of one variable at distances in units of its median."""
+    def _exponent(self, apart: FloatArray, kind: Kind) -> FloatArray:
+        """The log of the kernel of one variable at distances in units of its median."""
         if kind == "nominal":
-            return (apart == 0).astype(np.float64)
-        exponent = apart / _SET_BANDWIDTH if self.is_set else 0.5 * np.square(apart)
-        return np.exp(-exponent)
+            return np.where(apart == 0, 0.0, -np.inf)
+        if not self.is_set:
+            return -0.5 * np.square(apart)
+        exponent: FloatArray = np.abs(apart, out=apart)
+        exponent *= -1.0 / _SET_BANDWIDTH
+        return exponent
 
 
 class JointObjective(Protocol):
