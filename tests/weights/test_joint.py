@@ -17,6 +17,7 @@ from dcd.weights.joint import learn_joint_weights, minimise
 from dcd.weights.joint_objective import (
     CovarianceObjective,
     DenseJointObjective,
+    DenseSetObjective,
     FrequencyObjective,
     Group,
     choose_joint_objective,
@@ -25,7 +26,7 @@ from dcd.weights.joint_objective import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 SEEDS = range(4)
-FORMS = ["dense", "low-rank", "frequencies"]
+FORMS = ["dense", "dense set", "low-rank", "frequencies"]
 
 
 def shared_product(n, seed, effect=0.0):
@@ -55,6 +56,8 @@ def one_and_set(table, nominal=()):
 def objective_of(form, table, nominal=()):
     if form == "dense":
         return DenseJointObjective(singles(table, nominal))
+    if form == "dense set":
+        return DenseSetObjective(*one_and_set(table, nominal))
     if form == "low-rank":
         return CovarianceObjective(*one_and_set(table, nominal), Memory())
     return FrequencyObjective(singles(table, nominal), Memory(), 64)
@@ -104,6 +107,9 @@ def test_loss_from_a_set_equals_the_definition(seed):
     expected = dhsic_by_explicit_sums([one, others], p)
     groups = one_and_set(table, nominal=[3])
     assert DenseJointObjective(groups).value_and_gradient(p)[0] == pytest.approx(expected, abs=1e-13)
+    dense = DenseSetObjective(*groups)
+    assert dense.value_and_gradient(p)[0] == pytest.approx(expected, rel=1e-5)
+    assert dense.chance(p) == pytest.approx(DenseJointObjective(groups).chance(p), rel=1e-5)
     low_rank = CovarianceObjective(*groups, Memory())
     assert low_rank.value_and_gradient(p)[0] == pytest.approx(expected, rel=0.02)
     assert low_rank.chance(p) == pytest.approx(DenseJointObjective(groups).chance(p), rel=0.02)
@@ -119,10 +125,10 @@ def test_gradient_equals_finite_differences(form, seed):
     value, gradient = loss.value_and_gradient(p)
     assert value >= 0
     by_theta = p * (gradient - p @ gradient)
-    # The waves are in single precision, so that smaller steps would show rounding.
-    step = 1e-2 if form == "frequencies" else 1e-6
+    # Waves, and the kernel of a set, are in single precision, so that smaller steps would show rounding.
+    step = {"frequencies": 1e-2, "dense set": 1e-3}.get(form, 1e-6)
     numeric = approx_fprime(theta, lambda t: loss.value_and_gradient(softmax(t))[0], step)
-    accuracy = 2e-2 if form == "frequencies" else 1e-4
+    accuracy = {"frequencies": 2e-2, "dense set": 5e-3}.get(form, 1e-4)
     np.testing.assert_allclose(by_theta, numeric, rtol=0, atol=accuracy * np.abs(numeric).max())
 
 
@@ -166,7 +172,8 @@ def test_products_of_others_need_no_division():
 
 def test_the_form_fits_rows_and_groups():
     few, many = np.zeros((10, 3)), np.arange(12_003.0).reshape(-1, 3)
-    assert isinstance(choose_joint_objective(one_and_set(few + np.arange(10)[:, None])), DenseJointObjective)
+    assert isinstance(choose_joint_objective(one_and_set(few + np.arange(10)[:, None])), DenseSetObjective)
+    assert isinstance(choose_joint_objective(singles(few + np.arange(10)[:, None])), DenseJointObjective)
     assert isinstance(choose_joint_objective(one_and_set(many)), CovarianceObjective)
     assert isinstance(choose_joint_objective(singles(many)), FrequencyObjective)
 

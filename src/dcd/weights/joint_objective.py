@@ -13,15 +13,18 @@ then the HSIC of x and S. For independent groups its mean is, to first order in 
 
 .. math:: |p|^2 \Big( 1 - \prod_g a_g - \sum_g (1 - a_g) \prod_{h \neq g} a_h \Big) ,
 
-the level of chance. Three forms:
+the level of chance. Four forms:
 
 * `DenseJointObjective`, exact, O(m n²) a step, for few rows;
+* `DenseSetObjective`, two groups and few rows, the same in single precision: with f the features of x and
+  :math:`q_k = p_k (f_k - \sum_m p_m f_m)`, HSIC is :math:`\mathrm{tr}(q^\top K_S\, q)`, of which nothing
+  cancels, and a step reads one matrix once;
 * `CovarianceObjective`, two groups and many rows, O(n r s) a step: the squared norm of the weighted
   covariance of r features of x and s of S, from a pivoted Cholesky factor of bounded rank;
 * `FrequencyObjective`, any number of groups and many rows, O(n m D) a step: the mean squared distance of the
   characteristic functions at D random frequencies.
 
-The last two are never negative, as differences of two approximated kernels would be.
+All but the first are never negative, as differences of two approximated kernels would be.
 """
 
 from __future__ import annotations
@@ -49,6 +52,8 @@ DENSE_ROWS = 3_000  # beyond, the features take less time than the (n, n) matric
 _SET_RANK = 512
 _SET_TOLERANCE = 1e-3
 _LEAST_VARIANCE = 1e-3  # of a component of x, as a share of all
+_LEAST_EXACT_VARIANCE = 1e-7  # the same where rows are few
+_FARTHEST = 1e30  # in units of the median distance; no kernel reaches as far
 _N_FREQUENCIES, _SEED = 512, 2_018
 _BLOCK_ROWS = 2_048
 
@@ -72,11 +77,12 @@ class Group:
     is_set: bool = False
     shares: FloatArray | None = None
 
-    def kernel(self) -> FloatArray:
+    def kernel(self, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         """(n, n) product of the kernels of the variables."""
-        exponent = np.zeros((len(self.columns),) * 2)
+        exponent = np.zeros((len(self.columns),) * 2, dtype)
         for column, kind in self._scaled():
-            exponent += self._exponent(column[:, None] - column, kind)
+            near = np.clip(column - np.median(column), -_FARTHEST, _FARTHEST).astype(dtype)
+            exponent += self._exponent(near[:, None] - near, kind)
         return np.exp(exponent, out=exponent)
 
     def factor(self, rank: int, memory: Memory) -> FloatArray:
@@ -99,7 +105,7 @@ class Group:
     def _exponent(self, apart: FloatArray, kind: Kind) -> FloatArray:
         """The log of the kernel of one variable at distances in units of its median."""
         if kind == "nominal":
-            return np.where(apart == 0, 0.0, -np.inf)
+            return np.where(apart == 0, apart.dtype.type(0.0), apart.dtype.type(-np.inf))
         if not self.is_set:
             return -0.5 * np.square(apart)
         exponent: FloatArray = np.abs(apart, out=apart)
@@ -123,10 +129,12 @@ def choose_joint_objective(groups: Sequence[Group], memory: Memory | None = None
     """The exact form for few rows, and the linear one that fits the groups for many."""
     memory = memory or Memory()
     n_samples = len(groups[0].columns)
+    if len(groups) == 2 and groups[1].is_set:
+        if n_samples <= DENSE_ROWS and memory.fits(8 * n_samples**2):
+            return DenseSetObjective(groups[0], groups[1])
+        return CovarianceObjective(groups[0], groups[1], memory)
     if n_samples <= DENSE_ROWS and memory.fits(8 * n_samples**2 * (len(groups) + 1)):
         return DenseJointObjective(groups)
-    if len(groups) == 2 and groups[1].is_set:
-        return CovarianceObjective(groups[0], groups[1], memory)
     return FrequencyObjective(groups, memory)
 
 
@@ -155,6 +163,30 @@ class DenseJointObjective:
         """See `JointObjective`."""
         norms = [probabilities @ _times(kernel, probabilities) for kernel in self._kernels]
         return _chance_level(np.array(norms), probabilities)
+
+
+class DenseSetObjective:
+    """HSIC of a variable and a set through features of the one and the kernel matrix of the other."""
+
+    def __init__(self, one: Group, others: Group) -> None:
+        features = kernel_features(one.columns[:, 0], one.kinds[0], one.shares)
+        self._one = _components(features, _LEAST_EXACT_VARIANCE).T
+        self._kernel = others.kernel(np.float32)
+
+    def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
+        """See `JointObjective`."""
+        centred = self._one - probabilities @ self._one
+        apart = probabilities[:, None] * centred
+        towards = (self._kernel @ apart.astype(np.float32)).astype(np.float64)
+        gradient = np.einsum("kr,kr->k", towards, centred) - self._one @ (probabilities @ towards)
+        return max(float(np.einsum("kr,kr->", apart, towards)), 0.0), 2.0 * gradient
+
+    def chance(self, probabilities: FloatArray) -> float:
+        """See `JointObjective`."""
+        centred = self._one - probabilities @ self._one
+        spread = float(probabilities @ np.square(centred).sum(axis=1))
+        norm = float(probabilities @ (self._kernel @ probabilities.astype(np.float32)))
+        return spread * (1.0 - norm) * float(probabilities @ probabilities)
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
@@ -215,11 +247,11 @@ class CovarianceObjective:
         return spreads[0] * spreads[1] * float(probabilities @ probabilities)
 
 
-def _components(features: FloatArray) -> FloatArray:
+def _components(features: FloatArray, least: float = _LEAST_VARIANCE) -> FloatArray:
     """Principal components (r, n) of features (n, k), those with a variance that can matter."""
     centred = features - features.mean(axis=0)
     variances, directions = np.linalg.eigh(centred.T @ centred)
-    kept = variances > _LEAST_VARIANCE * variances.sum()
+    kept = variances > least * variances.sum()
     components: FloatArray = np.ascontiguousarray((centred @ directions[:, kept]).T)
     return components
 
