@@ -118,3 +118,70 @@ def test_decimals_that_floats_merge_are_refused(values):
     table = pl.DataFrame({"a": COUNTS, "b": values}) if isinstance(values, pl.Series) else None
     with pytest.raises(dcd.InputError, match="beyond 2\\^53"):
         dcd.RobustDCD().fit(pa.table({"a": COUNTS, "b": values}) if table is None else table)
+
+
+# --- lists, and whole numbers at the limit ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [2**53, -(2**53), BIG])
+@pytest.mark.parametrize("container", ["array", "list", "frame", "polars", "pyarrow", "gappy", "csv"])
+def test_the_first_whole_number_that_floats_merge_is_refused_everywhere(limit, container, tmp_path):
+    cells = [*COUNTS[1:], limit]
+    frame = pd.DataFrame({"a": COUNTS, "b": cells})
+    file = tmp_path / "table.csv"
+    frame.to_csv(file, index=False)
+    table = {
+        "array": frame.to_numpy(),
+        "list": frame.to_numpy().tolist(),
+        "frame": frame,
+        "polars": pl.DataFrame({"a": COUNTS, "b": cells}),
+        "pyarrow": pa.table({"a": COUNTS, "b": cells}),
+        "gappy": pd.DataFrame({"a": COUNTS, "b": pd.array([None, *cells[1:]], dtype="Int64")}),
+        "csv": str(file),
+    }[container]
+    with pytest.raises(dcd.InputError, match=r"too large|beyond 2\^53"):
+        dcd.RobustDCD(missing="complete-rows").fit(table)
+    frame["b"] = [*COUNTS[1:], 2**53 - 1]
+    assert columns_of(frame)[1].trouble is None
+
+
+def test_numbers_beside_text_in_lists_stay_numbers():
+    rows = [[i % 3, i + 0.5, "ab"[i % 2], i % 2 == 0, None] for i in COUNTS]
+    for table in (rows, tuple(map(tuple, rows)), np.array(rows, dtype=object)):
+        columns = columns_of(table)
+        assert [column.source for column in columns] == [
+            "numbers",
+            "numbers",
+            "text",
+            "truth values",
+            "numbers",
+        ]
+        np.testing.assert_array_equal(columns[0].values, [row[0] for row in rows])
+        np.testing.assert_array_equal(columns[1].values, [row[1] for row in rows])
+    (_, column) = columns_of([[0.5, 1], [1.5, BIG]] * 20)
+    assert "beyond 2^53" in column.trouble[0]
+
+
+def test_lists_of_arrays_keep_masks_and_times():
+    rows = [np.ma.array([i, i], mask=[False, i == 3]) for i in COUNTS]
+    assert [column.n_missing for column in columns_of(rows)] == [0, 1]
+    times = [np.array([i, i], dtype="M8[ns]") for i in COUNTS]
+    assert all("not numeric" in column.trouble[0] for column in columns_of(times))
+    with pytest.raises(dcd.InputError, match="rows have different lengths"):
+        columns_of([[1, 2], [3]])
+
+
+def test_text_arrays_that_were_numbers_are_refused_unless_they_are_called_nominal():
+    table = np.array([[i % 3, "ab"[i % 2]] for i in COUNTS])
+    with pytest.raises(dcd.InputError, match="column 'x0': is text, but 3 of its 3 values are numbers"):
+        dcd.RobustDCD().fit(table)
+    assert dcd.audit(table, kinds={"x0": "nominal"}).columns[0].problem is None
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_that_read_alike_are_not_merged(ordered):
+    frame = pd.DataFrame({"a": pd.Categorical([1, "1"] * 20, [1, "1"], ordered=ordered), "b": COUNTS})
+    with pytest.raises(
+        dcd.InputError, match="column 'a': has different categories that read alike, such as '1'"
+    ):
+        dcd.RobustDCD().fit(frame)

@@ -5,6 +5,7 @@ Numbers that a float cannot hold, times, complex numbers and mixtures of types a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,18 +46,31 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     if cells.dtype.kind in "mM":
         problem = f"not numeric (dates or times, {cells.dtype})"
         return _no_values(name, len(cells), problem, "Turn them into numbers.")
+    if cells.dtype.kind == "U":  # of which NumPy may have made text, to have one type for all columns
+        return _text_column(name, cells.tolist(), most_numbers=1)
     return _object_column(name, cells.tolist())
 
 
-def unmasked(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array without a mask: masked cells are missing, the others are what they were."""
+def as_array(cells: Any) -> npt.NDArray[Any]:
+    """Cells of any container as an array: each is what it was, and masked ones are missing.
+
+    NumPy gives a list one type: beside text, numbers become text; beside fractions, large whole numbers lose
+    digits. So cells of lists stay objects.
+    """
+    if isinstance(cells, (list, tuple)):
+        rows = [list(as_array(row)) if isinstance(row, np.ndarray) and row.ndim else row for row in cells]
+        array = np.array(rows, dtype=object)
+        if array.ndim == 1 and any(isinstance(row, (list, tuple)) for row in rows):
+            raise ValueError("its rows have different lengths")
+        return array
     if not isinstance(cells, np.ma.MaskedArray):
-        return cells
+        return np.asarray(cells)
     values: npt.NDArray[Any] = cells.data
     if values.dtype.kind == "f":
         return cells.filled(np.nan)
     if values.dtype.kind in "biuOUS" and np.ma.is_masked(cells):
-        return np.where(np.ma.getmaskarray(cells), None, values.astype(object))
+        values = values.astype(object)
+        values[np.ma.getmaskarray(cells)] = None
     return values
 
 
@@ -121,13 +135,13 @@ def _is_real(cell: Any) -> bool:
     )
 
 
-def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
-    """Text; if most of it is numbers, it can only be used if declared nominal."""
+def _text_column(name: str, cells: Sequence[Any], most_numbers: int = FEW_VALUES) -> TableColumn:
+    """Text; if most of it is numbers, and these are many, it can only be used if declared nominal."""
     words = sorted({str(cell) for cell in cells if isinstance(cell, str)})
     coded = _coded(name, cells, words, "text")
     others = [word for word in words if not is_number(word)]
     n_numbers = len(words) - len(others)
-    if n_numbers > max(FEW_VALUES, len(others)):
+    if n_numbers > max(most_numbers, len(others)):
         problem = f"is text, but {n_numbers} of its {len(words)} values are numbers"
         strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
         remedy = "Turn it into numbers and mark other cells as missing, or call it nominal in kinds."
@@ -137,10 +151,14 @@ def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
 
 def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellType) -> TableColumn:
     present = {str(cell) for cell in cells if not is_missing(cell)}
-    used = tuple(level for level in levels if level in present)
+    used = tuple(level for level in dict.fromkeys(levels) if level in present)
     code = {level: float(position) for position, level in enumerate(used)}
     values = np.array([np.nan if is_missing(cell) else code[str(cell)] for cell in cells])
-    return TableColumn(name, values.astype(np.float64), used, source, too_many(used))
+    trouble = too_many(used)
+    if alike := [level for level, count in Counter(levels).items() if count > 1]:
+        problem = f"has different categories that read alike, such as {alike[0]!r}"
+        trouble = (problem, "Give them different names, or merge them.")
+    return TableColumn(name, values.astype(np.float64), used, source, trouble)
 
 
 def is_missing(cell: Any) -> bool:

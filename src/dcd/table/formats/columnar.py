@@ -114,7 +114,7 @@ def _as_floats(numbers: Any) -> Any:
     floats = numbers.cast(pa.float64(), safe=False)
     largest = compute.max(compute.abs(floats)).as_py() or 0
     whole = pa.types.is_integer(numbers.type) or numbers.type.scale == 0
-    return numbers.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats
+    return numbers.cast(pa.string()) if whole and largest > LARGEST_WHOLE else floats
 
 
 def _parquet_column(file: Any, position: int) -> Any:
