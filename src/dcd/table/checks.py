@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dcd.runtime.array_types import BoolArray
+from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
+from dcd.runtime.rows import effective_sample_size
 from dcd.table.columns import Partition, TableColumn, column_list, infer_kind
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
@@ -93,11 +94,15 @@ def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
         raise InputError("the table", problem, remedy)
 
 
-def few_rows_note(n_rows: int) -> str:
-    """A warning for small tables; empty for others."""
-    if n_rows >= FEW_ROWS:
+def few_rows_note(n_rows: int, weights: FloatArray | None = None) -> str:
+    """A warning if there are few rows, or few that their weights let count; empty for others."""
+    n_effective = n_rows if weights is None else round(effective_sample_size(weights))
+    if n_effective >= FEW_ROWS:
         return ""
-    return f"Only {n_rows} rows: after weighting, little more than the strongest relations can show."
+    count = f"{n_rows} rows"
+    if weights is not None:
+        count += f", which count as {n_effective} because their weights differ"
+    return f"Only {count}: after weighting, little more than the strongest relations can show."
 
 
 # --- values of one column --------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def read_table(
     """`read_columns`, with warnings if there are few rows or rows are lost."""
     dataset = read_columns(table, target, about=about, options=options, sample_weight=sample_weight)
     warn_of_lost_rows(dataset.summary, stacklevel=4)
-    note = few_rows_note(len(dataset.values))
+    note = few_rows_note(len(dataset.values), dataset.weights)
     if note:
         warnings.warn(note, SmallSampleWarning, stacklevel=3)
     return dataset
