@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, pairwise
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from dcd.graph.bound_knowledge import SENTENCES, Binder, BoundKnowledge, is_pattern, tier_sentence
 from dcd.runtime.errors import InputError, check_choice, suggest
+from dcd.runtime.files import read_text
 
 NamePair = tuple[str, str]
 _PAIRS = ("required", "forbidden", "no_edge")
@@ -91,12 +91,10 @@ class Knowledge:
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Knowledge:
         """From a TOML file with the parameters as keys."""
-        file = f"file {str(path)!r}"
+        file, text = f"file {str(path)!r}", read_text(path)
         try:
-            statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise InputError(file, f"cannot be read ({error.strerror})", "Check it.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+            statements = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             why = "lists in lists without end" if isinstance(error, RecursionError) else error
             raise InputError(file, f"is not TOML ({why})", "Write keys such as roots = ['age'].") from None
         return cls.from_dict(statements)

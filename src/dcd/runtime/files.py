@@ -1,4 +1,4 @@
-"""Files written whole or not at all: the one way in which this package replaces a file.
+"""Files read within bounds, and written whole or not at all: the one way in which files are replaced.
 
 A link stays a link and leads to the new file, a file keeps its permissions, and anything but a regular file
 (a device, a pipe) is written to, never replaced.
@@ -7,7 +7,9 @@ A link stays a link and leads to the new file, a file keeps its permissions, and
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
+import io
 import os
 import shutil
 import stat
@@ -15,9 +17,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dcd.runtime.errors import InputError
+
+MOST_TEXT = 2**28  # bytes of a document; results of a thousand variables have some 2**25
+MOST_TABLE = 2**31  # bytes of a table that is read at once, which takes several times as much memory
+_CHUNK = 2**20
 
 
 @contextlib.contextmanager
@@ -50,12 +56,57 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file; an `InputError` if there is none to read."""
+    """The text of a document (a result, a graph, knowledge); an `InputError` if there is none to read."""
+    content = read_bytes(path, f"file {str(Path(path))!r}", most=MOST_TEXT)
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 (byte {error.start + 1})"
+        raise InputError(f"file {str(Path(path))!r}", problem, "Save it as UTF-8.") from error
+
+
+def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: int | None = None) -> bytes:
+    """The bytes of a regular file of at most `most` bytes, or the first few of any regular file.
+
+    Devices and pipes are refused before they are opened: some never end, others never begin.
+    """
+    try:
+        if not stat.S_ISREG(kind := os.stat(path).st_mode) and not stat.S_ISDIR(kind):
+            remedy = "Save it as a file first; a table can come from standard input, under the name '-'."
+            raise InputError(label, "is a device, a pipe or a socket, not a file", remedy)
+        with open(path, "rb") as file:
+            return file.read(start) if start is not None else bounded(file, label, most)
+    except FileNotFoundError:
+        folder, name = os.path.split(os.fspath(path))
+        beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+        near = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
+        remedy = (
+            f"Did you mean '{os.path.join(folder, near[0])}'?" if near else "Check the name and the folder."
+        )
+        raise InputError(label, "does not exist", remedy) from None
+    except IsADirectoryError:
+        raise InputError(label, "is a folder", "Name a file in it.") from None
     except OSError as error:
-        subject, problem = f"file {str(Path(path))!r}", error.strerror or str(error)
-        raise InputError(subject, problem, "Check the path.") from error
+        raise InputError(label, f"cannot be read ({error.strerror})", "Check its permissions.") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        # a zero byte in the name
+        raise InputError(label, f"cannot be read ({error})", "Check the name.") from error
+
+
+def bounded(stream: Any, label: str, most: int) -> bytes:
+    """All bytes of a stream; an `InputError`, and no more read, if there are more than `most`."""
+    content = io.BytesIO()
+    while chunk := stream.read(_CHUNK):
+        content.write(chunk)
+        if content.tell() > most:
+            problem = f"is larger than {most // 2**20:,} MiB, unpacked if it is packed"
+            remedy = (
+                "Give less; a larger table can be read as Parquet, Arrow or NumPy file, column by column."
+            )
+            raise InputError(label, problem, remedy)
+    return content.getvalue()
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
