@@ -28,31 +28,56 @@ _CHUNK = 2**20
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write to, which takes the place of `path` if all goes well and goes if not."""
+    """A temporary file to write to, which takes the place of `path` if all goes well and goes if not.
+
+    An `InputError` says what is in the way of writing: a full disk, a folder, a link that leads nowhere.
+    """
     special = is_special(path)
-    target = Path(os.path.realpath(path))
-    folder = None if special else target.parent
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=Path(path).suffix, dir=folder)
-    os.close(handle)
-    temporary = Path(name)
+    with _writing(path):
+        if os.path.islink(path) and not os.path.exists(path):
+            raise FileNotFoundError(
+                errno.ENOENT, f"it is a link to '{os.readlink(path)}', which does not exist"
+            )
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        target = Path(os.path.realpath(path))
+        folder = None if special else target.parent
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=Path(path).suffix, dir=folder)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            if special:
+                _pour(temporary, path)
+            else:
+                _put(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+_REMEDIES = {
+    errno.ENOSPC: "Make room on that disk, or choose another; a file that was there is as it was.",
+    errno.EDQUOT: "Make room within your quota, or choose another disk; a file that was there is as it was.",
+}
+
+
+@contextlib.contextmanager
+def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An `OSError` as an `InputError` that names the file and the remedy; a closed pipe stays one."""
     try:
-        yield temporary
-        if special:
-            _pour(temporary, path)
-        else:
-            _put(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno is None or isinstance(error, BrokenPipeError):
+            raise
+        usual = "Choose a file, not a folder, in a folder that exists and can be written to."
+        problem = f"cannot be written ({error.strerror or error})"
+        raise InputError(f"file {str(Path(path))!r}", problem, _REMEDIES.get(error.errno, usual)) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text to a file, whole or not at all; an `InputError` if that is not possible."""
-    try:
-        with whole_file(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        remedy = "Choose a file, not a folder, in a folder that exists and can be written to."
-        raise InputError(f"file {str(Path(path))!r}", error.strerror or str(error), remedy) from error
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -119,22 +144,38 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 
 
 def _put(temporary: Path, target: Path) -> None:
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else 0o666 & ~_umask())
+    temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else _new_mode(temporary))
+    _to_disk(temporary)
     temporary.replace(target)
+    if hasattr(os, "O_DIRECTORY"):  # where a folder can be opened, its new entry is also put on the disk
+        _to_disk(target.parent)
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of file systems that cannot
+            raise
+    finally:
+        os.close(handle)
+
+
+def _new_mode(beside: Path) -> int:
+    """The permissions of a new file; they are read from one, for asking for the mask means changing it."""
+    probe = beside.with_name(f"{beside.name}.new")
+    os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        return stat.S_IMODE(probe.stat().st_mode)
+    finally:
+        probe.unlink()
 
 
 def _pour(temporary: Path, target: str | os.PathLike[str]) -> None:
     # Neither made anew nor cut to length: a pipe whose reader has gone must not become a file.
     with temporary.open("rb") as source, os.fdopen(os.open(target, os.O_WRONLY), "wb") as sink:
         shutil.copyfileobj(source, sink)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def locked(file: IO[bytes]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from functools import partial
 
 import pandas as pd
 
@@ -56,9 +57,7 @@ def _check_parts(content: bytes, label: str) -> None:
                 continue
             last = [0, 0]  # row, column
             with parts.open(name) as part:
-                parse_safely(
-                    part, on_element=lambda tag, attributes, last=last: _extend(last, tag, attributes)
-                )
+                parse_safely(part, on_element=partial(_extend, last))
             if last[0] * last[1] > _MOST_CELLS:
                 problem = f"has a sheet of {last[0]:,} rows and {last[1]:,} columns"
                 raise InputError(label, problem, _SMALLER)
