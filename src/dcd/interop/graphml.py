@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from dcd.graph.cpdag import CPDAG
 from dcd.interop import common
 from dcd.interop.common import Edge, Graph
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.safe_xml import parse_safely
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -46,6 +46,7 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
     names : name variables by the "id" of their node, or by this attribute (igraph: "name").
     """
     common.check_text(text)
+    check_type("names", names, str, "Use names='id'.")
     root = _parsed(text)
     graph = _only_graph(root)
     labels = _labels(root, names)

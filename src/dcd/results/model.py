@@ -283,7 +283,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     An `InputError` is raised if the file is not JSON, has another schema version, or anything in it has a
     wrong type or shape.
     """
-    source, text = f"file {str(Path(path))!r}", read_text(path)
+    text, source = read_text(path), f"file {str(Path(path))!r}"
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

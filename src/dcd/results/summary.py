@@ -12,12 +12,13 @@ from dcd.estimators.account import Account
 from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.stability import Stability
 from dcd.results import model as parts
 from dcd.results.cautions import cautions_of
 from dcd.results.model import LARGEST, Result
 from dcd.results.reproduction import reproduction_of
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_flag, check_type
 from dcd.search.base import TargetSearch
 from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
@@ -49,6 +50,9 @@ def summarise(
     _check_model(model)
     if title is not None and not isinstance(title, str):
         raise InputError("parameter 'title'", f"must be text, got {title!r}", "Pass a string.")
+    check_flag("rows", rows)
+    if stability is not None:
+        check_type("stability", stability, Stability, "Pass dcd.stability(model, X).")
     if table is not None and fingerprint(table) != model.account_.fingerprint:
         raise InputError(
             "parameter 'table'",

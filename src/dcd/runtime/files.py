@@ -32,6 +32,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     An `InputError` says what is in the way of writing: a full disk, a folder, a link that leads nowhere.
     """
+    check_path(path)
     special = is_special(path)
     with _writing(path):
         if os.path.islink(path) and not os.path.exists(path):
@@ -80,8 +81,26 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+def check_path(path: object, name: str = "path") -> None:
+    """Raise `InputError` unless it can be the path of a file."""
+    problem = None
+    try:
+        text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else b""
+        if not isinstance(text, str) or not text:
+            problem = f"must be the path of a file, got {path!r:.80}"
+        elif "\0" in text:
+            problem = "has a zero byte"
+        else:
+            os.fsencode(text)
+    except UnicodeEncodeError as error:
+        problem = f"cannot be the name of a file ({error})"
+    if problem is not None:
+        raise InputError(f"parameter '{name}'", problem, "Name a file, such as 'result.json'.")
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a document (a result, a graph, knowledge); an `InputError` if there is none to read."""
+    check_path(path)
     content = read_bytes(path, f"file {str(Path(path))!r}", most=MOST_TEXT)
     try:
         return content.decode("utf-8-sig")

@@ -14,7 +14,14 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
 from dcd.runtime.rows import effective_sample_size
-from dcd.table.columns import Partition, TableColumn, column_list, infer_kind
+from dcd.table.columns import (
+    FEWEST_IN_A_LEVEL,
+    Partition,
+    TableColumn,
+    column_list,
+    infer_kind,
+    merge_rare,
+)
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
 
@@ -152,10 +159,14 @@ VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_va
 
 
 def constant(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
-    """Columns with one value only."""
-    constant_names = [column.name for column in columns if column.n_distinct <= 1]
+    """Columns with one value only, or with categories that are all so rare that they count as one."""
     remedy = "Drop it (drop_degenerate=True does): it carries no information."
-    return [Problem(name, "has the same value in every row", remedy) for name in constant_names]
+    same = "has the same value in every row"
+    problems = [Problem(column.name, same, remedy) for column in columns if column.n_distinct <= 1]
+    rare = f"has no category with {FEWEST_IN_A_LEVEL} rows or more, and rare ones are merged"
+    unordered = (c for c in columns if c.levels and c.source != "ordered categories" and c.n_distinct > 1)
+    remedy = "Drop it (drop_degenerate=True does), or group its categories."
+    return problems + [Problem(c.name, rare, remedy) for c in unordered if not merge_rare(c.values).any()]
 
 
 def copies(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
