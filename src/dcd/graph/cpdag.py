@@ -19,7 +19,7 @@ from dcd.graph.adjacency import check_adjacency, directed_part, undirected_part
 from dcd.graph.drawing.svg import graph_html, graph_svg
 from dcd.graph.equivalence import consistent_extension, dag_to_cpdag, with_arrows
 from dcd.runtime.array_types import IntArray
-from dcd.runtime.errors import InputError, as_tuple, name_list, suggest
+from dcd.runtime.errors import InputError, as_tuple, is_whole, name_list, suggest
 
 Role = Literal["parent", "child", "neighbour", "spouse"]
 
@@ -153,7 +153,7 @@ class CPDAG:
 
     def index(self, name: str) -> int:
         """Position of a variable."""
-        if not isinstance(name, str) or name not in self.names:
+        if not (isinstance(name, str) or is_whole(name)) or name not in self.names:
             raise InputError(f"variable {name!r}", "is not in the graph", suggest(name, self.names))
         return self.names.index(name)
 

@@ -163,7 +163,7 @@ def bind_knowledge(
 
 
 def _items(key: str, value: object) -> tuple[Any, ...]:
-    return as_tuple(f"knowledge '{key}'", value, _EXAMPLES[key])
+    return as_tuple(f"knowledge '{key}'", value, _EXAMPLES[key], letters=False)
 
 
 def _names(key: str, value: object, what: str = "names", size: int | None = None) -> tuple[str, ...]:

@@ -177,18 +177,18 @@ def check_type(name: str, value: object, expected: type | tuple[type, ...], reme
 
 
 def name_list(name: str, value: object) -> tuple[str, ...]:
-    """The names in a list, or any other container of them; an `InputError` unless all are text."""
+    """The names in a list, or the letters of a text; an `InputError` if one is no text or whole number."""
     names = as_tuple(f"parameter '{name}'", value, f"{name}=['a', 'b']")
-    if not all(isinstance(one, str) for one in names):
+    if not all(isinstance(one, str) or is_whole(one) for one in names):
         problem = f"must be a list of names, got {value!r:.80}"
         raise InputError(f"parameter '{name}'", problem, f"Try {name}=['a', 'b'].")
     return names
 
 
-def as_tuple(subject: str, value: object, example: str) -> tuple[Any, ...]:
-    """What a container holds; an `InputError` unless it is a list or the like."""
+def as_tuple(subject: str, value: object, example: str, *, letters: bool = True) -> tuple[Any, ...]:
+    """What a container holds, of text its `letters`; an `InputError` unless it is a list or the like."""
     try:
-        if not isinstance(value, (str, bytes, bytearray, Mapping)):
+        if not isinstance(value, (bytes, bytearray, Mapping)) and (letters or not isinstance(value, str)):
             return tuple(value)  # type: ignore[arg-type]
     except TypeError:
         pass

@@ -106,6 +106,10 @@ def construct(
     """
     check_subsets(subsets, max_subsets)
     names = name_list("names", names)
+    if len(set(names)) != len(names):
+        raise InputError("parameter 'names'", "has a name twice", "Give every variable its own name.")
+    prepare = prepare or (lambda *_: None)  # for identifiers without preparation
+    known = bind_knowledge(knowledge, names)
     for parameter, value in (
         ("markov_boundary", markov_boundary),
         ("pvalue", max if pvalue is None else pvalue),
@@ -113,10 +117,6 @@ def construct(
         if not callable(value):
             problem = f"must be a function, got {type(value).__name__}"
             raise InputError(f"parameter '{parameter}'", problem, "See dcd.graph.oracle for one.")
-    if len(set(names)) != len(names):
-        raise InputError("parameter 'names'", "has a name twice", "Give every variable its own name.")
-    prepare = prepare or (lambda *_: None)  # for identifiers without preparation
-    known = bind_knowledge(knowledge, names)
     others = {target: [name for name in names if name != target] for target in names}
     prepare(list(others.values()), BOUNDARIES)
     identified = {target: set(markov_boundary(target, others[target])) for target in names}

@@ -159,14 +159,19 @@ VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_va
 
 
 def constant(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
-    """Columns with one value only, or with categories that are all so rare that they count as one."""
+    """Columns with one value only."""
+    constant_names = [column.name for column in columns if column.n_distinct <= 1]
     remedy = "Drop it (drop_degenerate=True does): it carries no information."
-    same = "has the same value in every row"
-    problems = [Problem(column.name, same, remedy) for column in columns if column.n_distinct <= 1]
-    rare = f"has no category with {FEWEST_IN_A_LEVEL} rows or more, and rare ones are merged"
-    unordered = (c for c in columns if c.levels and c.source != "ordered categories" and c.n_distinct > 1)
+    return [Problem(name, "has the same value in every row", remedy) for name in constant_names]
+
+
+def rare_categories(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns with categories that are all so rare that they count as one."""
+    problem = f"has no category with {FEWEST_IN_A_LEVEL} rows or more, and rare ones are merged"
     remedy = "Drop it (drop_degenerate=True does), or group its categories."
-    return problems + [Problem(c.name, rare, remedy) for c in unordered if not merge_rare(c.values).any()]
+    unordered = [column for column in columns if column.levels and column.source != "ordered categories"]
+    merged = [c.name for c in unordered if not c.n_missing and not merge_rare(c.values).any()]
+    return [Problem(name, problem, remedy) for name in merged]
 
 
 def copies(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
@@ -238,4 +243,11 @@ def complete_rows(columns: Sequence[TableColumn]) -> BoolArray:
     return complete
 
 
-ALL_CHECKS: tuple[Check, ...] = (*VALUE_CHECKS, constant, copies, linear_combinations, missing_values)
+ALL_CHECKS: tuple[Check, ...] = (
+    *VALUE_CHECKS,
+    constant,
+    copies,
+    rare_categories,
+    linear_combinations,
+    missing_values,
+)

@@ -64,6 +64,7 @@ class TableSummary:
     dropped : columns left out, and why.
     missing : the treatment of missing values.
     weighted : whether rows have weights that differ.
+    row_order : what the order of the rows tells against their independence; empty if nothing.
     """
 
     n_rows: int
@@ -77,6 +78,7 @@ class TableSummary:
     dropped: dict[str, str]
     missing: Missing
     weighted: bool
+    row_order: str = ""
 
     def __str__(self) -> str:
         counts = {kind: sum(k == kind for k in self.kinds.values()) for kind in KINDS}
