@@ -97,7 +97,7 @@ def test_a_bad_file_is_told_by_its_key(tmp_path, text, message):
 
 
 def test_no_file_and_no_mapping(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="does not exist"):
         Knowledge.from_toml(tmp_path / "none.toml")
     with pytest.raises(InputError, match="must be a mapping"):
         Knowledge.from_dict([])

@@ -290,6 +290,7 @@ def test_many_categories_agree_with_the_chi_square_test(n_levels):
         assert found == pytest.approx(stats.chi2_contingency(pd.crosstab(x, y)).pvalue, abs=0.05)
 
 
+@pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_weights_of_a_survey_are_not_taken_for_structure():
     found = []
     for seed in range(30):

@@ -92,10 +92,10 @@ def test_files_that_are_no_result_are_refused(tmp_path, text, message):
 
 
 def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="does not exist"):
         load_result(tmp_path / "none.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is not JSON"):
+    with pytest.raises(InputError, match="is not UTF-8"):
         load_result(tmp_path / "binary.json")
 
 

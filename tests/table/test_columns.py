@@ -175,7 +175,7 @@ def test_categories_need_not_be_text(column):
 
 
 def test_digit_codes_are_categories_if_told_so():
-    frame = pd.DataFrame({"a": NUMBERS, "zip": [f"{1000 + i % 15}" for i in range(N)]})
+    frame = pd.DataFrame({"a": np.tile(NUMBERS, 2), "zip": [f"{1000 + i % 15}" for i in range(2 * N)]})
     with pytest.raises(dcd.InputError, match="call it nominal in kinds"):
         read_table(frame)
     assert read_table(frame, options=TableOptions(kinds={"zip": "nominal"})).kinds[1] == "nominal"

@@ -156,7 +156,7 @@ REFUSED = {
     "huge": (frame(c=1e300 * np.arange(12)), "column 'c': values beyond 1e"),
     "huge object": (
         np.array([[10**400, 1]] * 12, dtype=object),
-        "column 'x0': holds numbers too large",
+        "column 'x0': holds whole numbers beyond",
     ),
     "masked": (np.ma.masked_greater(table(), 1.0), "missing values"),
     "lazy": (SimpleNamespace(collect=lambda: None), r"is lazy\. Pass table\.collect"),

@@ -105,6 +105,8 @@ def discover(
         check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
         model.fit(table, **weights, checkpoint=checkpoint, max_time=_remaining(max_time, started))
+        if model.table_.row_order:
+            remark("warning", model.table_.row_order)
         stability = None
         if n_resamples is not None:
             how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dcd.runtime.errors import InputError
+from dcd.runtime.files import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,24 +38,15 @@ def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
         from dcd import interop
 
         read = interop.from_graphml if suffix == ".graphml" else interop.from_dot
-        return read(_text_of(path)).to_frame()
+        return read(read_text(path)).to_frame()
     if suffix in (".csv", ".tsv"):
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
     problem = "has an extension that names no kind of graph"
     raise InputError(f"file '{path}'", problem, "Use .json, .csv, .graphml or .dot.")
 
 
-def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"file '{path}'", "does not exist", "Check the name and the folder.") from None
-    except UnicodeDecodeError:
-        raise InputError(f"file '{path}'", "is not UTF-8", "Save it as UTF-8.") from None
-
-
 def _from_csv(path: str, delimiter: str) -> pd.DataFrame:
-    reader = csv.reader(io.StringIO(_text_of(path).removeprefix("\ufeff"), newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), delimiter=delimiter)
     rows = [[cell.strip() for cell in row] for row in reader if row]
     if not rows:
         raise InputError(f"file '{path}'", "is empty", "Check that it was written completely.")

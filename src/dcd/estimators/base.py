@@ -23,7 +23,7 @@ from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.graph.stability import Stability
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
-from dcd.runtime.errors import InputError, check_number, make_generator
+from dcd.runtime.errors import InputError, check_flag, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
@@ -97,6 +97,7 @@ class TableEstimator(BaseEstimator):
         """Raise `InputError` for a parameter out of range."""
         check_number("alpha", self.alpha, above=0, below=1, suggestion=0.05)
         check_n_jobs(self.n_jobs)
+        check_flag("progress", getattr(self, "progress", True))
 
     def _record_features(self, dataset: Dataset) -> None:
         """Set scikit-learn's `n_features_in_` and, if the table had names, `feature_names_in_`."""
@@ -224,7 +225,7 @@ class Discovery(TableEstimator):
 def check_n_jobs(n_jobs: object) -> None:
     """Raise `InputError` unless `n_jobs` is None or a whole number other than 0."""
     if n_jobs is not None:
-        check_number("n_jobs", n_jobs, whole=True, suggestion=-1)
+        check_number("n_jobs", n_jobs, at_least=-10_000, at_most=10_000, whole=True, suggestion=-1)
         if n_jobs == 0:
             raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
 

@@ -19,7 +19,14 @@ from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.graph.stability import SCHEMES, Scheme, Stability
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
-from dcd.runtime.errors import FailedResamplesWarning, InputError, check_choice, check_number, make_generator
+from dcd.runtime.errors import (
+    FailedResamplesWarning,
+    InputError,
+    check_choice,
+    check_flag,
+    check_number,
+    make_generator,
+)
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
@@ -98,6 +105,7 @@ def stability(
     {'->': 0.0, '<-': 0.0, '-': 1.0, 'none': 0.0}
     """
     _check_parameters(model, n_resamples, scheme, fraction, n_jobs)
+    check_flag("progress", progress)
     if max_time is not None:
         check_number("max_time", max_time, above=0, suggestion=3600)
     rng = make_generator(random_state)
@@ -247,7 +255,7 @@ def _check_parameters(
             "parameter 'model'", f"must be an estimator of graphs, got {kind}", "Try dcd.RobustDCD()."
         )
     model._check_parameters()
-    check_number("n_resamples", n_resamples, at_least=1, whole=True, suggestion=100)
+    check_number("n_resamples", n_resamples, at_least=1, at_most=100_000, whole=True, suggestion=100)
     check_choice("scheme", scheme, SCHEMES)
     check_number("fraction", fraction, above=0, below=1, suggestion=0.5)
     check_n_jobs(n_jobs)

@@ -14,15 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.graph.adjacency import topological_order
+from dcd.graph.adjacency import check_adjacency, topological_order
 from dcd.runtime.array_types import FloatArray, IntArray
-from dcd.runtime.errors import InputError, check_choice, check_number, make_generator
+from dcd.runtime.errors import InputError, check_choice, check_flag, check_number, make_generator
 
 GRAPHS = ("scale-free", "erdos-renyi")
 MECHANISMS = ("func", "mlp", "product")
 NOISES = ("gaussian", "laplace", "student-t", "uniform")
 NOISE_MEASURES = ("deviation", "scale")
 
+_MOST_VARIABLES = 10_000
+_MOST_CELLS = 2**31  # of a table
 _HIDDEN_UNITS = 20
 _HIDDEN_LAYERS = 4  # five layers of weights
 _STUDENT_T_DEGREES = 5
@@ -56,7 +58,7 @@ def random_dag(
     degree : average number of neighbours, even: degree 2 attaches each new node to one older one.
     random_state : seed or generator.
     """
-    check_number("n_variables", n_variables, at_least=3, whole=True, suggestion=10)
+    check_number("n_variables", n_variables, at_least=3, at_most=_MOST_VARIABLES, whole=True, suggestion=10)
     check_choice("graph", graph, GRAPHS)
     check_number("degree", degree, at_least=2, whole=True, suggestion=2)
     if degree % 2 or degree >= n_variables:
@@ -137,17 +139,18 @@ def sample(
         layer. Without biases the network is an odd, largely linear function; only biases agree with Table 1.
     random_state : seed or generator.
     """
-    check_number("n_samples", n_samples, at_least=2, whole=True, suggestion=800)
+    adjacency = _checked(dag, n_samples)
     check_choice("mechanism", mechanism, MECHANISMS)
     if noise is not None:
         check_choice("noise", noise, NOISES)
     check_number("noise_std", noise_std, above=0, suggestion=2.0)
     check_choice("noise_measure", noise_measure, NOISE_MEASURES)
+    check_flag("noise_in_mechanism", noise_in_mechanism)
+    check_flag("biases", biases)
     if noise_in_mechanism and mechanism != "func":
         problem = f"has no meaning for mechanism {mechanism!r}"
         raise InputError("parameter 'noise_in_mechanism'", problem, "Use 'func'.")
     rng = make_generator(random_state)
-    adjacency = np.asarray(dag)
     values = np.empty((n_samples, adjacency.shape[0]))
     for node in topological_order(adjacency):
         parents = values[:, np.flatnonzero(adjacency[:, node])]
@@ -190,11 +193,10 @@ def sample_mixed(
     noise_std : standard deviation of the noise; the signal has 1, and that of categories 2 / noise_std.
     random_state : seed or generator.
     """
-    check_number("n_samples", n_samples, at_least=2, whole=True, suggestion=800)
+    adjacency = _checked(dag, n_samples)
     check_number("share_nominal", share_nominal, at_least=0, at_most=1, suggestion=0.5)
     check_number("noise_std", noise_std, above=0, suggestion=1.0)
     rng = make_generator(random_state)
-    adjacency = np.asarray(dag)
     columns: dict[int, npt.NDArray[Any]] = {}
     features: dict[int, FloatArray] = {}
     for node in topological_order(adjacency):
@@ -210,6 +212,14 @@ def sample_mixed(
             columns[node] = signal + noise_std * rng.standard_normal(n_samples)
             features[node] = _standardise(columns[node])[:, None]
     return pd.DataFrame({f"x{node}": columns[node] for node in range(len(adjacency))})
+
+
+def _checked(dag: npt.ArrayLike, n_samples: int) -> IntArray:
+    """The adjacency matrix, if so many samples of its variables are possible."""
+    adjacency = check_adjacency(dag, "dag")
+    most = _MOST_CELLS // max(1, len(adjacency))
+    check_number("n_samples", n_samples, at_least=2, at_most=most, whole=True, suggestion=800)
+    return adjacency
 
 
 def _sum_of_effects(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.errors import InputError
 
 
@@ -21,32 +21,61 @@ def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArr
             "has rows and columns with different labels",
             "Give both the same names in the same order.",
         )
-    matrix = np.asarray(adjacency)
-    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
-    if not square or not ((matrix == 0) | (matrix == 1)).all() or matrix.diagonal().any():
+    try:
+        matrix = np.asarray(adjacency)
+        square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
+        valid = bool(square and ((matrix == 0) | (matrix == 1)).all() and not matrix.diagonal().any())
+        got = f"shape {matrix.shape}"
+    except (TypeError, ValueError):  # lists of different lengths, cells that cannot be compared
+        valid, got = False, type(adjacency).__name__
+    if not valid:
         raise InputError(
             f"parameter '{what}'",
-            f"must be a square matrix of 0 and 1 with an empty diagonal, got shape {matrix.shape}",
+            f"must be a square matrix of 0 and 1 with an empty diagonal, got {got}",
             "Set [i, j] = 1 for i -> j, and both [i, j] and [j, i] for i - j.",
         )
     return matrix.astype(np.int8)
 
 
+def _present(adjacency: npt.ArrayLike) -> BoolArray:
+    """Where a square matrix is not zero."""
+    try:
+        present = np.asarray(adjacency, dtype=bool)
+    except (TypeError, ValueError):
+        present = np.empty(0, dtype=bool)
+    if present.ndim != 2 or present.shape[0] != present.shape[1]:
+        problem = f"must be a square matrix, got {type(adjacency).__name__}"
+        raise InputError("parameter 'adjacency'", problem, "Set [i, j] = 1 for i -> j.")
+    return present
+
+
+def weight_matrix(weights: npt.ArrayLike, what: str) -> FloatArray:
+    """A square matrix of numbers; anything else is an `InputError`."""
+    try:
+        matrix = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        problem = "is not a matrix of numbers"
+        raise InputError(f"parameter '{what}'", problem, "Pass weights.") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"parameter '{what}'", f"must be square, got shape {matrix.shape}", "Pass weights.")
+    return matrix
+
+
 def directed_part(adjacency: npt.ArrayLike) -> BoolArray:
     """`[i, j]` is true where `i -> j`."""
-    present = np.asarray(adjacency, dtype=bool)
+    present = _present(adjacency)
     return present & ~present.T
 
 
 def undirected_part(adjacency: npt.ArrayLike) -> BoolArray:
     """`[i, j]` is true where `i - j`; symmetric."""
-    present = np.asarray(adjacency, dtype=bool)
+    present = _present(adjacency)
     return present & present.T
 
 
 def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
     """`[i, j]` is true where there is any edge; symmetric."""
-    present = np.asarray(adjacency, dtype=bool)
+    present = _present(adjacency)
     return present | present.T
 
 

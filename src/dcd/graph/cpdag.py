@@ -19,7 +19,7 @@ from dcd.graph.adjacency import check_adjacency, directed_part, undirected_part
 from dcd.graph.drawing.svg import graph_html, graph_svg
 from dcd.graph.equivalence import consistent_extension, dag_to_cpdag, with_arrows
 from dcd.runtime.array_types import IntArray
-from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.errors import InputError, as_tuple, is_whole, name_list, suggest
 
 Role = Literal["parent", "child", "neighbour", "spouse"]
 
@@ -67,7 +67,7 @@ class CPDAG:
 
     def __post_init__(self) -> None:
         adjacency = check_adjacency(self.adjacency)
-        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "names", name_list("names", self.names))
         if len(self.names) != len(adjacency) or len(set(self.names)) != len(self.names):
             raise InputError(
                 "parameter 'names'",
@@ -95,7 +95,7 @@ class CPDAG:
         cls, names: Sequence[str], dag: npt.ArrayLike, background: Sequence[tuple[str, str]] = ()
     ) -> CPDAG:
         """The CPDAG of the class of `dag`, restricted to the members that have the `background` arrows."""
-        of_class = cls(tuple(names), dag_to_cpdag(dag))
+        of_class = cls(name_list("names", names), dag_to_cpdag(dag))
         arrows = of_class._positions(background, check_adjacency(dag, "dag"))
         return cls(of_class.names, with_arrows(of_class.adjacency, arrows), tuple(background))
 
@@ -136,8 +136,9 @@ class CPDAG:
 
     def reorder(self, names: Sequence[str]) -> CPDAG:
         """The same graph with its variables in another order."""
+        names = name_list("names", names)
         order = [self.index(name) for name in names]
-        return CPDAG(tuple(names), self.adjacency[np.ix_(order, order)], self.background, self.uncertain)
+        return CPDAG(names, self.adjacency[np.ix_(order, order)], self.background, self.uncertain)
 
     def role(self, member: str, target: str) -> Role | None:
         """What `member` is to `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
@@ -154,7 +155,11 @@ class CPDAG:
         self, arrows: Sequence[tuple[str, str]], graph: IntArray, parameter: str = "background"
     ) -> list[tuple[int, int]]:
         """Arrows of a graph by position; an `InputError` if the graph lacks one."""
-        pairs = [(self.index(cause), self.index(effect)) for cause, effect in arrows]
+        listed = as_tuple(f"parameter {parameter!r}", arrows, f"{parameter}=[('a', 'b')]")
+        named = [name_list(parameter, arrow) for arrow in listed]
+        if any(len(arrow) != 2 for arrow in named):
+            raise InputError(f"parameter {parameter!r}", "must hold pairs of names", "Try [('a', 'b')].")
+        pairs = [(self.index(cause), self.index(effect)) for cause, effect in named]
         for i, j in pairs:
             if not graph[i, j] or graph[j, i]:
                 arrow = f"{self.names[i]} -> {self.names[j]}"
@@ -164,7 +169,7 @@ class CPDAG:
 
     def index(self, name: str) -> int:
         """Position of a variable."""
-        if name not in self.names:
+        if not (isinstance(name, str) or is_whole(name)) or name not in self.names:
             raise InputError(f"variable {name!r}", "is not in the graph", suggest(name, self.names))
         return self.names.index(name)
 

@@ -16,6 +16,7 @@ from dcd.graph.adjacency import (
     topological_order,
     undirected_part,
     unshielded_colliders,
+    weight_matrix,
     with_directions,
 )
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
@@ -142,7 +143,7 @@ def prune_cycles(weights: FloatArray) -> IntArray:
 
     While there is a cycle, the edge with the smallest absolute weight on any cycle is removed.
     """
-    strength = np.abs(np.asarray(weights, dtype=np.float64))
+    strength = np.abs(weight_matrix(weights, "weights"))
     np.fill_diagonal(strength, 0.0)
     while (on_cycle := _on_cycles(strength > 0)).any():
         weakest = np.where(on_cycle, strength, np.inf).argmin()

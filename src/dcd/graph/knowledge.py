@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, pairwise
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from dcd.graph.bound_knowledge import SENTENCES, Binder, BoundKnowledge, is_pattern, tier_sentence
-from dcd.runtime.errors import InputError, check_choice, suggest
+from dcd.runtime.errors import InputError, as_tuple, check_choice, check_type, suggest
+from dcd.runtime.files import read_text
 
 NamePair = tuple[str, str]
 _PAIRS = ("required", "forbidden", "no_edge")
@@ -91,12 +91,10 @@ class Knowledge:
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Knowledge:
         """From a TOML file with the parameters as keys."""
-        file = f"file {str(path)!r}"
+        file, text = f"file {str(path)!r}", read_text(path)
         try:
-            statements = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise InputError(file, f"cannot be read ({error.strerror})", "Check it.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+            statements = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             why = "lists in lists without end" if isinstance(error, RecursionError) else error
             raise InputError(file, f"is not TOML ({why})", "Write keys such as roots = ['age'].") from None
         return cls.from_dict(statements)
@@ -127,7 +125,10 @@ class Knowledge:
 
         `left_out` maps columns that are not used to the reason; statements that name one are refused.
         """
-        return self._bind(Binder(tuple(str(name) for name in names), left_out=left_out))
+        columns = tuple(str(name) for name in as_tuple("parameter 'names'", names, "names=['a', 'b']"))
+        if left_out is not None:
+            check_type("left_out", left_out, Mapping, "Try {'a': 'it is constant'}.")
+        return self._bind(Binder(columns, left_out=left_out))
 
     def _bind(self, binder: Binder) -> BoundKnowledge:
         for key in _PAIRS:
@@ -162,9 +163,7 @@ def bind_knowledge(
 
 
 def _items(key: str, value: object) -> tuple[Any, ...]:
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise InputError(f"knowledge '{key}'", f"must be a list, got {value!r}", f"Try {_EXAMPLES[key]}.")
-    return tuple(value)
+    return as_tuple(f"knowledge '{key}'", value, _EXAMPLES[key], letters=False)
 
 
 def _names(key: str, value: object, what: str = "names", size: int | None = None) -> tuple[str, ...]:

@@ -12,13 +12,18 @@ import pandas as pd
 
 from dcd.graph.adjacency import check_adjacency, topological_order
 from dcd.runtime.array_types import IntArray
+from dcd.runtime.errors import InputError, as_tuple, check_number, name_list
 
 Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
 
 
 def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ()) -> bool:
     """Whether `given` d-separates `x` and `y`: separates them in the moral graph of all ancestors."""
-    return y not in _reached(check_adjacency(dag, "dag"), x, {x, y, *given}, blocked=set(given))
+    matrix = check_adjacency(dag, "dag")
+    given = as_tuple("parameter 'given'", given, "given=[2]")
+    for name, node in [("x", x), ("y", y), *(("given", node) for node in given)]:
+        check_number(name, node, at_least=0, below=len(matrix), whole=True, suggestion=0)
+    return y not in _reached(matrix, x, {x, y, *given}, blocked=set(given))
 
 
 def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None) -> Identifier:
@@ -33,6 +38,11 @@ def oracle(dag: npt.ArrayLike | pd.DataFrame, names: Sequence[Any] | None = None
     topological_order(matrix)
     if names is None:
         names = list(dag.columns) if isinstance(dag, pd.DataFrame) else range(len(matrix))
+    else:
+        names = name_list("names", names)
+    if len(set(names)) != len(matrix) or len(names) != len(matrix):
+        problem = f"must be {len(matrix)} different names, got {len(set(names))}"
+        raise InputError("parameter 'names'", problem, "Give every node its own name.")
     labels = list(names)
     position = {name: index for index, name in enumerate(labels)}
 

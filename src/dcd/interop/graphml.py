@@ -6,15 +6,19 @@ Document types are refused when reading: entities can exhaust memory or open fil
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 from dcd.graph.cpdag import CPDAG
 from dcd.interop import common
 from dcd.interop.common import Edge, Graph
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_type
+from dcd.runtime.safe_xml import parse_safely
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+_DEFAULTS = {"directed": True, "undirected": False}
+_DIRECTED = {"true": True, "1": True, "false": False, "0": False}
 _REMEDY = "Write it again with to_graphml, networkx or igraph."
 
 
@@ -42,38 +46,44 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
     names : name variables by the "id" of their node, or by this attribute (igraph: "name").
     """
     common.check_text(text)
+    check_type("names", names, str, "Use names='id'.")
     root = _parsed(text)
     graph = _only_graph(root)
     labels = _labels(root, names)
     arrows: list[Edge] = []
     lines: list[Edge] = []
-    by_default = "true" if _attribute(graph, "edgedefault") == "directed" else "false"
+    _attribute(graph, "edgedefault")
+    by_default = "true" if _chosen(graph, "edgedefault", _DEFAULTS, "") else "false"
     for element in graph.iter("edge"):
         edge = _attribute(element, "source"), _attribute(element, "target")
         for node in edge:
             if node not in labels:
                 raise InputError(f"edge {edge[0]!r}, {edge[1]!r}", f"has no node {node!r}", _REMEDY)
-        is_directed = element.get("directed", by_default) in ("true", "1")
+        is_directed = _chosen(element, "directed", _DIRECTED, by_default)
         (arrows if is_directed else lines).append(edge)
     return common.class_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
 
 
 def _parsed(text: str) -> ElementTree.Element:
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = _refuse_doctype
     try:
-        parser.Parse(text.encode(), True)
-        root = ElementTree.fromstring(text.encode())
-    except (expat.ExpatError, ElementTree.ParseError, UnicodeEncodeError) as error:
+        # Text has been decoded: an encoding that it declares was that of the file.
+        content = text.removeprefix("\ufeff").encode()
+        parse_safely(io.BytesIO(content), encoding="utf-8")
+        root = ElementTree.fromstring(content, ElementTree.XMLParser(encoding="utf-8"))
+    except (ValueError, ElementTree.ParseError) as error:
         raise InputError("the GraphML text", f"is not XML ({error})", _REMEDY) from error
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]  # some writers omit the namespace
     return root
 
 
-def _refuse_doctype(*_: object) -> None:
-    problem = "declares a document type, which can declare entities"
-    raise InputError("the GraphML text", problem, "Remove the DOCTYPE; GraphML needs none.")
+def _chosen(element: ElementTree.Element, attribute: str, meanings: Mapping[str, bool], default: str) -> bool:
+    """What an attribute means; an `InputError` for a value that GraphML does not have."""
+    value = element.get(attribute, default)
+    if value not in meanings:
+        problem = f"has a {element.tag} with {attribute}={value!r}"
+        raise InputError("the GraphML text", problem, f"Use one of {', '.join(map(repr, meanings))}.")
+    return meanings[value]
 
 
 def _only_graph(root: ElementTree.Element) -> ElementTree.Element:

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dcd.graph.adjacency import weight_matrix
 from dcd.graph.cpdag import CPDAG
 from dcd.interop.common import Graph, class_of_matrix, foreign_mark, frame_of
 from dcd.runtime.array_types import IntArray
-from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.errors import InputError, as_tuple, check_number
 
 
 def to_gcastle(graph: Graph) -> IntArray:
@@ -61,13 +62,9 @@ def _class_of_weights(
             problem = "has rows and columns with different labels"
             raise InputError("parameter 'matrix'", problem, "Give both the same names in the same order.")
         names = list(matrix.columns)
-    try:
-        weights = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError("parameter 'matrix'", "is not a matrix of numbers", "Pass weights.") from error
-    if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
-        raise InputError("parameter 'matrix'", f"must be square, got shape {weights.shape}", "Pass weights.")
-    labels = [f"x{i}" for i in range(len(weights))] if names is None else [str(name) for name in names]
+    weights = weight_matrix(matrix, "matrix")
+    given = None if names is None else as_tuple("parameter 'names'", names, "names=['a', 'b']")
+    labels = [f"x{i}" for i in range(len(weights))] if given is None else [str(name) for name in given]
     if len(labels) != len(weights):
         problem = f"must be {len(weights)} names, got {len(labels)}"
         raise InputError("parameter 'names'", problem, "Give one for each row.")

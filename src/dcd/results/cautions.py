@@ -19,10 +19,12 @@ def cautions_of(
     edges: Sequence[Edge],
     boundaries: Sequence[Boundary],
     resampling: Resampling | None,
+    row_order: str = "",
 ) -> tuple[Caution, ...]:
     """All caveats, the gravest kinds first."""
     return (
         *_of_rows(data),
+        *([Caution("dependent-rows", (), row_order)] if row_order else []),
         *_of_fit(diagnostics, boundaries),
         *_of_resampling(edges, resampling),
         *_of_columns(data),

@@ -283,9 +283,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     An `InputError` is raised if the file is not JSON, has another schema version, or anything in it has a
     wrong type or shape.
     """
-    source = f"file {str(Path(path))!r}"
+    text, source = read_text(path), f"file {str(Path(path))!r}"
     try:
-        document = json.loads(read_text(path), parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(source, f"is not JSON ({error})", "Save the result again.") from error
     return Result.from_dict(document, source=source)

@@ -17,7 +17,7 @@ from dcd.results.cautions import cautions_of
 from dcd.results.model import LARGEST, Result
 from dcd.results.reproduction import reproduction_of
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_flag
 from dcd.search.base import TargetSearch
 from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
@@ -49,6 +49,11 @@ def summarise(
     _check_model(model)
     if title is not None and not isinstance(title, str):
         raise InputError("parameter 'title'", f"must be text, got {title!r}", "Pass a string.")
+    check_flag("rows", rows)
+    names = getattr(stability, "names", None)
+    if stability is not None and (not isinstance(names, tuple) or isinstance(stability, CPDAG)):
+        problem = f"must be a Stability, got {type(stability).__name__}"
+        raise InputError("parameter 'stability'", problem, "Pass dcd.stability(model, X).")
     if table is not None and fingerprint(table) != model.account_.fingerprint:
         raise InputError(
             "parameter 'table'",
@@ -71,7 +76,7 @@ def summarise(
         boundaries=boundaries,
         separated=diagnostics.separated,
         conflicts=msgspec.convert(model.conflicts_, tuple[parts.ReportedConflict, ...], from_attributes=True),
-        cautions=cautions_of(diagnostics, data, edges, boundaries, resampling),
+        cautions=cautions_of(diagnostics, data, edges, boundaries, resampling, model.table_.row_order),
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
         sample=_sample(account, searches, cpdag) if rows else None,

@@ -11,7 +11,8 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,7 @@ class FailedResamplesWarning(UserWarning):
 # --- checks ----------------------------------------------------------------------------------------------
 
 
+_MOST_WHOLE = 2**63 - 1
 _COMPARE = {"above": gt, "at least": ge, "below": lt, "at most": le}
 
 
@@ -103,19 +105,40 @@ def check_number(
     whole: bool = False,
     suggestion: object,
 ) -> None:
-    """Raise `InputError` unless `value` is a (whole) number within the given bounds."""
+    """Raise `InputError` unless `value` is a (whole) number within the given bounds.
+
+    Whole numbers have 64 bits, whether or not `at_most` says so.
+    """
+    at_most = _MOST_WHOLE if whole and at_most is None and below is None else at_most
     bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
     given = {word: bound for word, bound in bounds.items() if bound is not None}
-    is_number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
+    real = is_whole(value) or (not whole and _is_float(value))
     try:
-        number = float(value) if is_number else math.nan  # type: ignore[arg-type]
+        number = float(value) if real else math.nan  # type: ignore[arg-type]
     except OverflowError:
         number = math.inf
     if not math.isfinite(number) or not all(_COMPARE[word](number, bound) for word, bound in given.items()):
-        allowed = " and ".join(f"{word} {bound:g}" for word, bound in given.items())
+        told = {word: bound for word, bound in given.items() if bound != _MOST_WHOLE or number > bound}
+        allowed = " and ".join(f"{word} {bound:g}" for word, bound in told.items())
         expected = f"{'a whole number' if whole else 'a number'} {allowed}".strip()
         problem = f"must be {expected}, got {value!r}"
         raise InputError(f"parameter '{name}'", problem, f"Try {name}={suggestion!r}.")
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number; truth values and spans of time are not, though they derive from them."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        return False
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_float(value: object) -> bool:
+    """Whether NumPy computes with it as with a float; fractions and decimal numbers are objects to it."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Rational))
 
 
 def make_generator(random_state: object) -> np.random.Generator:
@@ -124,23 +147,58 @@ def make_generator(random_state: object) -> np.random.Generator:
 
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    if isinstance(random_state, (int, np.integer)) and type(random_state) is not bool and random_state >= 0:
-        return np.random.default_rng(int(random_state))
+    if is_whole(random_state) and random_state >= 0:  # type: ignore[operator]
+        return np.random.default_rng(int(random_state))  # type: ignore[call-overload]
     problem = f"must be None, a whole number at least 0 or a numpy.random.Generator, got {random_state!r}"
     raise InputError("parameter 'random_state'", problem, "Try random_state=0.")
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise `InputError` unless `value` is one of `choices`."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:  # other objects may compare in their own way
         problem = f"must be one of {', '.join(map(repr, choices))}, got {value!r}"
         raise InputError(f"parameter '{name}'", problem, suggest(value, choices))
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise `InputError` unless `value` is True or False."""
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool_", "bool"):  # NumPy's
+        problem = f"must be True or False, got {value!r:.80}"
+        raise InputError(f"parameter '{name}'", problem, f"Try {name}=True.")
+
+
+def check_type(name: str, value: object, expected: type | tuple[type, ...], remedy: str) -> None:
+    """Raise `InputError` unless `value` is an instance of one of some classes."""
+    if not isinstance(value, expected):
+        classes = expected if isinstance(expected, tuple) else (expected,)
+        names = " or ".join(kind.__name__ for kind in classes)
+        problem = f"must be a {names}, got {type(value).__name__}"
+        raise InputError(f"parameter '{name}'", problem, remedy)
+
+
+def name_list(name: str, value: object) -> tuple[str, ...]:
+    """The names in a list, or the letters of a text; an `InputError` if one is no text or whole number."""
+    names = as_tuple(f"parameter '{name}'", value, f"{name}=['a', 'b']")
+    if not all(isinstance(one, str) or is_whole(one) for one in names):
+        problem = f"must be a list of names, got {value!r:.80}"
+        raise InputError(f"parameter '{name}'", problem, f"Try {name}=['a', 'b'].")
+    return names
+
+
+def as_tuple(subject: str, value: object, example: str, *, letters: bool = True) -> tuple[Any, ...]:
+    """What a container holds, of text its `letters`; an `InputError` unless it is a list or the like."""
+    try:
+        if not isinstance(value, (bytes, bytearray, Mapping)) and (letters or not isinstance(value, str)):
+            return tuple(value)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    raise InputError(subject, f"must be a list, got {value!r:.80}", f"Try {example}.")
 
 
 def check_contract(name: str, value: Any, *, methods: Sequence[str], example: str) -> None:
     """Raise `InputError` unless an object has the methods of a strategy and, if it can check itself, does."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
-    if isinstance(value, type) or lacking:
+    if isinstance(value, (type, str, bytes, bytearray)) or lacking:
         wanted = " and ".join(f"{method}()" for method in methods)
         problem = f"must be None or an object with {wanted}, got {value!r}"
         raise InputError(f"parameter '{name}'", problem, f"Try {example}.")

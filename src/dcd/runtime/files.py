@@ -1,4 +1,4 @@
-"""Files written whole or not at all: the one way in which this package replaces a file.
+"""Files read within bounds, and written whole or not at all: the one way in which files are replaced.
 
 A link stays a link and leads to the new file, a file keeps its permissions, and anything but a regular file
 (a device, a pipe) is written to, never replaced.
@@ -7,7 +7,9 @@ A link stays a link and leads to the new file, a file keeps its permissions, and
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
+import io
 import os
 import shutil
 import stat
@@ -15,47 +17,140 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dcd.runtime.errors import InputError
+
+MOST_TEXT = 2**28  # bytes of a document; results of a thousand variables have some 2**25
+MOST_TABLE = 2**31  # bytes of a table that is read at once, which takes several times as much memory
+_CHUNK = 2**20
 
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write to, which takes the place of `path` if all goes well and goes if not."""
+    """A temporary file to write to, which takes the place of `path` if all goes well and goes if not.
+
+    An `InputError` says what is in the way of writing: a full disk, a folder, a link that leads nowhere.
+    """
+    check_path(path)
     special = is_special(path)
-    target = Path(os.path.realpath(path))
-    folder = None if special else target.parent
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=Path(path).suffix, dir=folder)
-    os.close(handle)
-    temporary = Path(name)
+    with _writing(path):
+        if os.path.islink(path) and not os.path.exists(path):
+            raise FileNotFoundError(
+                errno.ENOENT, f"it is a link to '{os.readlink(path)}', which does not exist"
+            )
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        target = Path(os.path.realpath(path))
+        folder = None if special else target.parent
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=Path(path).suffix, dir=folder)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            if special:
+                _pour(temporary, path)
+            else:
+                _put(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+_REMEDIES = {
+    errno.ENOSPC: "Make room on that disk, or choose another; a file that was there is as it was.",
+    errno.EDQUOT: "Make room within your quota, or choose another disk; a file that was there is as it was.",
+}
+
+
+@contextlib.contextmanager
+def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An `OSError` as an `InputError` that names the file and the remedy; a closed pipe stays one."""
     try:
-        yield temporary
-        if special:
-            _pour(temporary, path)
-        else:
-            _put(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno is None or isinstance(error, BrokenPipeError):
+            raise
+        usual = "Choose a file, not a folder, in a folder that exists and can be written to."
+        problem = f"cannot be written ({error.strerror or error})"
+        raise InputError(f"file {str(Path(path))!r}", problem, _REMEDIES.get(error.errno, usual)) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text to a file, whole or not at all; an `InputError` if that is not possible."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def check_path(path: object, name: str = "path") -> None:
+    """Raise `InputError` unless it can be the path of a file."""
+    problem = None
     try:
-        with whole_file(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        remedy = "Choose a file, not a folder, in a folder that exists and can be written to."
-        raise InputError(f"file {str(Path(path))!r}", error.strerror or str(error), remedy) from error
+        text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else b""
+        if not isinstance(text, str) or not text:
+            problem = f"must be the path of a file, got {path!r:.80}"
+        elif "\0" in text:
+            problem = "has a zero byte"
+        else:
+            os.fsencode(text)
+    except UnicodeEncodeError as error:
+        problem = f"cannot be the name of a file ({error})"
+    if problem is not None:
+        raise InputError(f"parameter '{name}'", problem, "Name a file, such as 'result.json'.")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file; an `InputError` if there is none to read."""
+    """The text of a document (a result, a graph, knowledge); an `InputError` if there is none to read."""
+    check_path(path)
+    content = read_bytes(path, f"file {str(Path(path))!r}", most=MOST_TEXT)
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 (byte {error.start + 1})"
+        raise InputError(f"file {str(Path(path))!r}", problem, "Save it as UTF-8.") from error
+
+
+def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: int | None = None) -> bytes:
+    """The bytes of a regular file of at most `most` bytes, or the first few of any regular file.
+
+    Devices and pipes are refused before they are opened: some never end, others never begin.
+    """
+    try:
+        if not stat.S_ISREG(kind := os.stat(path).st_mode) and not stat.S_ISDIR(kind):
+            remedy = "Save it as a file first; a table can come from standard input, under the name '-'."
+            raise InputError(label, "is a device, a pipe or a socket, not a file", remedy)
+        with open(path, "rb") as file:
+            return file.read(start) if start is not None else bounded(file, label, most)
+    except FileNotFoundError:
+        folder, name = os.path.split(os.fspath(path))
+        beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+        near = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
+        remedy = (
+            f"Did you mean '{os.path.join(folder, near[0])}'?" if near else "Check the name and the folder."
+        )
+        raise InputError(label, "does not exist", remedy) from None
+    except IsADirectoryError:
+        raise InputError(label, "is a folder", "Name a file in it.") from None
     except OSError as error:
-        subject, problem = f"file {str(Path(path))!r}", error.strerror or str(error)
-        raise InputError(subject, problem, "Check the path.") from error
+        raise InputError(label, f"cannot be read ({error.strerror})", "Check its permissions.") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        # a zero byte in the name
+        raise InputError(label, f"cannot be read ({error})", "Check the name.") from error
+
+
+def bounded(stream: Any, label: str, most: int) -> bytes:
+    """All bytes of a stream; an `InputError`, and no more read, if there are more than `most`."""
+    content = io.BytesIO()
+    while chunk := stream.read(_CHUNK):
+        content.write(chunk)
+        if content.tell() > most:
+            problem = f"is larger than {most // 2**20:,} MiB, unpacked if it is packed"
+            remedy = (
+                "Give less; a larger table can be read as Parquet, Arrow or NumPy file, column by column."
+            )
+            raise InputError(label, problem, remedy)
+    return content.getvalue()
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
@@ -68,22 +163,38 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 
 
 def _put(temporary: Path, target: Path) -> None:
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else 0o666 & ~_umask())
+    temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else _new_mode(temporary))
+    _to_disk(temporary)
     temporary.replace(target)
+    if hasattr(os, "O_DIRECTORY"):  # where a folder can be opened, its new entry is also put on the disk
+        _to_disk(target.parent)
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of file systems that cannot
+            raise
+    finally:
+        os.close(handle)
+
+
+def _new_mode(beside: Path) -> int:
+    """The permissions of a new file; they are read from one, for asking for the mask means changing it."""
+    probe = beside.with_name(f"{beside.name}.new")
+    os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        return stat.S_IMODE(probe.stat().st_mode)
+    finally:
+        probe.unlink()
 
 
 def _pour(temporary: Path, target: str | os.PathLike[str]) -> None:
     # Neither made anew nor cut to length: a pipe whose reader has gone must not become a file.
     with temporary.open("rb") as source, os.fdopen(os.open(target, os.O_WRONLY), "wb") as sink:
         shutil.copyfileobj(source, sink)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def locked(file: IO[bytes]) -> bool:

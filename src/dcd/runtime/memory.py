@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, is_whole
 
 BLOCK_ROWS = 16_384
 FIXED = 64 * 2**20  # bytes beside the table: blocks, products, libraries
@@ -98,8 +98,8 @@ class Memory:
 
 def _bytes(limit: object) -> int:
     size: float | None = None
-    if isinstance(limit, (int, np.integer)) and not isinstance(limit, bool):
-        size = int(limit)
+    if is_whole(limit):
+        size = int(limit)  # type: ignore[call-overload]
     elif isinstance(limit, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", limit)
         unit = _UNITS.get((match[2] or "b").lower()) if match else None

@@ -35,6 +35,8 @@ Result = TypeVar("Result")
 
 _WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process releases the data
+_SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, beside the time for their bytes
+_SEND_BYTES = 2**22  # a second
 _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file
 _ROUND = 8  # tasks for each process
@@ -77,12 +79,12 @@ class Shared(Generic[Data]):
 
     def _put(self, store: Any) -> Any:
         """The ticket of the data, put into the object store of a cluster if there is one."""
+        size = sum(array.nbytes for array in _Arrays(self._value).found)
         if hasattr(store, "scatter"):
-            # Sent to every worker, so that losing one does not lose the data.
-            return store.scatter(self, broadcast=True, hash=False)
+            return _scattered(store, self, _SEND_SECONDS + size / _SEND_BYTES)
         if store is not None:
             return _Ticket(store.put(self), self.token)
-        is_small = sum(array.nbytes for array in _Arrays(self._value).found) <= _SMALL
+        is_small = size <= _SMALL
         packed = pickle.dumps(self) if is_small else b""
         # Only joblib can send what is defined in a notebook.
         is_whole = packed and b"__main__" not in packed
@@ -167,6 +169,34 @@ def _is_loss(error: Exception) -> bool:
     """Whether a process was lost, rather than the work having failed."""
     from_ray = type(error).__module__ == "ray.exceptions" and "Died" in type(error).__name__
     return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
+
+
+def _scattered(client: Any, shared: Shared[Any], seconds: float) -> Any:
+    """Data sent to one worker of Dask, from which the others take them with their first task.
+
+    Sending them to all (`broadcast=True`) stands still if one of these is lost meanwhile. If the one worker
+    is lost, Dask raises whatever the place leads to, or waits forever, so sending is done in a thread of its
+    own, which is left alone after some `seconds`.
+    """
+    outcome: list[Any] = []
+    errors: list[BaseException] = []
+
+    def send() -> None:
+        try:
+            outcome.append(client.scatter(shared, hash=False))
+        except BaseException as error:
+            errors.append(error)
+
+    sender = Thread(target=send, daemon=True)
+    sender.start()
+    sender.join(seconds)
+    if outcome:
+        return outcome[0]
+    if errors and not isinstance(errors[0], (KeyError, OSError, TimeoutError, CancelledError)):
+        raise errors[0]
+    raise BrokenExecutor(f"a worker was lost while data were sent, or {seconds:.0f} s were not enough") from (
+        errors[0] if errors else None
+    )
 
 
 class _Arrays(pickle.Pickler):

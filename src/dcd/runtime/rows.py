@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dcd.runtime.array_types import FloatArray
+from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
 
 # Up to DENSE_ROWS an (n, n) kernel matrix is held in memory: 0.5 GB at 8,000.
@@ -26,6 +27,9 @@ _KEPT_BYTES = 2**29
 
 def effective_sample_size(weights: FloatArray) -> float:
     """Kish's effective sample size, (sum w)² / sum w²."""
+    if not isinstance(weights, np.ndarray) or weights.dtype.kind not in "fiu":
+        problem = f"must be an array of numbers, got {type(weights).__name__}"
+        raise InputError("parameter 'weights'", problem, "Pass np.asarray(weights, dtype=float).")
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.array_types import BoolArray
-from dcd.runtime.errors import InputError, SearchCutWarning, check_choice, check_number
+from dcd.runtime.errors import InputError, SearchCutWarning, check_choice, check_number, name_list
 from dcd.search.assemble import assemble
 from dcd.search.base import (
     Ask,
@@ -97,11 +97,18 @@ def construct(
     to be searched.
     """
     check_subsets(subsets, max_subsets)
-    names = tuple(names)
+    names = name_list("names", names)
     if len(set(names)) != len(names):
         raise InputError("parameter 'names'", "has a name twice", "Give every variable its own name.")
     prepare = prepare or (lambda *_: None)  # for identifiers without preparation
     known = bind_knowledge(knowledge, names)
+    for parameter, value in (
+        ("markov_boundary", markov_boundary),
+        ("pvalue", max if pvalue is None else pvalue),
+    ):
+        if not callable(value):
+            problem = f"must be a function, got {type(value).__name__}"
+            raise InputError(f"parameter '{parameter}'", problem, "See dcd.graph.oracle for one.")
     others = {target: [name for name in names if name != target] for target in names}
     prepare(list(others.values()), "Markov boundaries", _SUBSETS)
     identified = {target: set(markov_boundary(target, others[target])) for target in names}

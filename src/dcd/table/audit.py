@@ -10,10 +10,19 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.checks import ALL_CHECKS, Problem, check_shape, complete_rows, few_rows_note, problems_of
+from dcd.table.checks import (
+    ALL_CHECKS,
+    Problem,
+    check_shape,
+    complete_rows,
+    few_rows_note,
+    problems_of,
+    without,
+)
 from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import with_kinds
+from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
 from dcd.table.sources import columns_of
 
 
@@ -88,7 +97,9 @@ def audit(
     usable = [column for column in columns if column.trouble is None]
     n_complete = int(complete_rows(usable).sum()) if usable else n_rows
     sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
-    return Audit(audited, n_rows, n_complete, (*sentences, *_of_the_table(len(columns), n_rows, n_complete)))
+    order = dependent_rows_note(*dependent_on_the_row_before(without(usable, problems)))
+    whole = [*_of_the_table(len(columns), n_rows, n_complete), *([order] if order else [])]
+    return Audit(audited, n_rows, n_complete, (*sentences, *whole))
 
 
 def _audited(column: TableColumn, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:

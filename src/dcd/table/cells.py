@@ -1,7 +1,11 @@
-"""From the cells of one column, of any library, to a `TableColumn`."""
+"""The one door for every cell, whatever container it comes in: from the cells of a column to a `TableColumn`.
+
+Numbers that a float cannot hold, times, complex numbers and mixtures of types are refused, never converted.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +23,7 @@ _TOO_LARGE = (
     "holds whole numbers beyond 2^53, which floats cannot tell apart",
     "Drop it if it names the rows; otherwise make it text.",
 )
+_TRUTH = (bool, np.bool_)
 
 
 def number_column(name: str, values: FloatArray, kind: str) -> TableColumn:
@@ -41,20 +46,43 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     if cells.dtype.kind in "mM":
         problem = f"not numeric (dates or times, {cells.dtype})"
         return _no_values(name, len(cells), problem, "Turn them into numbers.")
+    if cells.dtype.kind == "U":  # of which NumPy may have made text, to have one type for all columns
+        return _text_column(name, cells.tolist(), most_numbers=1)
     return _object_column(name, cells.tolist())
+
+
+def as_array(cells: Any) -> npt.NDArray[Any]:
+    """Cells of any container as an array: each is what it was, and masked ones are missing.
+
+    NumPy gives a list one type: beside text, numbers become text; beside fractions, large whole numbers lose
+    digits. So cells of lists stay objects.
+    """
+    if isinstance(cells, (list, tuple)):
+        rows = [list(as_array(row)) if isinstance(row, np.ndarray) and row.ndim else row for row in cells]
+        array = np.array(rows, dtype=object)
+        if array.ndim == 1 and any(isinstance(row, (list, tuple)) for row in rows):
+            raise ValueError("its rows have different lengths")
+        return array
+    if not isinstance(cells, np.ma.MaskedArray):
+        return np.asarray(cells)
+    values: npt.NDArray[Any] = cells.data
+    if values.dtype.kind == "f":
+        return cells.filled(np.nan)
+    if values.dtype.kind in "biuOUS" and np.ma.is_masked(cells):
+        values = values.astype(object)
+        values[np.ma.getmaskarray(cells)] = None
+    return values
 
 
 def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     """A column from a narwhals series."""
     if column.dtype == nw.Boolean:
         return number_column(name, floats(column), "b")
-    if column.dtype.is_integer():
+    if column.dtype.is_numeric():  # which decimal fractions are too
         try:
-            return number_column(name, floats(column), "i")
+            return number_column(name, floats(column), "f" if column.dtype.is_float() else "i")
         except ValueError:  # pyarrow refuses inexact conversions
             return _no_values(name, len(column), *_TOO_LARGE)
-    if column.dtype.is_numeric():
-        return TableColumn(name, floats(column))
     if len(column) and column.null_count() == len(column):
         return TableColumn(name, np.full(len(column), np.nan))
     if column.dtype in (nw.Categorical, nw.Enum):
@@ -62,7 +90,8 @@ def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     if column.dtype in (nw.String, nw.Object):
         return _object_column(name, column.to_list())
     remedy = "Turn them into numbers." if column.dtype.is_temporal() else "Turn it into numbers or text."
-    kind = "dates or times" if column.dtype.is_temporal() else f"values of type {column.dtype}"
+    dtype = getattr(column.to_native(), "dtype", column.dtype)
+    kind = "dates or times" if column.dtype.is_temporal() else f"values of type {dtype}"
     return _no_values(name, len(column), f"not numeric ({kind})", remedy)
 
 
@@ -83,30 +112,36 @@ def _category_column(name: str, column: nw.Series[Any]) -> TableColumn:
 
 def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     """Numbers stored as Python objects, text, or neither; None and NA are missing."""
-    cells = [np.nan if _is_missing(cell) else cell for cell in cells]
-    present = [cell for cell in cells if not (isinstance(cell, float) and np.isnan(cell))]
-    if present and all(isinstance(cell, (bool, np.bool_)) for cell in present):
+    cells = [np.nan if is_missing(cell) else cell for cell in cells]
+    present = [cell for cell in cells if not is_missing(cell)]
+    if present and all(isinstance(cell, _TRUTH) for cell in present):
         return number_column(name, np.array(cells, dtype=np.float64), "b")
-    if all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in present):
-        try:
-            whole = all(isinstance(cell, (int, np.integer)) for cell in present)
-            return number_column(name, np.array(cells, dtype=np.float64), "i" if whole else "f")
-        except OverflowError:
-            return _no_values(name, len(cells), "holds numbers too large for a float", "Rescale it.")
+    if all(map(_is_real, present)):
+        whole = (abs(int(cell)) for cell in present if isinstance(cell, (int, np.integer)))
+        if any(number > LARGEST_WHOLE for number in whole):
+            return _no_values(name, len(cells), *_TOO_LARGE)
+        return TableColumn(name, np.array(cells, dtype=np.float64))
     if all(isinstance(cell, str) for cell in present):
         return _text_column(name, cells)
-    strange = min(present, key=lambda cell: isinstance(cell, (int, float, np.number, np.bool_)))
+    strange = min(present, key=_is_real)
     problem = f"not numeric (values such as {strange!r:.40})"
     return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
 
 
-def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
-    """Text; if most of it is numbers, it can only be used if declared nominal."""
+def _is_real(cell: Any) -> bool:
+    # NumPy derives spans of time from whole numbers.
+    return isinstance(cell, (int, float, np.integer, np.floating, *_TRUTH)) and not isinstance(
+        cell, np.timedelta64
+    )
+
+
+def _text_column(name: str, cells: Sequence[Any], most_numbers: int = FEW_VALUES) -> TableColumn:
+    """Text; if most of it is numbers, and these are many, it can only be used if declared nominal."""
     words = sorted({str(cell) for cell in cells if isinstance(cell, str)})
     coded = _coded(name, cells, words, "text")
     others = [word for word in words if not is_number(word)]
     n_numbers = len(words) - len(others)
-    if n_numbers > max(FEW_VALUES, len(others)):
+    if n_numbers > max(most_numbers, len(others)):
         problem = f"is text, but {n_numbers} of its {len(words)} values are numbers"
         strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
         remedy = "Turn it into numbers and mark other cells as missing, or call it nominal in kinds."
@@ -115,15 +150,22 @@ def _text_column(name: str, cells: Sequence[Any]) -> TableColumn:
 
 
 def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellType) -> TableColumn:
-    present = {str(cell) for cell in cells if not _is_missing(cell)}
-    used = tuple(level for level in levels if level in present)
+    present = {str(cell) for cell in cells if not is_missing(cell)}
+    used = tuple(level for level in dict.fromkeys(levels) if level in present)
     code = {level: float(position) for position, level in enumerate(used)}
-    values = np.array([np.nan if _is_missing(cell) else code[str(cell)] for cell in cells])
-    return TableColumn(name, values.astype(np.float64), used, source, too_many(used))
+    values = np.array([np.nan if is_missing(cell) else code[str(cell)] for cell in cells])
+    trouble = too_many(used)
+    if alike := [level for level, count in Counter(levels).items() if count > 1]:
+        problem = f"has different categories that read alike, such as {alike[0]!r}"
+        trouble = (problem, "Give them different names, or merge them.")
+    return TableColumn(name, values.astype(np.float64), used, source, trouble)
 
 
-def _is_missing(cell: Any) -> bool:
-    return cell is None or cell is pd.NA or cell is pd.NaT or (isinstance(cell, float) and np.isnan(cell))
+def is_missing(cell: Any) -> bool:
+    """Whether a cell has no value: None, NaN, NA, NaT or masked."""
+    if isinstance(cell, (float, np.floating)):
+        return bool(np.isnan(cell))
+    return cell is None or cell is pd.NA or cell is pd.NaT or cell is np.ma.masked
 
 
 def _no_values(name: str, n_samples: int, problem: str, remedy: str) -> TableColumn:

@@ -10,10 +10,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dcd.runtime.array_types import BoolArray
+from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
-from dcd.table.columns import Partition, TableColumn, column_list, infer_kind
+from dcd.runtime.rows import effective_sample_size
+from dcd.table.columns import (
+    FEWEST_IN_A_LEVEL,
+    Partition,
+    TableColumn,
+    column_list,
+    infer_kind,
+    merge_rare,
+)
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
 
@@ -93,11 +101,15 @@ def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
         raise InputError("the table", problem, remedy)
 
 
-def few_rows_note(n_rows: int) -> str:
-    """A warning for small tables; empty for others."""
-    if n_rows >= FEW_ROWS:
+def few_rows_note(n_rows: int, weights: FloatArray | None = None) -> str:
+    """A warning if there are few rows, or few that their weights let count; empty for others."""
+    n_effective = n_rows if weights is None else round(effective_sample_size(weights))
+    if n_effective >= FEW_ROWS:
         return ""
-    return f"Only {n_rows} rows: after weighting, little more than the strongest relations can show."
+    count = f"{n_rows} rows"
+    if weights is not None:
+        count += f", which count as {n_effective} because their weights differ"
+    return f"Only {count}: after weighting, little more than the strongest relations can show."
 
 
 # --- values of one column --------------------------------------------------------------------------------
@@ -151,6 +163,15 @@ def constant(columns: Sequence[TableColumn], options: TableOptions) -> list[Prob
     constant_names = [column.name for column in columns if column.n_distinct <= 1]
     remedy = "Drop it (drop_degenerate=True does): it carries no information."
     return [Problem(name, "has the same value in every row", remedy) for name in constant_names]
+
+
+def rare_categories(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
+    """Columns with categories that are all so rare that they count as one."""
+    problem = f"has no category with {FEWEST_IN_A_LEVEL} rows or more, and rare ones are merged"
+    remedy = "Drop it (drop_degenerate=True does), or group its categories."
+    unordered = [column for column in columns if column.levels and column.source != "ordered categories"]
+    merged = [c.name for c in unordered if not c.n_missing and not merge_rare(c.values).any()]
+    return [Problem(name, problem, remedy) for name in merged]
 
 
 def copies(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
@@ -222,4 +243,11 @@ def complete_rows(columns: Sequence[TableColumn]) -> BoolArray:
     return complete
 
 
-ALL_CHECKS: tuple[Check, ...] = (*VALUE_CHECKS, constant, copies, linear_combinations, missing_values)
+ALL_CHECKS: tuple[Check, ...] = (
+    *VALUE_CHECKS,
+    constant,
+    copies,
+    rare_categories,
+    linear_combinations,
+    missing_values,
+)

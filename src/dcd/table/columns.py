@@ -27,7 +27,7 @@ from dcd.runtime.memory import BLOCK_ROWS
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FEW_VALUES = 10  # whole numbers with at most so many different values are ordinal
-LARGEST_WHOLE = 2**53  # beyond, different whole numbers become the same float
+LARGEST_WHOLE = 2**53 - 1  # the next one is the same float as the one after it
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
 _FIRST_ROWS = 256  # where most columns already differ

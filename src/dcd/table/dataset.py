@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
-from dcd.runtime.errors import InputError, check_choice, suggest
+from dcd.runtime.errors import InputError, check_choice, check_flag, is_whole, suggest
 from dcd.runtime.memory import Memory
 from dcd.table.columns import KINDS, ColumnKey, Kind
 
@@ -41,9 +41,7 @@ class TableOptions:
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_choice("missing", self.missing, MISSING)
-        if not isinstance(self.drop_degenerate, (bool, np.bool_)):
-            problem = f"must be True or False, got {self.drop_degenerate!r}"
-            raise InputError("parameter 'drop_degenerate'", problem, "Try True.")
+        check_flag("drop_degenerate", self.drop_degenerate)
         if self.kinds is not None and not isinstance(self.kinds, Mapping):
             problem = f"must map columns to kinds, got {type(self.kinds).__name__}"
             raise InputError("parameter 'kinds'", problem, "Try kinds={'column': 'nominal'}.")
@@ -66,6 +64,7 @@ class TableSummary:
     dropped : columns left out, and why.
     missing : the treatment of missing values.
     weighted : whether rows have weights that differ.
+    row_order : what the order of the rows tells against their independence; empty if nothing.
     """
 
     n_rows: int
@@ -79,6 +78,7 @@ class TableSummary:
     dropped: dict[str, str]
     missing: Missing
     weighted: bool
+    row_order: str = ""
 
     def __str__(self) -> str:
         counts = {kind: sum(k == kind for k in self.kinds.values()) for kind in KINDS}
@@ -210,9 +210,9 @@ def of_used_rows(weights: FloatArray | None) -> FloatArray | None:
 
 def find_column(column: object, names: Sequence[str]) -> str:
     """The name of a column by name, or by number if no column has that name."""
-    if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
+    if isinstance(column, str) or is_whole(column):
         if str(column) in names:
             return str(column)
-        if not isinstance(column, str) and -len(names) <= column < len(names):
-            return names[int(column)]
+        if not isinstance(column, str) and -len(names) <= column < len(names):  # type: ignore[operator]
+            return names[int(column)]  # type: ignore[call-overload]
     raise InputError(f"column {column!r}", "is not in the table", suggest(column, names))

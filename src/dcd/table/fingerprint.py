@@ -12,7 +12,7 @@ import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.digest import digest
-from dcd.table.cells import floats
+from dcd.table.cells import floats, is_missing
 from dcd.table.sources import source_of
 
 
@@ -51,13 +51,9 @@ def _values_of(cells: Any) -> tuple[FloatArray, list[str] | None]:
         cells = nw.from_native(pd.Series(cells).infer_objects(), series_only=True)
     if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
         return floats(cells), None
-    entries = [None if _is_missing(entry) else entry for entry in cells.to_list()]
+    entries = [None if is_missing(entry) else entry for entry in cells.to_list()]
     if all(entry is None or isinstance(entry, (bool, numbers.Real, np.bool_)) for entry in entries):
         return np.array([np.nan if entry is None else float(entry) for entry in entries]), None
     levels = sorted({str(entry) for entry in entries if entry is not None})
     codes = {level: float(code) for code, level in enumerate(levels)}
     return np.array([np.nan if entry is None else codes[str(entry)] for entry in entries]), levels
-
-
-def _is_missing(entry: Any) -> bool:
-    return entry is None or entry is pd.NA or entry is pd.NaT or bool(entry != entry)

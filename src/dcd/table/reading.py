@@ -26,10 +26,12 @@ from dcd.table.checks import (
     no_values,
     problems_of,
     raise_first,
+    rare_categories,
     without,
 )
 from dcd.table.columns import Kind, TableColumn, as_kind, infer_kind, too_many
 from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column, of_used_rows
+from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
 from dcd.table.row_weights import survey_weights
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
@@ -47,7 +49,7 @@ def read_table(
     """`read_columns`, with warnings if there are few rows or rows are lost."""
     dataset = read_columns(table, target, about=about, options=options, sample_weight=sample_weight)
     warn_of_lost_rows(dataset.summary, stacklevel=4)
-    note = few_rows_note(len(dataset.values))
+    note = few_rows_note(len(dataset.values), dataset.weights)
     if note:
         warnings.warn(note, SmallSampleWarning, stacklevel=3)
     return dataset
@@ -99,7 +101,7 @@ def read_columns(
     columns, reasons = with_kinds(columns, options.kinds)
     n_missing = {column.name: column.n_missing for column in columns}
     columns, kept, dropped = _usable_part(columns, weights, options, asked)
-    relations = [constant, copies] if combinations else [constant, copies, linear_combinations]
+    relations = [constant, copies, rare_categories, *([] if combinations else [linear_combinations])]
     raise_first(relations, columns, options)
     names = tuple(column.name for column in columns)
     summary = TableSummary(
@@ -114,6 +116,7 @@ def read_columns(
         dropped=dropped,
         missing=options.missing,
         weighted=of_used_rows(weights) is not None,
+        row_order=dependent_rows_note(*dependent_on_the_row_before(columns)),
     )
     return Dataset(
         values=_side_by_side(columns, store) if dropped else store[: summary.n_rows_used],
@@ -161,7 +164,7 @@ def _without_degenerate(
 ) -> tuple[list[TableColumn], dict[str, str]]:
     """The other columns, and reasons for those left out; an `InputError` if the target is one."""
     usable = [column for column in columns if column.trouble is None]
-    problems = problems_of([no_values, constant, copies], usable, options)
+    problems = problems_of([no_values, constant, copies, rare_categories], usable, options)
     for problem in problems:
         if problem.column == asked:
             raise InputError(f"the target {asked!r}", problem.problem, "Choose another one.")

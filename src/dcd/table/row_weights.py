@@ -70,7 +70,7 @@ def take_rows(table: Any, rows: Positions) -> Any:
 def _one_for_each_row(name: str, values: Any, n_rows: int, what: str, allowed: str) -> FloatArray:
     subject = f"parameter '{name}'"
     given = to_array(values, subject)
-    if given.size != max(given.shape, default=0):
+    if given.ndim != 1 and given.shape[1:] != (1,):
         problem = f"must be one column, got the shape {given.shape}"
         raise InputError(subject, problem, "Give one value for each row.")
     column = array_column(name, given.reshape(-1))

@@ -21,7 +21,7 @@ import pandas as pd
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory, ScratchFolder
-from dcd.table.cells import array_column, holds_numbers, number_column, series_column
+from dcd.table.cells import array_column, as_array, holds_numbers, number_column, series_column
 from dcd.table.columns import TableColumn, check_names
 from dcd.table.formats.base import StoredTable
 from dcd.table.formats.numpy_files import ArrayFile
@@ -147,12 +147,10 @@ def is_frame(table: Any) -> bool:
 
 
 def to_array(table: Any, what: str) -> npt.NDArray[Any]:
-    """A NumPy array; masked entries become NaN."""
+    """A NumPy array, masked entries missing."""
     try:
-        if isinstance(table, np.ma.MaskedArray):
-            return np.ma.filled(table.astype(np.float64), np.nan)
-        return np.asarray(table)
-    except ValueError as error:
+        return as_array(table)
+    except (TypeError, ValueError) as error:
         problem = f"is not an array of numbers ({error})"
         raise InputError(what, problem, "Give rows of equal length.") from error
 

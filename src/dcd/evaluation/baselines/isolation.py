@@ -134,7 +134,7 @@ class Worker:
         """
         dataset = _read(method, table, reading or TableOptions())
         if time_limit is not None:
-            check_number("time_limit", time_limit, above=0, suggestion=600)
+            check_number("time_limit", time_limit, above=0, at_most=1e9, suggestion=600)
         plain_options = {name: _plain(name, value) for name, value in (options or {}).items()}
         task = {"method": method, "seed": int(seed), "options": plain_options, "kinds": dataset.kinds}
         numbers = np.ascontiguousarray(dataset.values, dtype=np.float64)

@@ -100,7 +100,7 @@ METHODS: dict[str, Method] = {
 def find_method(name: str) -> Method:
     """The entry of a name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
     same_start = [known for known in METHODS if known.startswith(str(name).casefold())]
-    if name not in METHODS and same_start:
+    if isinstance(name, str) and name not in METHODS and same_start:
         raise InputError("parameter 'method'", f"there is no {name!r}", f"Choose {' or '.join(same_start)}.")
     check_choice("method", name, tuple(METHODS))
     if not installed(name):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.graph.cpdag import CPDAG
+from dcd.runtime.errors import check_flag
 
 _SACHS = """Flow cytometry of 11 phosphorylated proteins and phospholipids in 853 human T cells, without
 intervention: Sachs et al., "Causal protein-signaling networks derived from multiparameter single-cell data",
@@ -43,6 +44,7 @@ def load_sachs(*, log: bool = True) -> ExampleData:
     ----------
     log : take natural logarithms of the intensities, as is usual for these strongly skewed values.
     """
+    check_flag("log", log)
     folder = files(__package__)
     with (folder / "sachs.csv").open(encoding="utf-8") as file:
         frame = pd.read_csv(file).astype(float)

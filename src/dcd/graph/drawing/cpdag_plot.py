@@ -11,7 +11,7 @@ from dcd.graph.cpdag import CPDAG
 from dcd.graph.drawing.layout import Layout, layered_layout, smooth
 from dcd.graph.stability import Stability
 from dcd.runtime.array_types import FloatArray, IntArray
-from dcd.runtime.errors import InputError, suggest
+from dcd.runtime.errors import InputError, check_contract, suggest
 from dcd.runtime.text import shortened
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def plot_cpdag(
     if ax is None:
         legend_width = 5.0 if truth is None and stability is None else 6.6
         ax = _new_axes(layout, max(map(len, labels)), legend_width)
+    check_contract("ax", ax, methods=("add_patch", "legend", "text"), example="ax=None")
     boxes = [
         _draw_node(ax, position, label, *mark)
         for label, position, mark in zip(labels, layout.positions, marks, strict=True)

@@ -41,9 +41,7 @@ class ColumnFile(StoredTable):
 def open_parquet(content: bytes | Path, label: str, options: ReadOptions) -> ColumnFile:  # noqa: ARG001
     """The table in a Parquet file."""
     with _opened(content, label, "Parquet") as file:
-        from pyarrow.parquet import ParquetFile
-
-        parquet = ParquetFile(file)
+        parquet = _parquet(file)
         schema, n_rows = parquet.schema_arrow, parquet.metadata.num_rows
     return _with_checked_names(schema, n_rows, content, label, "Parquet")
 
@@ -114,13 +112,17 @@ def _as_floats(numbers: Any) -> Any:
     floats = numbers.cast(pa.float64(), safe=False)
     largest = compute.max(compute.abs(floats)).as_py() or 0
     whole = pa.types.is_integer(numbers.type) or numbers.type.scale == 0
-    return numbers.cast(pa.string()) if whole and largest >= LARGEST_WHOLE else floats
+    return numbers.cast(pa.string()) if whole and largest > LARGEST_WHOLE else floats
+
+
+def _parquet(file: Any) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    return ParquetFile(file, page_checksum_verification=True)
 
 
 def _parquet_column(file: Any, position: int) -> Any:
-    from pyarrow.parquet import ParquetFile
-
-    parquet = ParquetFile(file)
+    parquet = _parquet(file)
     column = parquet.schema_arrow.names[position]  # also selects columns that it is a prefix of
     return parquet.read(columns=[column], use_threads=False).select([column])
 

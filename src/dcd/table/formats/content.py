@@ -6,8 +6,8 @@ Files in formats that can be read in parts stay paths, so that they can be large
 from __future__ import annotations
 
 import bz2
-import difflib
 import gzip
+import io
 import lzma
 import os
 import sys
@@ -15,16 +15,18 @@ import zlib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from dcd.runtime.errors import InputError, check_choice
+from dcd.runtime.files import MOST_TABLE, bounded, read_bytes
 from dcd.table.formats.base import FORMATS
 
 _BY_SUFFIX = {suffix: name for name, file_format in FORMATS.items() for suffix in file_format.suffixes}
 _START = 4096  # bytes that identify a format
-_UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
+_UNPACK: dict[str, Callable[[io.BytesIO], Any]] = {
+    ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
 }
 
 
@@ -35,19 +37,22 @@ def format_and_content(path: str | Path, label: str, chosen: str | None) -> tupl
     if str(path) == "-":
         if sys.stdin is None:
             raise InputError(label, "is closed", "Send a table there, or name a file.")
-        content = sys.stdin.buffer.read()
+        content = bounded(sys.stdin.buffer, label, MOST_TABLE)
         return _checked_format(content, [".csv"], label, chosen), content
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     packed = bool(suffixes) and suffixes[-1] in _UNPACK
     likely = _format_name(suffixes, chosen)
     in_parts = likely is not None and FORMATS[likely].in_parts
     if in_parts and not packed and os.path.isfile(path):  # which takes any text
-        start = _bytes_of(Path(path), label, most=_START)
+        start = read_bytes(path, label, most=MOST_TABLE, start=_START)
         return _checked_format(start, suffixes, label, chosen), Path(path)
-    content = _bytes_of(Path(path), label)
+    if os.path.isdir(path):
+        remedy = "Name a file in it; in Python, fit takes all of them as pyarrow.dataset.dataset(folder)."
+        raise InputError(label, "is a folder", remedy)
+    content = read_bytes(path, label, most=MOST_TABLE)
     if packed:
         try:
-            content = _UNPACK[suffixes.pop()](content)
+            content = bounded(_UNPACK[suffixes.pop()](io.BytesIO(content)), label, MOST_TABLE)
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             problem = f"cannot be unpacked ({error})"
             raise InputError(label, problem, "It may be cut short: copy it again.") from error
@@ -72,25 +77,6 @@ def _checked_format(content: bytes, suffixes: list[str], label: str, chosen: str
     if signed and signed != [name] and not is_text:
         raise InputError(label, f"is read as {name} but holds {signed[0]}", f"Set format={signed[0]!r}.")
     return name
-
-
-def _bytes_of(path: Path, label: str, most: int = -1) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(most)
-    except FileNotFoundError:
-        folder = path.parent
-        beside = [other.name for other in folder.iterdir()] if folder.is_dir() else []
-        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.75)
-        remedy = f"Did you mean '{folder / near[0]}'?" if near else "Check the name and the folder."
-        raise InputError(label, "does not exist", remedy) from None
-    except IsADirectoryError:
-        remedy = "Name a file in it; in Python, fit takes all of them as pyarrow.dataset.dataset(folder)."
-        raise InputError(label, "is a folder", remedy) from None
-    except OSError as error:
-        raise InputError(label, f"cannot be read ({error.strerror})", "Check its permissions.") from error
-    except ValueError as error:  # a zero byte in the name
-        raise InputError(label, f"cannot be read ({error})", "Check the name.") from error
 
 
 def decode(content: bytes, label: str, encoding: str | None) -> str:

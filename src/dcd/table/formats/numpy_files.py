@@ -55,8 +55,8 @@ def _load(content: bytes | Path, label: str) -> npt.NDArray[Any]:
             array = np.load(content, mmap_mode="r", allow_pickle=False)
         else:
             array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        problem = str(error).splitlines()[0]
+    except (ValueError, EOFError, OSError, OverflowError, MemoryError) as error:
+        problem = (str(error) or type(error).__name__).splitlines()[0]
         remedy = "It may be cut short, or hold objects: save an array of numbers."
         raise InputError(label, f"is not a readable NumPy array ({problem})", remedy) from error
     if not isinstance(array, np.ndarray):

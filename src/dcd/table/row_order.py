@@ -1,0 +1,62 @@
+"""Whether rows depend on the row before them, as in time series and repeated measurements.
+
+A test counts rows as independent. If two columns have autocorrelations r and s at lag 1, the variance of
+their correlation is about (1 + rs) / (1 - rs) times as large (Bartlett, 1935), and two random walks are
+associated in every table. The order of rows is all that can show it: r is the autocorrelation of ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from dcd.runtime.array_types import FloatArray
+from dcd.table.columns import TableColumn
+
+STRONG = 0.45  # of two columns, makes the variance of their correlation half as large again
+_DEVIATIONS = 5.0  # from 0, of rows in random order: one table of a hundred columns in 30,000
+_MOST_ROWS = 20_000  # the first ones, in which an order shows as well as in all
+_SHOWN = 3
+
+
+def dependent_on_the_row_before(columns: Sequence[TableColumn]) -> tuple[tuple[str, ...], float]:
+    """The columns whose autocorrelation is `STRONG`, if there are two at least, and its median.
+
+    A row that repeats the one before it counts once, for it may be one with a count. Categories have no order
+    and are left out, unless there are two.
+    """
+    ordered = [c for c in columns if len(c.levels) <= 2 or c.source == "ordered categories"]
+    if len(ordered) < 2:
+        return (), 0.0
+    values = np.column_stack([column.values[:_MOST_ROWS] for column in ordered])
+    differs = np.ones(len(values), dtype=bool)
+    differs[1:] = ((values[1:] != values[:-1]) & ~np.isnan(values[1:] + values[:-1])).any(axis=1)
+    found = {c.name: _autocorrelation(v) for c, v in zip(ordered, values[differs].T, strict=True)}
+    strong = {name: r for name, r in found.items() if r > STRONG}
+    return (tuple(strong), float(np.median(list(strong.values())))) if len(strong) > 1 else ((), 0.0)
+
+
+def _autocorrelation(values: FloatArray) -> float:
+    """At lag 1, of ranks; 0 if rows in random order could have it."""
+    present = values[~np.isnan(values)]
+    if len(present) < 3:
+        return 0.0
+    ranks = rankdata(present) - (len(present) + 1) / 2
+    variance = float(ranks @ ranks)
+    r = float(ranks[1:] @ ranks[:-1]) / variance if variance else 0.0
+    return r if r * np.sqrt(len(present)) > _DEVIATIONS else 0.0
+
+
+def dependent_rows_note(names: Sequence[str], median: float) -> str:
+    """A warning of rows that depend on each other; empty if no column shows it."""
+    if not names:
+        return ""
+    listed = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return (
+        f"In {len(names)} columns ({listed}) a row resembles the row before it (autocorrelation "
+        f"{median:.2f}). If rows follow each other in time, or several are of the same subject, tests take "
+        "them for more than they are, and edges may be false: keep one row per subject, or differences in "
+        "time. If the table is sorted, this means nothing."
+    )
