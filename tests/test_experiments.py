@@ -325,7 +325,6 @@ def fast_rows(tmp_path_factory):
     return folder
 
 
-@pytest.mark.xdist_group("fast_rows")
 def test_show_writes_what_the_rows_say(fast_rows, capsys):
     for name in ("topology", "samples"):
         assert main(["show", name, "--results", str(fast_rows)]) == 0
@@ -346,7 +345,6 @@ def test_show_writes_what_the_rows_say(fast_rows, capsys):
     assert ">GES<" in svg
 
 
-@pytest.mark.xdist_group("fast_rows")
 def test_pictures_of_the_same_rows_are_the_same(fast_rows):
     pictures = []
     for _ in range(2):

@@ -16,8 +16,6 @@ from dcd.evaluation.baselines import METHODS, Worker, installed, registry
 from dcd.evaluation.baselines.worker import solve
 from dcd.runtime.errors import BaselineError, MissingLibraryError
 
-pytestmark = pytest.mark.xdist_group("baselines")  # one worker, which has loaded the libraries
-
 NAMES = ["a", "b", "c", "e"]
 # a -> c <- b, c -> e: every edge has a direction that data can tell.
 TRUTH = dcd.CPDAG.from_dag(NAMES, [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
