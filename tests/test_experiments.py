@@ -160,7 +160,7 @@ def test_a_setting_of_two_experiments_is_run_once(tmp_path):
 
 def test_a_killed_run_goes_on_without_losing_or_repeating_a_row(tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    options = ["table1", "--methods", "pc-fisherz,notears", "--graphs", "2", "--jobs", "2", "--results"]
+    options = ["table1", "--methods", "pc-fisherz,ges", "--graphs", "2", "--jobs", "2", "--results"]
     command = [sys.executable, "-m", "experiments", "run", *options]
     for n_rows in (3, 9):
         process = subprocess.Popen([*command, str(killed)], cwd=ROOT, stderr=subprocess.DEVNULL)
