@@ -64,7 +64,7 @@ def test_blocks_give_what_all_rows_at_once_give(seed, given):
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_single_precision_changes_nothing_that_matters(seed, monkeypatch):
     """Log p-values agree to a hundredth; most comes from the grid on which residuals are ranked."""
-    dataset = read_table(mixed(N_MANY, seed) if seed else table(N_MANY))
+    dataset = read_table(mixed(N_MANY, seed) if seed else table(N_MANY)[:, :4])
     single = scores_of(dataset)
     monkeypatch.setattr(dcd.features.rank_scores, "MANY_ROWS", 10**9)
     double = scores_of(dataset)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "tests"
 
 # The first fit of a whole graph compiles the search, which takes half a minute. The first file does so; the next ones
 # need no such fit, so that a second process has other work meanwhile. Then the longest, so that none is left at the end.
