@@ -4,8 +4,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "tests"
 
-# The first fit of a whole graph compiles the search, which takes half a minute. The first file does so; the next ones
-# need no such fit, so that a second process has other work meanwhile. Then the longest, so that none is left at the end.
+# The first fit of a whole graph compiles the search, which takes half a minute. The first file does so; the
+# next ones need no such fit, so that a second process has other work meanwhile. Then come the longest, so
+# that none is left at the end.
 FIRST = (
     "search/test_whole_graph.py",
     "independence/test_association.py",
@@ -25,6 +26,7 @@ FIRST = (
 
 
 def pytest_collection_modifyitems(items):
+    """Sort the tests by file."""
     place = {FOLDER / name: at for at, name in enumerate(FIRST)}
     assert all(path.exists() for path in place)
     items.sort(key=lambda item: place.get(item.path, len(FIRST)))
