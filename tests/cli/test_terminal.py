@@ -145,7 +145,7 @@ def test_an_encoding_without_the_letters_is_no_error(data):
 
 
 @needs_terminal
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((800, 30))).cumsum(axis=1).add_prefix("x")
     path = data(frame, "long.csv")
