@@ -10,9 +10,10 @@ EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples n
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
 
-# Tests go one by one to whichever of the JOBS processes is free; those of a group share a costly fixture. Each has
-# one thread for linear algebra: with more threads than cores these wait for each other most of the time.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+# Tests go file by file, in the order of conftest.py, to whichever of the JOBS processes is free: those of a file
+# share its costly fixtures. Each process has one thread for linear algebra: with more threads than cores these wait
+# for each other most of the time.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test: .venv/test
 	$(PYTEST) -m "not slow"

@@ -16,8 +16,12 @@ EXPERIMENTS = ROOT / "experiments" / "README.md"
 LONG = (
     "docs/gallery",
     "docs/guides/command-line",
+    "docs/guides/confidence",
+    "docs/guides/plots",
+    "docs/guides/report",
     "docs/guides/scale",
     "docs/robust/bridges",
+    "docs/robust/trust",
     "docs/tutorial",
 )
 ELSEWHERE = {

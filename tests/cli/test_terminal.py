@@ -1,6 +1,7 @@
 """Names as text, colour and progress in a terminal, pipes that close, and Ctrl-C."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import pytest
 from support.commands import ESCAPES, EVIL, MARKUP, Terminal, chain, environment, in_process, needs_terminal
 
 from dcd.cli import terminal
+
+# A boundary is there: joblib has started, and a thread that it is just starting could not be ended.
+AT_WORK = r"Markov boundaries:.* [1-9]\d*/30 \["
 
 
 @pytest.mark.parametrize(
@@ -141,15 +145,15 @@ def test_an_encoding_without_the_letters_is_no_error(data):
 
 
 @needs_terminal
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
-    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((1500, 30))).cumsum(axis=1).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((800, 30))).cumsum(axis=1).add_prefix("x")
     path = data(frame, "long.csv")
     (tmp_path / "graph.png").write_text("old")
     before = sorted(os.listdir(tmp_path))
     arguments = ("discover", path, "--method", "dcd", "--jobs", jobs, "--plot", tmp_path / "graph.png")
     with Terminal(*arguments, NO_COLOR="1") as shown:
-        assert "Markov boundaries" in shown.read_until("Markov boundaries")
+        assert re.search(AT_WORK, shown.read_until(AT_WORK))
         os.killpg(shown.process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
         seen, code = shown.read_to_end()
     assert code == 130

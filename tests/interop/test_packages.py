@@ -7,7 +7,6 @@ import sys
 import networkx as nx
 import numpy as np
 import pandas as pd
-import pgmpy.base
 import pytest
 from causallearn.graph.Edge import Edge
 from causallearn.graph.Endpoint import Endpoint
@@ -20,6 +19,14 @@ from causallearn.utils.GraphUtils import GraphUtils
 from support.handover import CHAIN, COLLIDER, random_cpdags
 
 from dcd import InputError, interop
+
+
+@pytest.fixture
+def pgmpy_base():
+    """pgmpy loads PyTorch; not while the tests are collected."""
+    import pgmpy.base
+
+    return pgmpy.base
 
 
 def test_networkx_by_hand():
@@ -65,22 +72,22 @@ def test_pc_of_causal_learn_comes_in():
     assert interop.from_causal_learn(found) == COLLIDER
 
 
-def test_pgmpy_by_hand():
+def test_pgmpy_by_hand(pgmpy_base):
     assert interop.to_pgmpy(COLLIDER).directed_edges == {("a", "b"), ("c", "b")}
     assert interop.to_pgmpy(CHAIN).undirected_edges == {("a", "b"), ("b", "c")}
-    assert interop.from_pgmpy(pgmpy.base.DAG([("a", "b"), ("c", "b")])) == COLLIDER
-    assert interop.from_pgmpy(pgmpy.base.DAG([("a", "b"), ("b", "c")])) == CHAIN
-    partial = pgmpy.base.PDAG(directed_ebunch=[("a", "b")], undirected_ebunch=[("b", "c")])
+    assert interop.from_pgmpy(pgmpy_base.DAG([("a", "b"), ("c", "b")])) == COLLIDER
+    assert interop.from_pgmpy(pgmpy_base.DAG([("a", "b"), ("b", "c")])) == CHAIN
+    partial = pgmpy_base.PDAG(directed_ebunch=[("a", "b")], undirected_ebunch=[("b", "c")])
     assert interop.from_pgmpy(partial) == CHAIN
 
 
-def test_pgmpy_tells_the_same_edges():
+def test_pgmpy_tells_the_same_edges(pgmpy_base):
     for graph in random_cpdags():
         theirs = interop.to_pgmpy(graph)
-        assert isinstance(theirs, pgmpy.base.PDAG)
+        assert isinstance(theirs, pgmpy_base.PDAG)
         chosen = graph.to_dag()
         dag = interop.to_pgmpy(chosen)
-        assert type(dag) is pgmpy.base.DAG
+        assert type(dag) is pgmpy_base.DAG
         for name in graph.names:
             roles = {other: graph.role(other, name) for other in graph.names}
             assert theirs.directed_parents(name) == {other for other in roles if roles[other] == "parent"}
@@ -158,9 +165,9 @@ def test_marks_of_a_pag_are_refused(ends, message):
         interop.from_dot(GraphUtils.to_pydot(graph).to_string())
 
 
-def test_hidden_variables_and_other_classes_are_refused():
+def test_hidden_variables_and_other_classes_are_refused(pgmpy_base):
     with pytest.raises(InputError, match="variable 'u': is hidden"):
-        interop.from_pgmpy(pgmpy.base.DAG([("u", "a")], latents={"u"}))
+        interop.from_pgmpy(pgmpy_base.DAG([("u", "a")], latents={"u"}))
     node = GraphNode("u")
     node.set_node_type(NodeType.LATENT)
     with pytest.raises(InputError, match="variable 'u': is hidden"):

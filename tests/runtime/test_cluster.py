@@ -18,7 +18,7 @@ from dcd.runtime import parallel as engine
 from dcd.runtime.parallel import Shared, as_done
 
 distributed = pytest.importorskip("distributed")
-pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]  # they share one cluster
+pytestmark = pytest.mark.slow
 
 PATIENCE = 120  # seconds; a machine for tests can be slow
 

@@ -45,10 +45,7 @@ def assert_recovers(dag):
 # --- Theorem 2: exact with a perfect identifier ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "count", "n_classes"),
-    [(3, 25, 11), (4, 543, 185), pytest.param(5, 29281, 8782, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("n", "count", "n_classes"), [(3, 25, 11), (4, 543, 185)])
 def test_theorem_2_on_all_small_dags(n, count, n_classes):
     """Equivalent DAGs have the same separations, so one of each class speaks for all of them."""
     dags = list(all_dags(n))
@@ -58,16 +55,18 @@ def test_theorem_2_on_all_small_dags(n, count, n_classes):
         assert_recovers(dag)
 
 
-def test_theorem_2_on_all_dags_of_five_nodes_up_to_their_names():
+@pytest.mark.parametrize("n_orders", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_theorem_2_on_all_dags_of_five_nodes_up_to_their_names(n_orders):
     shapes = classes_up_to_names(5)
     assert sum(n_namings for _, n_namings in shapes) == 8782
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(n_orders)
     for dag, _ in shapes:
-        order = rng.permutation(5)
-        assert_recovers(dag[np.ix_(order, order)])
+        for _ in range(n_orders):
+            order = rng.permutation(5)
+            assert_recovers(dag[np.ix_(order, order)])
 
 
-@pytest.mark.parametrize("n_dags", [40, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_dags", [40, pytest.param(500, marks=pytest.mark.slow)])
 def test_theorem_2_on_larger_dags(n_dags):
     rng = np.random.default_rng(2026)
     for _ in range(n_dags):

@@ -88,10 +88,10 @@ class Terminal:
         self.process.wait()
         os.close(self.ours)
 
-    def read_until(self, text=None, limit=60):
-        """What it writes until a text is seen or, without one, until its end."""
+    def read_until(self, pattern=None, limit=60):
+        """What it writes until a pattern is seen or, without one, until its end."""
         end = time.monotonic() + limit
-        while time.monotonic() < end and (text is None or text not in self.seen):
+        while time.monotonic() < end and (pattern is None or not re.search(pattern, self.seen)):
             if not select.select([self.ours], [], [], 0.1)[0]:
                 continue
             try:

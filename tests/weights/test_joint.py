@@ -269,7 +269,7 @@ def test_the_published_test_keeps_its_level_under_weights_from_a_set():
     assert rejections(300, range(30), 0.5, weights) >= 0.85
 
 
-@pytest.mark.parametrize("objective", ["joint", "from-set"])
+@pytest.mark.parametrize("objective", [pytest.param("joint", marks=pytest.mark.slow), "from-set"])
 def test_many_rows_are_linear_and_as_good(objective):
     """At 3,500 rows the linear forms are used; the exact loss of their weights is small."""
     table = shared_product(3_500, 0)[0]
