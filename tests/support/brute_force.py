@@ -1,5 +1,6 @@
 """What brute force says: the DAGs of a class, those that respect some knowledge, the arrows they share."""
 
+from functools import cache
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -18,6 +19,29 @@ def orientations(skeleton):
         dag = (skeleton & (place[:, None] < place[None, :])).astype(np.int8)
         found[dag.tobytes()] = dag
     return found.values()
+
+
+@cache
+def all_dags(n):
+    """Every DAG of n nodes, by trying all relations of all pairs."""
+    pairs = list(combinations(range(n), 2))
+    found = []
+    for relations in product((None, 0, 1), repeat=len(pairs)):
+        dag = np.zeros((n, n), dtype=bool)
+        for pair, relation in zip(pairs, relations, strict=True):
+            if relation is not None:
+                dag[pair if relation else pair[::-1]] = True
+        if not np.linalg.matrix_power(np.eye(n) + dag, n).diagonal().max() > 1:
+            found.append(dag)
+    return found
+
+
+def random_dag(n, rng, share=None):
+    """A DAG with some share, random by default, of the edges that a random order allows."""
+    order = rng.permutation(n)
+    dag = np.zeros((n, n), dtype=bool)
+    dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < (rng.random() if share is None else share), k=1)
+    return dag
 
 
 def members_of_class(cpdag):

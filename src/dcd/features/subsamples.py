@@ -40,10 +40,11 @@ class Subsamples:
     ) -> None:
         n_rows = len(columns.probabilities)
         self._columns, self._categories = columns, categories
-        self._rows = slice(0, n_rows, -(-n_rows // SAMPLE_ROWS))
-        # The order of the rows must not matter, so they are dealt in that of their values.
-        order = np.lexsort(np.asarray(columns.values[self._rows]).T)
-        self._groups = np.array_split(order[rng.permutation(len(order))], N_GROUPS)
+        order = np.arange(n_rows)
+        if n_rows <= SAMPLE_ROWS:
+            # Few rows are dealt in the order of their values, so that their own order does not matter.
+            order = np.lexsort([columns.probabilities, *np.asarray(columns.values).T])
+        self._groups = np.array_split(order[rng.permutation(n_rows)], N_GROUPS)
         with one_blas_thread():
             self._sums = self._sums_of_groups()
 
@@ -59,17 +60,21 @@ class Subsamples:
         return gram, self._counts(np.concatenate([self._groups[group] for group in chosen]))
 
     def _sums_of_groups(self) -> FloatArray:
-        whole = self._columns.rows(self._rows)
-        whole *= np.sqrt(self._columns.probabilities[self._rows, None]).astype(whole.dtype)
-        return np.stack([whole[rows].T @ whole[rows] for rows in self._groups]).astype(np.float64)
+        sums = np.zeros((N_GROUPS, self._columns.width, self._columns.width))
+        for block in self._columns.blocks:
+            whole = self._columns.rows(block)
+            whole *= np.sqrt(self._columns.probabilities[block, None]).astype(whole.dtype)
+            for group, rows in enumerate(self._groups):
+                inside = whole[rows[(rows >= block.start) & (rows < block.stop)] - block.start]
+                sums[group] += inside.T @ inside
+        return sums
 
     def _counts(self, rows: Positions) -> Categories | None:
         if self._categories is None:
             return None
-        positions = np.arange(self._rows.stop)[self._rows][rows]
         counts = np.bincount(
-            self._categories.combination[positions],
-            weights=self._columns.probabilities[positions],
+            self._categories.combination[rows],
+            weights=self._columns.probabilities[rows],
             minlength=len(self._categories.weights),
         )
         return replace(self._categories, weights=counts * (self._categories.weights.sum() / counts.sum()))

@@ -85,7 +85,7 @@ class CPDAG:
             )
         added = sorted({(i, j) for i, j in arrows if of_class[j, i]})
         object.__setattr__(self, "background", self._named(added))
-        doubtful = sorted(self._positions(self.uncertain, adjacency, "uncertain"))
+        doubtful = sorted(set(self._positions(self.uncertain, adjacency, "uncertain")))
         object.__setattr__(self, "uncertain", self._named(doubtful))
         adjacency.setflags(write=False)
         object.__setattr__(self, "adjacency", adjacency)

@@ -77,7 +77,8 @@ def assemble_dag(
     known = [(int(i), int(j)) for i, j in np.argwhere(arrows)]
     adjacency = with_arrows(learned, known)
     background = tuple((names[i], names[j]) for i, j in known)
-    cpdag = CPDAG(names, adjacency, background, _uncertain(names, adjacency, outcome.posterior, least_arrow))
+    free = directed_part(adjacency) & ~arrows  # knowledge is not uncertain
+    cpdag = CPDAG(names, adjacency, background, _uncertain(names, free, outcome.posterior, least_arrow))
     searches = _searches_of_dag(names, outcome, _differences(outcome, knowledge))
     position = {name: index for index, name in enumerate(names)}
     suggested = set() if outcome.unconstrained is None else set(unshielded_colliders(outcome.unconstrained))
@@ -103,12 +104,12 @@ def assemble_dag(
 
 
 def _uncertain(
-    names: Sequence[str], adjacency: IntArray, posterior: Posterior | None, least_arrow: float
+    names: Sequence[str], arrows: BoolArray, posterior: Posterior | None, least_arrow: float
 ) -> tuple[tuple[str, str], ...]:
     """The arrows whose probability is below the least."""
     if posterior is None:
         return ()
-    weak = directed_part(adjacency) & (posterior.types[0] < least_arrow)
+    weak = arrows & (posterior.types[0] < least_arrow)
     return tuple((names[i], names[j]) for i, j in np.argwhere(weak))
 
 

@@ -96,7 +96,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
             chain_state(dag),
             curves,
             pairs,
-            _log_prior(len(dag)),
+            _log_prior(len(dag), int(dag.sum())),
             _TEMPER,
             _STEPS_A_PAIR * len(pairs),
             _KEPT,
@@ -106,10 +106,13 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
     return dag, counts
 
 
-def _log_prior(n_variables: int) -> FloatArray:
-    """The log prior of a graph by its number of edges N and of parents beyond the first V, as `[N, V]`."""
+def _log_prior(n_variables: int, n_first: int) -> FloatArray:
+    """The log prior of a graph by its number of edges N and of parents beyond the first V, as `[N, V]`.
+
+    It has room for twice the edges `n_first` of the graph that a chain starts from.
+    """
     n_pairs = n_variables * (n_variables - 1) // 2
-    most = min(n_pairs, _MOST_EDGES_A_VARIABLE * n_variables + 20)
+    most = min(n_pairs, max(_MOST_EDGES_A_VARIABLE * n_variables + 20, 2 * n_first))
     n_edges, n_shared = np.arange(most + 1.0)[:, None], np.arange(most + 1.0)[None, :]
     return collider_log_prior(n_shared, n_edges) + betaln(n_edges + 1.0, n_pairs - n_edges + 1.0)
 
@@ -145,7 +148,8 @@ def least_error_dag(
     allowed, oriented = model.allowed, _oriented(task)
     joinable = allowed | allowed.T
     error = 1.0 - types
-    possible = (types[ABSENT] < 1.0 - _LIKELY) & joinable & ~task.knowledge.joined
     graphs = [(dag * joinable).astype(bool) for dag in starts]
     best = min(graphs, key=lambda dag: loss_of(dag, error, oriented))
+    likely = (types[ABSENT] < 1.0 - _LIKELY) & joinable
+    possible = (likely | best | best.T) & ~task.knowledge.joined
     return np.asarray(improve_loss(best, error, possible, allowed, oriented), dtype=np.int8)
