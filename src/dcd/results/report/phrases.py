@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dcd.results.model import Edge
-from dcd.runtime.text import isolated, shortened
+from dcd.runtime.text import isolated, percent, shortened
 
 NONE = "\u2013"  # an en dash where there is nothing
 _DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -32,14 +32,6 @@ def power_of_ten(exponent: int) -> str:
 def number(value: float) -> str:
     """A whole number with thin spaces between thousands."""
     return f"{value:,.0f}".replace(",", "\u202f")
-
-
-def percent(share: float) -> str:
-    """A share; 0 % and 100 % only if it is exactly that."""
-    rounded = round(100 * share)
-    if rounded == 100 and share < 1:
-        return "> 99 %"
-    return "< 1 %" if rounded == 0 and share > 0 else f"{rounded} %"
 
 
 def count(amount: int, noun: str, plural: str | None = None) -> str:
@@ -78,3 +70,18 @@ def symbol(edge: Edge) -> str:
 def arrow(edge: Edge) -> str:
     """`a → b` or `a — b`."""
     return f"{brief(edge.first)} {symbol(edge)} {brief(edge.second)}"
+
+
+def probability(edge: Edge) -> str:
+    """`arrow 93 %, edge 99 %`; nothing without probabilities."""
+    if edge.probabilities is None:
+        return ""
+    uncertain = f"{brief(edge.first)} → {brief(edge.second)}" if edge.uncertain else ""
+    return edge.probabilities.words(edge.type, uncertain)
+
+
+def why_a_line(edge: Edge, least: float) -> str:
+    """Why an arrow of the class is drawn as a line."""
+    share = percent(edge.probabilities.forward) if edge.probabilities else NONE
+    direction = f"{brief(edge.first)} → {brief(edge.second)}"
+    return f"the direction {direction} has probability {share}, below the {percent(least)} asked for"

@@ -8,10 +8,10 @@ import numpy as np
 
 from dcd.results.model import Boundary, Member, Result, View
 from dcd.results.origin import Given
-from dcd.results.report.phrases import NONE, count, number, percent, pvalue
+from dcd.results.report.phrases import NONE, count, number, pvalue
 from dcd.results.report.scatter_plots import Axis, draw_scatter, draw_weights
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.text import with_names_isolated
+from dcd.runtime.text import percent, with_names_isolated
 
 _ROLES = {
     "parent": "cause",
