@@ -137,8 +137,8 @@ def _edge_misfits(edges: Any) -> Iterator[Problem]:
         pair = frozenset((edge.first, edge.second))
         if len(pair) == 1:
             yield f"edges[{index}]", "joins a variable to itself"
-        if edge.uncertain and edge.type == "->":
-            yield f"edges[{index}].uncertain", "is true of an arrow that is drawn"
+        if edge.uncertain and (edge.type == "->" or edge.probabilities is None):
+            yield f"edges[{index}].uncertain", "is true of an arrow that is drawn, or without probabilities"
         if pair in seen:
             yield f"edges[{index}]", "is there twice"
         seen.add(pair)

@@ -82,10 +82,8 @@ def _head(edge: Edge) -> float:
 
 def _label(edge: Edge) -> str:
     """The probability of what is drawn: of an arrow its own, of a line that of an edge."""
-    if edge.probabilities is None:
-        return ""
-    drawn = edge.probabilities.forward if edge.type == "->" else edge.probabilities.edge
-    return f"{'arrow' if edge.type == '->' else 'edge'} {percent(drawn)}"
+    found = edge.probabilities
+    return "" if found is None else percent(found.forward if edge.type == "->" else found.edge)
 
 
 def _described(edge: Edge, scale: Scale) -> str:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcd.graph.probabilities import Probabilities
-from dcd.results.model import Column, Edge, Frequencies, Result
+from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
-from dcd.results.report.phrases import count, listed, number, probability, sentence, why_a_line
+from dcd.results.report.phrases import count, listed, number, probability, sentence, share_bar, why_a_line
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
 from dcd.runtime.text import percent
 
 _MANY_COLUMNS = 15
-_SYMBOLS = {"forward": "→", "backward": "←", "undirected": "—", "absent": "none"}
 _MOST_MISSED = 50  # pairs without an edge in the table of the probable ones
-_BAR_WIDTH = 120
 _KINDS = {
     "arrow": "cause → effect",
     "line": "related, direction unknown",
@@ -69,8 +66,11 @@ def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
     for index, edge in enumerate(result.edges):
         row = {"edge": edge, "index": index, "strength": scale.strength(edge)}
         frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
-        row["frequencies"] = None if frequencies is None else _bar(frequencies, percent(frequencies.edge))
-        row["probabilities"] = edge.probabilities and _bar(edge.probabilities, probability(edge))
+        row["frequencies"] = (
+            None if frequencies is None else share_bar(frequencies, percent(frequencies.edge))
+        )
+        found = edge.probabilities
+        row["probabilities"] = None if found is None else share_bar(found, probability(edge))
         rows.append({**row, "direction": _direction(edge, scale, result)})
     return sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"])
 
@@ -82,7 +82,7 @@ def _missed(result: Result) -> list[dict[str, Any]]:
     missed = [pair for pair in pairs if frozenset((pair.first, pair.second)) not in drawn]
     missed.sort(key=lambda pair: pair.probabilities.absent)
     return [
-        {"pair": pair, **_bar(pair.probabilities, f"edge {percent(pair.probabilities.edge)}")}
+        {"pair": pair, **share_bar(pair.probabilities, f"edge {percent(pair.probabilities.edge)}")}
         for pair in missed[:_MOST_MISSED]
     ]
 
@@ -95,19 +95,6 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
     if edge.uncertain and result.posterior is not None:
         return f"uncertain: {why_a_line(edge, result.posterior.arrow_probability)}"
     return "as drawn" if edge.type == "->" else "unknown"
-
-
-def _bar(shares: Frequencies | Probabilities, summary: str) -> dict[str, Any]:
-    """The share of each type of edge, as a bar and in words, under a summary."""
-    bars, start, words = [], 0.0, []
-    for kind, sign in _SYMBOLS.items():
-        share = getattr(shares, kind, 0.0)
-        if kind != "absent":
-            bars.append((kind, round(_BAR_WIDTH * start, 1), round(_BAR_WIDTH * share, 1)))
-        start += share
-        if share > 0:
-            words.append(f"{sign} {percent(share)}")
-    return {"summary": summary, "bars": bars, "shares": ", ".join(words)}
 
 
 def _data(result: Result) -> dict[str, Any]:

@@ -1,13 +1,16 @@
-"""Numbers, names and edges as words."""
+"""Numbers, names, edges and their probabilities as words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from dcd.results.model import Edge
+from dcd.graph.probabilities import Probabilities
+from dcd.results.model import Edge, Frequencies
 from dcd.runtime.text import isolated, percent, shortened
 
 NONE = "\u2013"  # an en dash where there is nothing
+_BAR_WIDTH = 120
 _DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -72,6 +75,26 @@ def arrow(edge: Edge) -> str:
     return f"{brief(edge.first)} {symbol(edge)} {brief(edge.second)}"
 
 
+def share_bar(
+    shares: Frequencies | Probabilities, summary: str, names: tuple[str, str] | None = None
+) -> dict[str, Any]:
+    """The share of each type of edge, as a bar and in words, with a summary.
+
+    The arrow in words is between `names`, if there are any.
+    """
+    forward = "→" if names is None else f"{brief(names[0])} → {brief(names[1])}"
+    words = {"forward": forward, "backward": "←", "undirected": "—", "absent": "none"}
+    bars, start, parts = [], 0.0, []
+    for kind, sign in words.items():
+        share = getattr(shares, kind, 0.0)  # frequencies leave out how often there was no edge
+        if kind != "absent":
+            bars.append((kind, round(_BAR_WIDTH * start, 1), round(_BAR_WIDTH * share, 1)))
+        start += share
+        if share > 0 or isinstance(shares, Probabilities):
+            parts.append(f"{sign} {percent(share)}")
+    return {"summary": summary, "bars": bars, "shares": ", ".join(parts)}
+
+
 def probability(edge: Edge) -> str:
     """`arrow 93 %, edge 99 %`; nothing without probabilities."""
     if edge.probabilities is None:
@@ -83,5 +106,4 @@ def probability(edge: Edge) -> str:
 def why_a_line(edge: Edge, least: float) -> str:
     """Why an arrow of the class is drawn as a line."""
     share = percent(edge.probabilities.forward) if edge.probabilities else NONE
-    direction = f"{brief(edge.first)} → {brief(edge.second)}"
-    return f"the direction {direction} has probability {share}, below the {percent(least)} asked for"
+    return f"its direction has probability {share}, below the {percent(least)} asked for"
