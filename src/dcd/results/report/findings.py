@@ -51,7 +51,7 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
     arrows = [edge for edge in seen if edge.type == "->" and not knowledge.directed(edge)]
     uncertain = [edge for edge in seen if edge.uncertain]
     lines = len(seen) - len(arrows) - len(known) - len(uncertain)
-    text = _arrows(result, arrows, lines)
+    text = _arrows(result, arrows, lines) if arrows else _no_arrows(len(seen), len(uncertain))
     if uncertain and result.posterior is not None:
         least = percent(result.posterior.arrow_probability)
         shown = listed([_with_probability(edge) for edge in uncertain], 6)
@@ -63,16 +63,20 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
 
 
 def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
-    if not arrows:
-        of_these = "these relations" if lines == len(result.edges) else count(lines, "relation")
-        why = "cannot be told from the data: graphs with different directions fit equally well."
-        return f"The direction of {of_these} {why}" if lines else ""
     of_them, shown = count(len(arrows), "of them", "of them"), listed(list(map(_with_probability, arrows)), 6)
     least = ""
     if result.posterior is not None:
         least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
     text = f"The data tell the direction of {of_them}{least}: {shown}."
     return f"{text} For {count(lines, 'other')} it cannot be told from such data." if lines else text
+
+
+def _no_arrows(n_seen: int, n_uncertain: int) -> str:
+    if n_seen == n_uncertain:
+        return ""
+    which = count(n_seen - n_uncertain, "relation") if n_uncertain else "these relations"
+    why = "cannot be told from the data: graphs with different directions fit equally well."
+    return f"The direction of {which} {why}"
 
 
 def _with_probability(edge: Edge) -> str:
