@@ -172,7 +172,7 @@ def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
     assert scale.strength(result.edges[0]) is None
     told = " ".join(findings(result, given_in(result)))
     assert "three pairs are directly related. One edge is there only because knowledge requires it." in told
-    assert "The direction is known for two of them: x → z and y → z." in told
+    assert "The data tell the direction of two of them: x → z and y → z." in told
     assert "3 of 3 edges came back" in told
     html = report.render(result)
     assert ">the data contradict themselves<" not in html
@@ -231,7 +231,7 @@ def _touched(boxes, x, y):
 
 def test_confidence_is_by_resamples_where_there_are_any(result):
     by_pvalue = scale_of(result)
-    assert not by_pvalue.by_frequency
+    assert by_pvalue.measure == "pvalue"
     for edge in result.edges:
         assert by_pvalue.strength(edge) == pytest.approx(-np.log10(edge.pvalue))
     resampled = make_result(random_cpdag(["a", "b", "c"], 2), n_sample=2, resampled=True)

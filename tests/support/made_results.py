@@ -1,9 +1,12 @@
 """Results made by hand, without a fit: any graph, any names, any size."""
 
+from itertools import combinations
+
 import numpy as np
 
 from dcd import CPDAG
 from dcd.graph.adjacency import unshielded_colliders
+from dcd.graph.probabilities import drawn_edges
 from dcd.results import Result
 
 HOSTILE = (
@@ -64,18 +67,56 @@ def boundary_of(cpdag, target, rng, n_bins=4):
 
 def edges_of(cpdag, rng, resampled):
     frequencies = {"forward": 0.5, "backward": 0.125, "undirected": 0.25}
-    typed = [("->", edge) for edge in cpdag.directed_edges] + [("-", edge) for edge in cpdag.undirected_edges]
     return [
         {
             "first": first,
             "second": second,
             "type": kind,
+            "uncertain": uncertain,
             "pvalue": float(10.0 ** -rng.uniform(2, 30)),
             "background": False,
+            "probabilities": None,
             "frequencies": frequencies if resampled else None,
         }
-        for kind, (first, second) in typed
+        for kind, first, second, uncertain in drawn_edges(cpdag)
     ]
+
+
+def shares(rng, edge):
+    """Probabilities that fit an edge as drawn, to three digits."""
+    absent = round(float(rng.uniform(0, 0.4)), 3)
+    low, high = {True: (0.3, 0.65), False: (0.71, 0.99)}[edge["uncertain"]]
+    main = round((1 - absent) * float(rng.uniform(low, high)), 3)
+    rest = round(1 - absent - main, 6)
+    if edge["type"] == "->" or edge["uncertain"]:
+        return {"forward": main, "backward": 0.0, "undirected": rest, "absent": absent}
+    return {"forward": rest, "backward": 0.0, "undirected": main, "absent": absent}
+
+
+def add_posterior(document, seed=0):
+    """The document with probabilities of its edges and, if there is one, of a pair without an edge."""
+    rng = np.random.default_rng(seed)
+    for edge in document["edges"]:
+        edge["probabilities"] = shares(rng, edge)
+    keys = ("first", "second", "probabilities")
+    pairs = [{key: edge[key] for key in keys} for edge in document["edges"]]
+    joined = [{edge["first"], edge["second"]} for edge in document["edges"]]
+    apart = [pair for pair in combinations(document["names"], 2) if set(pair) not in joined]
+    near_miss = {"forward": 0.1, "backward": 0.2, "undirected": 0.125, "absent": 0.575}
+    pairs += [{"first": a, "second": b, "probabilities": near_miss} for a, b in apart[:1]]
+    document["posterior"] = {
+        "arrow_probability": 0.7,
+        "n_chains": 16,
+        "drift": 0.05,
+        "subsampled": True,
+        "pairs": pairs,
+    }
+    return document
+
+
+def with_uncertain(cpdag, n_uncertain=1):
+    """The graph with its first arrows too uncertain to be drawn."""
+    return CPDAG(cpdag.names, cpdag.adjacency, uncertain=cpdag.directed_edges[:n_uncertain])
 
 
 def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
@@ -86,7 +127,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
     edges = edges_of(cpdag, rng, resampled)
     pairs = [{"first": e["first"], "second": e["second"], "frequencies": e["frequencies"]} for e in edges]
     return {
-        "schema": 1,
+        "schema": 2,
         "title": "A made result",
         "names": names,
         "level": 0.01,
@@ -108,9 +149,10 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
             "fingerprint": "ab" * 32,
         },
         "edges": edges,
+        "posterior": None,
         "colliders": [
             {"first": names[x], "middle": names[z], "second": names[y]}
-            for x, z, y in unshielded_colliders(cpdag.adjacency)
+            for x, z, y in unshielded_colliders(cpdag.drawn)
         ],
         "boundaries": [boundary_of(cpdag, name, rng) for name in names],
         "separated": [],

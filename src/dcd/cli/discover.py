@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.graph_text import show_model
+from dcd.cli.graph_text import show_result
 from dcd.cli.options import Handling, TableFile
 from dcd.cli.output_files import check_outputs, write_json, write_text
 from dcd.cli.running import State, silent_children
@@ -17,7 +17,7 @@ from dcd.cli.terminal import remark
 from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
-    from dcd.graph.cpdag import CPDAG
+    from dcd.estimators.base import Discovery
 
 _EPILOG = """\b
 Examples:
@@ -31,7 +31,8 @@ Examples:
 
 \b
 In the answer, a -> b is an arrow from cause to effect; in a - b the
-data of this kind leave the direction open."""
+data of this kind leave the direction open. "arrow 93 %, edge 99 %" are
+the probabilities of this arrow and of any edge between the two."""
 
 
 @click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
@@ -112,19 +113,18 @@ def discover(
             how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
             how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
+    result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
     if "-" not in (json_path, report):
-        show_model(model, "DCD" if method == "dcd" else "Robust DCD", stability)
-    if report is not None or json_path is not None:
-        result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
-        if json_path == "-":
-            write_json(json_path, result.to_dict())
-        elif json_path is not None:
-            result.save(json_path)
-            remark("wrote", json_path)
-        if report is not None:
-            write_text(report, dcd.report.render(result))
+        show_result(result, "DCD" if method == "dcd" else "Robust DCD")
+    if json_path == "-":
+        write_json(json_path, result.to_dict())
+    elif json_path is not None:
+        result.save(json_path)
+        remark("wrote", json_path)
+    if report is not None:
+        write_text(report, dcd.report.render(result))
     if plot is not None:
-        _draw(model.cpdag_, plot)
+        _draw(model, plot)
 
 
 def _remaining(max_time: float | None, started: float) -> float | None:
@@ -141,13 +141,11 @@ def _check_plot(path: str) -> None:
         raise click.UsageError(f"--plot draws .png, .svg or .pdf, not {path!r}.")
 
 
-def _draw(cpdag: CPDAG, path: str) -> None:
+def _draw(model: Discovery, path: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from dcd.results.plot import plot_cpdag
-
-    figure: Any = plot_cpdag(cpdag).figure
+    figure: Any = model.plot().figure
     with whole_file(path) as temporary:
         figure.savefig(temporary)
     remark("wrote", path)

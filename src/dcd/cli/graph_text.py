@@ -1,4 +1,4 @@
-"""A graph as text for the terminal, with what a reader should know about it."""
+"""A result as text for the terminal: the graph, and what a reader should know about it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from typing import TYPE_CHECKING, Any
 from dcd.cli.terminal import count, say, show_table
 
 if TYPE_CHECKING:
-    from dcd.graph.cpdag import CPDAG
+    from dcd.results.model import Data, Edge, Result
     from dcd.table.dataset import TableSummary
 
 _SHOWN = 20  # conflicts and the like listed in full
+_SHARES = ("as drawn", "reversed", "other", "no edge")
 
 
-def show_model(model: Any, method: str, stability: Any) -> None:
-    """The graph of a fitted estimator with conflicts and, if there is one, its stability."""
-    cpdag, n_rows = model.cpdag_, model.table_.n_rows
-    say(f"{method}, alpha {model.alpha:g}: {count(len(cpdag.names), 'variable')}, {count(n_rows, 'row')}")
-    show_losses(model.table_)
-    if model.knowledge is not None:
-        _show_list("Known beforehand", model.knowledge.statements())
+def show_result(result: Result, method: str) -> None:
+    """The graph with probabilities and, if there are any, shares of resamples, conflicts and caveats."""
+    n_variables, n_rows = count(len(result.names), "variable"), count(result.data.n_rows, "row")
+    say(f"{method}, alpha {result.level:g}: {n_variables}, {n_rows}")
+    show_losses(result.data)
+    _show_list("Known beforehand", result.knowledge)
     say()
-    _show_edges(cpdag, stability)
-    separated = [f"{first} - {second}" for first, second in model.diagnostics_.separated]
+    _show_edges(result)
+    separated = [f"{first} - {second}" for first, second in result.separated]
     _show_list("Edges that fitted the data, but that a test did not confirm", separated)
-    _show_list("Conflicts, and what was done", model.conflicts_)
+    conflicts = [f"{conflict.problem} {conflict.action}" for conflict in result.conflicts]
+    _show_list("Conflicts, and what was done", conflicts)
+    _show_list("Caveats", [caution.text for caution in result.cautions])
 
 
-def show_losses(table: TableSummary) -> None:
+def show_losses(table: TableSummary | Data) -> None:
     """The rows and columns that were left out."""
     if table.n_rows_used != table.n_rows:
         say(f"{table.n_rows_used} of the rows were used.")
@@ -36,39 +38,56 @@ def show_losses(table: TableSummary) -> None:
         say(f"Left out: {column} ({why})")
 
 
-def _show_edges(cpdag: CPDAG, stability: Any) -> None:
-    rows = [[a, "->", b] for a, b in cpdag.directed_edges] + [[a, "-", b] for a, b in cpdag.undirected_edges]
-    if not rows:
+def _show_edges(result: Result) -> None:
+    edges, resampling = result.edges, result.resampling
+    if not edges:
         say("No edges.", style="bold")
         return
-    parts = f"{len(cpdag.directed_edges)} directed, {len(cpdag.undirected_edges)} undirected"
-    say(f"{count(len(rows), 'edge')} ({parts})", style="bold")
-    linked = {name for a, _, b in rows for name in (a, b)}
-    header, shares = ["", "", ""], ("as drawn", "reversed", "other", "no edge")
-    if cpdag.background:
-        header.append("")
-        rows = [[*row, "known" if (row[0], row[2]) in cpdag.background else ""] for row in rows]
-    if stability is not None:
-        header += shares
-        rows = [row + _shares(stability, *row[:3]) for row in rows]
-    show_table(header, rows, right=shares)
-    if stability is not None:
-        say(f"Shares of {stability.n_resamples} resamples.")
-    alone = [name for name in cpdag.names if name not in linked]
+    n_directed = sum(edge.type == "->" for edge in edges)
+    parts = f"{n_directed} directed, {len(edges) - n_directed} undirected"
+    say(f"{count(len(edges), 'edge')} ({parts})", style="bold")
+    header: list[str] = ["", "", ""]
+    rows: list[list[Any]] = [[edge.first, edge.type, edge.second] for edge in edges]
+    if any(edge.background for edge in edges):
+        _add_column(header, rows, "", ["known" if edge.background else "" for edge in edges])
+    if result.posterior is not None:
+        _add_column(header, rows, "probability", [_probabilities(edge) for edge in edges])
+    if resampling is not None:
+        for name, *shares in zip(_SHARES, *(_shares(edge) for edge in edges), strict=True):
+            _add_column(header, rows, name, shares)
+    show_table(header, rows, right=_SHARES)
+    if resampling is not None:
+        say(f"Shares of {resampling.n_resamples} resamples: what another sample might show.")
+    linked = {name for edge in edges for name in (edge.first, edge.second)}
+    alone = [name for name in result.names if name not in linked]
     if alone:
         say(f"Without an edge: {', '.join(alone)}")
 
 
-def _shares(stability: Any, a: str, mark: str, b: str) -> list[str]:
+def _add_column(header: list[str], rows: list[list[Any]], name: str, cells: Sequence[str]) -> None:
+    header.append(name)
+    for row, cell in zip(rows, cells, strict=True):
+        row.append(cell)
+
+
+def _probabilities(edge: Edge) -> str:
+    arrow = f"{edge.first} -> {edge.second}" if edge.uncertain else ""
+    return "" if edge.probabilities is None else edge.probabilities.words(edge.type, arrow)
+
+
+def _shares(edge: Edge) -> list[str]:
     """The shares of resamples with the edge as drawn, reversed, of another type, and absent."""
-    share = stability.frequencies(a, b)
-    forward, backward, undirected, none = (f"{share[kind]:.0%}" for kind in ("->", "<-", "-", "none"))
-    if mark == "->":
+    share = edge.frequencies
+    assert share is not None  # there are resamples
+    forward, backward, undirected, none = (
+        f"{part:.0%}" for part in (share.forward, share.backward, share.undirected, 1 - share.edge)
+    )
+    if edge.type == "->":
         return [forward, backward, undirected, none]
-    return [undirected, "", f"{share['->'] + share['<-']:.0%}", none]
+    return [undirected, "", f"{share.forward + share.backward:.0%}", none]
 
 
-def _show_list(heading: str, items: Sequence[object]) -> None:
+def _show_list(heading: str, items: Sequence[str]) -> None:
     if not items:
         return
     say()

@@ -21,6 +21,7 @@ from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
+from dcd.graph.probabilities import edge_lines
 from dcd.graph.stability import Stability
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_flag, check_number, make_generator
@@ -198,9 +199,19 @@ class Discovery(TableEstimator):
         stability: Stability | None = None,
         target: str | None = None,
     ) -> Axes:
-        """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters."""
+        """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters.
+
+        Edges are wider the more probable they are, or with `stability` the more resamples have them.
+        """
         check_is_fitted(self)
-        return plot_cpdag(self.cpdag_, truth=truth, stability=stability, target=target, ax=ax)
+        shares = {"probabilities": self.probabilities_} if stability is None else {"stability": stability}
+        return plot_cpdag(self.cpdag_, truth=truth, target=target, ax=ax, **shares)
+
+    def __str__(self) -> str:
+        """The parameters and, once fitted, the edges with their probabilities."""
+        if not hasattr(self, "cpdag_"):
+            return repr(self)
+        return "\n".join([repr(self), *(edge_lines(self.cpdag_, self.probabilities_) or ["(no edges)"])])
 
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
         """The checkpoint of a fit, if it is one of this data and these parameters."""

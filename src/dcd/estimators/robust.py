@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from dcd.runtime.rows import JUDGE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.assemble import assemble_dag
-from dcd.search.base import Construction, GraphSearch, GraphTask, TargetSearch
+from dcd.search.base import Construction, GraphSearch, GraphTask, Posterior, TargetSearch
 from dcd.search.whole_graph import WholeGraph
 from dcd.table.dataset import Dataset
 from dcd.weights.base import SampleWeights
@@ -43,12 +44,19 @@ class RobustDiagnostics(Diagnostics):
     names : the variables, in the order of the positions in `interactions`.
     interactions : the associations that were tested again under decoupling weights, with both p-values.
     n_samples : rows of the table.
+    n_chains : Markov chains over graphs behind `probabilities_`; 0 without probabilities.
+    drift : the largest difference of any probability between the first half of the chains and the second;
+        None without probabilities. Above 0.1 the chains have not converged.
+    subsampled : whether each chain ran on a random part of the rows.
     """
 
     names: tuple[str, ...]
     sets: tuple[BalancedSet, ...] = field(repr=False)
     interactions: tuple[Interaction, ...] = field(repr=False)
     n_samples: int
+    n_chains: int = 0
+    drift: float | None = None
+    subsampled: bool = False
 
     @property
     def explained_away(self) -> int:
@@ -72,6 +80,12 @@ class RobustDiagnostics(Diagnostics):
                 f"{len(frame)} sets decoupled: {statuses(frame)}; effective sample size "
                 f"{frame['ess'].min():.0f} to {frame['ess'].max():.0f} of {self.n_samples}; dependence "
                 f"{after:.1f} times that of chance, {before:.1f} before (medians)."
+            )
+        if self.drift is not None:
+            rows = "each on a random part of the rows" if self.subsampled else "each on all rows"
+            lines.append(
+                f"{self.n_chains} chains over graphs, {rows}; probabilities differ by up to {self.drift:.2f} "
+                "between the halves of the chains."
             )
         return "\n".join(lines)
 
@@ -119,7 +133,7 @@ class RobustDCD(Discovery):
         none (`absent`). None with `WholeGraph(chains=0)` or a search of your own that has none.
     diagnostics_ : RobustDiagnostics
         Which edges tests left out, which sets were decoupled, how far, and which associations that explained
-        away.
+        away; and whether the chains behind the probabilities have converged.
     account_, table_ : as of `DCD`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
@@ -186,8 +200,15 @@ class RobustDCD(Discovery):
             interactions=tuple(answer for _, answer in sorted(record.interactions.items())),
             n_samples=len(dataset.values),
             separated=tuple((names[x], names[y]) for x, y in outcome.separated),
+            **_of_chains(outcome.posterior),
         )
         return replace(construction, searches=searches), diagnostics
+
+
+def _of_chains(posterior: Posterior | None) -> dict[str, Any]:
+    if posterior is None:
+        return {}
+    return {"n_chains": posterior.n_chains, "drift": posterior.drift, "subsampled": posterior.subsampled}
 
 
 def _judge(test: CITest, dataset: Dataset, scores: Scores | None, level: float) -> SearchTest:

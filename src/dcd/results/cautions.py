@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dcd.estimators.base import Diagnostics
-from dcd.results.model import Boundary, Caution, Data, Edge, Resampling
+from dcd.results.model import Boundary, Caution, Data, Edge, Posterior, Resampling
 from dcd.results.report.phrases import listed
 from dcd.table.checks import FEW_ROWS
 
 _LOW_ESS = 0.3
+_DRIFT = 0.1  # above which chains have not converged
 _SHOWN = 6  # names in a list
 
 
@@ -18,6 +19,7 @@ def cautions_of(
     data: Data,
     edges: Sequence[Edge],
     boundaries: Sequence[Boundary],
+    posterior: Posterior | None,
     resampling: Resampling | None,
     row_order: str = "",
 ) -> tuple[Caution, ...]:
@@ -26,6 +28,7 @@ def cautions_of(
         *_of_rows(data),
         *([Caution("dependent-rows", (), row_order)] if row_order else []),
         *_of_fit(diagnostics, boundaries),
+        *_of_posterior(posterior),
         *_of_resampling(edges, resampling),
         *_of_columns(data),
     )
@@ -78,6 +81,26 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
         )
 
 
+def _of_posterior(posterior: Posterior | None) -> Iterator[Caution]:
+    if posterior is None:
+        return
+    if posterior.drift > _DRIFT:
+        yield Caution(
+            "chains-not-converged",
+            (),
+            f"The chains have not converged: probabilities differ by up to {posterior.drift:.2f} between the "
+            "halves of the chains. More chains help, such as "
+            f"RobustDCD(search=WholeGraph(chains={4 * max(posterior.n_chains, 4)})).",
+        )
+    if not posterior.subsampled:
+        yield Caution(
+            "not-subsampled",
+            (),
+            "Every chain ran on all rows, because the table has too many columns to keep the sums of its "
+            "parts. Probabilities then trust the model more than they should, and are nearer to 0 and 1.",
+        )
+
+
 def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iterator[Caution]:
     for edge in edges:
         if edge.frequencies is not None and edge.frequencies.edge < 0.5:
@@ -101,4 +124,4 @@ def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iter
 def _of_columns(data: Data) -> Iterator[Caution]:
     if data.dropped:
         names = listed(tuple(data.dropped), _SHOWN)
-        yield Caution("dropped-columns", (), f"Left out of the graph: {names}. The data section says why.")
+        yield Caution("dropped-columns", (), f"Left out of the graph: {names}.")

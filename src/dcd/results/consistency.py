@@ -17,6 +17,7 @@ from dcd.runtime.errors import InputError
 
 Problem = tuple[str, str]
 _DEEPEST = 40  # levels of nesting, so that everything that walks through a document comes to an end
+_ROUNDING = 1e-5  # four numbers of six digits
 _REMEDY = "Save the result again, with Result.save."
 
 
@@ -98,6 +99,7 @@ def _misfits(result: Any) -> Iterator[Problem]:
     if [boundary.target for boundary in result.boundaries] != names:
         yield "boundaries", "are not those of the variables of the graph, in their order"
     yield from _edge_misfits(result.edges)
+    yield from _posterior_misfits(result)
     for index, boundary in enumerate(result.boundaries):
         view = boundary.view
         if view is not None and len(view.bins) != len(view.counts) + 1:
@@ -111,6 +113,7 @@ def _misfits(result: Any) -> Iterator[Problem]:
 def _mentions(result: Any) -> Iterator[Problem]:
     """Every place that names a variable, with the name."""
     views, resampling = [boundary.view for boundary in result.boundaries], result.resampling
+    posterior = result.posterior
     places: dict[str, list[Any]] = {
         "edges[{}].first": [[edge.first] for edge in result.edges],
         "edges[{}].second": [[edge.second] for edge in result.edges],
@@ -120,6 +123,7 @@ def _mentions(result: Any) -> Iterator[Problem]:
         "conflicts[{}].variables": [conflict.variables for conflict in result.conflicts],
         "separated[{}]": list(result.separated),
         "cautions[{}].variables": [caution.variables for caution in result.cautions],
+        "posterior.pairs[{}]": [(p.first, p.second) for p in (posterior.pairs if posterior else ())],
         "resampling.pairs[{}]": [(p.first, p.second) for p in (resampling.pairs if resampling else ())],
     }
     for place, groups in places.items():
@@ -133,9 +137,38 @@ def _edge_misfits(edges: Any) -> Iterator[Problem]:
         pair = frozenset((edge.first, edge.second))
         if len(pair) == 1:
             yield f"edges[{index}]", "joins a variable to itself"
+        if edge.uncertain and (edge.type == "->" or edge.probabilities is None):
+            yield f"edges[{index}].uncertain", "is true of an arrow that is drawn, or without probabilities"
         if pair in seen:
             yield f"edges[{index}]", "is there twice"
         seen.add(pair)
+
+
+def _posterior_misfits(result: Any) -> Iterator[Problem]:
+    """Probabilities that do not sum to 1, are there without a posterior, or contradict each other."""
+    pairs = result.posterior.pairs if result.posterior is not None else ()
+    told: dict[tuple[str, str], Any] = {}
+    for index, pair in enumerate(pairs):
+        place = f"posterior.pairs[{index}]"
+        if pair.first == pair.second or (pair.first, pair.second) in told:
+            yield place, "is of a variable with itself, or there twice"
+        told[pair.first, pair.second] = pair.probabilities
+        told[pair.second, pair.first] = pair.probabilities.reversed()
+        yield from _sum_misfits(f"{place}.probabilities", pair.probabilities)
+    for index, edge in enumerate(result.edges):
+        place, own = f"edges[{index}].probabilities", edge.probabilities
+        if (own is None) != (result.posterior is None):
+            yield place, "must be there if and only if there is a posterior"
+        if own is not None:
+            yield from _sum_misfits(place, own)
+            if told.get((edge.first, edge.second), own) != own:
+                yield place, "differ from those in posterior.pairs"
+
+
+def _sum_misfits(place: str, probabilities: Any) -> Iterator[Problem]:
+    total = probabilities.forward + probabilities.backward + probabilities.undirected + probabilities.absent
+    if abs(total - 1.0) > _ROUNDING:
+        yield place, f"must sum to 1, got {total:.6g}"
 
 
 def _sample_misfits(sample: Any, data: Any, known: set[str]) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """`Result`: a frozen account of a fitted model, made of plain values, that can be saved and read back.
 
-The types below are the format: msgspec checks a file against them, and `schema-1.json` is made from them
+The types below are the format: msgspec checks a file against them, and `schema-2.json` is made from them
 (`tests/results/test_result_files.py`).
 """
 
@@ -16,11 +16,12 @@ import numpy as np
 from msgspec import Meta
 
 from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.probabilities import EdgeType, Probabilities
 from dcd.results.consistency import check_fit, check_json, check_version, refusal
 from dcd.runtime.errors import InputError
 from dcd.runtime.files import read_text, write_text
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 LARGEST = 1e300  # number that can be drawn
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -73,17 +74,48 @@ class Edge(_Part, frozen=True):
 
     Attributes
     ----------
+    uncertain : whether `first -> second` is an arrow of the class, but too uncertain to be drawn.
     pvalue : of the independence of the two; None if no test could tell.
     background : whether the arrow's direction comes from knowledge that was given.
+    probabilities : of the types of edge of this pair; None if the fit has none.
     frequencies : of this pair over resamples.
     """
 
     first: str
     second: str
-    type: Literal["->", "-"]
+    type: EdgeType
+    uncertain: bool
     pvalue: Share | None
     background: bool
+    probabilities: Probabilities | None
     frequencies: Frequencies | None
+
+
+class ProbablePair(_Part, frozen=True):
+    """Probabilities of the types of edge between two variables."""
+
+    first: str
+    second: str
+    probabilities: Probabilities
+
+
+class Posterior(_Part, frozen=True):
+    """The posterior distribution over graphs.
+
+    Attributes
+    ----------
+    arrow_probability : the least probability of an arrow that is drawn.
+    n_chains : Markov chains over graphs; 0 if a search of your own has none.
+    drift : the largest difference of any probability between the halves of the chains.
+    subsampled : whether each chain ran on a random part of the rows.
+    pairs : those whose probability of an edge is 2 % or more.
+    """
+
+    arrow_probability: Share
+    n_chains: Count
+    drift: Share
+    subsampled: bool
+    pairs: tuple[ProbablePair, ...]
 
 
 class Collider(_Part, frozen=True):
@@ -219,8 +251,10 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     names : the variables of the graph.
     level : the level at which one single test rejects.
     separated : pairs that the best graph joined at first, and a test did not confirm.
-    data, edges, colliders, boundaries, conflicts, cautions, resampling, knowledge, sample, reproduction :
-        see their types. `knowledge` is statements in words; `resampling` and `sample` can be None.
+    data, edges, posterior, colliders, boundaries, conflicts, cautions, resampling, knowledge, sample,
+    reproduction :
+        see their types. `knowledge` is statements in words; `posterior`, `resampling` and `sample` can be
+        None.
     """
 
     title: str
@@ -228,6 +262,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     level: Share
     data: Data
     edges: tuple[Edge, ...]
+    posterior: Posterior | None
     colliders: tuple[Collider, ...]
     boundaries: tuple[Boundary, ...]
     separated: tuple[tuple[str, str], ...]
@@ -246,9 +281,10 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
         for edge in self.edges:
             first, second = position[edge.first], position[edge.second]
             adjacency[first, second] = 1
-            adjacency[second, first] = edge.type == "-"
+            adjacency[second, first] = edge.type == "-" and not edge.uncertain
         background = tuple((edge.first, edge.second) for edge in self.edges if edge.background)
-        return CPDAG(self.names, adjacency, background)
+        uncertain = tuple((edge.first, edge.second) for edge in self.edges if edge.uncertain)
+        return CPDAG(self.names, adjacency, background, uncertain)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""

@@ -12,6 +12,7 @@ from dcd.estimators.account import Account
 from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG, Role
+from dcd.graph.probabilities import Probabilities, drawn_edges, pair_probabilities
 from dcd.results import model as parts
 from dcd.results.cautions import cautions_of
 from dcd.results.model import LARGEST, Result
@@ -23,6 +24,7 @@ from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 
 Searches = Mapping[str, TargetSearch]
+_NEAR_MISS = 0.02  # the least probability of an edge that is kept, so that near misses are there too
 
 
 def summarise(
@@ -64,7 +66,8 @@ def summarise(
     searches = {search.target: search for search in diagnostics.searches}
     data = _data(model.table_, account)
     resampling = _resampling(stability, cpdag)
-    edges = _edges(cpdag, searches, resampling)
+    posterior = _posterior(model)
+    edges = _edges(model, searches, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
     return Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
@@ -72,11 +75,14 @@ def summarise(
         level=float(diagnostics.level),
         data=data,
         edges=edges,
+        posterior=posterior,
         colliders=_colliders(cpdag),
         boundaries=boundaries,
         separated=diagnostics.separated,
         conflicts=msgspec.convert(model.conflicts_, tuple[parts.ReportedConflict, ...], from_attributes=True),
-        cautions=cautions_of(diagnostics, data, edges, boundaries, resampling, model.table_.row_order),
+        cautions=cautions_of(
+            diagnostics, data, edges, boundaries, posterior, resampling, model.table_.row_order
+        ),
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
         sample=_sample(account, searches, cpdag) if rows else None,
@@ -156,26 +162,51 @@ def _view(search: TargetSearch, decoupled: list[str]) -> parts.View | None:
 
 
 def _colliders(cpdag: CPDAG) -> tuple[parts.Collider, ...]:
-    """The unshielded colliders of the graph, in the order of their names."""
+    """The unshielded colliders of the graph as drawn, in the order of their names."""
     colliders = []
-    for x, z, y in unshielded_colliders(cpdag.adjacency):
+    for x, z, y in unshielded_colliders(cpdag.drawn):
         first, second = sorted((cpdag.names[x], cpdag.names[y]))
         colliders.append(parts.Collider(first, cpdag.names[z], second))
     return tuple(sorted(colliders, key=lambda c: (c.middle, c.first, c.second)))
 
 
-def _edges(cpdag: CPDAG, searches: Searches, resampling: parts.Resampling | None) -> tuple[parts.Edge, ...]:
-    typed: list[tuple[Any, tuple[str, str]]] = [("->", edge) for edge in cpdag.directed_edges]
-    typed += [("-", edge) for edge in cpdag.undirected_edges]
+def _posterior(model: Any) -> parts.Posterior | None:
+    if model.probabilities_ is None:
+        return None
+    frame, diagnostics = model.probabilities_, model.diagnostics_
+    told = pair_probabilities(frame[frame["absent"] <= 1.0 - _NEAR_MISS])
+    return parts.Posterior(
+        arrow_probability=float(model.arrow_probability),
+        n_chains=int(diagnostics.n_chains),
+        drift=_share(diagnostics.drift),
+        subsampled=bool(diagnostics.subsampled),
+        pairs=tuple(parts.ProbablePair(*pair, _shares(told[pair])) for pair in list(told)[::2]),
+    )
+
+
+def _shares(probabilities: Probabilities) -> Probabilities:
+    return Probabilities(*(_share(share) for share in msgspec.structs.astuple(probabilities)))
+
+
+def _share(number: float) -> float:
+    """Six decimals; within 0 and 1, which rounding errors can leave."""
+    return round(min(max(float(number), 0.0), 1.0), 6)
+
+
+def _edges(model: Any, searches: Searches, resampling: parts.Resampling | None) -> tuple[parts.Edge, ...]:
     pairs = () if resampling is None else resampling.pairs
     shares = {(pair.first, pair.second): pair.frequencies for pair in pairs}
+    told = {} if model.probabilities_ is None else pair_probabilities(model.probabilities_)
     edges = []
-    for kind, (first, second) in typed:
+    for kind, first, second, uncertain in drawn_edges(model.cpdag_):
         seen = (searches[first].neighbours.get(second), searches[second].neighbours.get(first))
         pvalue = _told(min((p for p in seen if p is not None), default=None))
-        is_background = (first, second) in cpdag.background
+        is_background = (first, second) in model.cpdag_.background
+        probabilities = _shares(told[first, second]) if told else None
         frequencies = None if resampling is None else _frequencies(shares, first, second)
-        edges.append(parts.Edge(first, second, kind, pvalue, is_background, frequencies))
+        edges.append(
+            parts.Edge(first, second, kind, uncertain, pvalue, is_background, probabilities, frequencies)
+        )
     return tuple(edges)
 
 

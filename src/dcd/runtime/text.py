@@ -1,4 +1,4 @@
-"""Column names for display: nothing invisible, cut to a width, safe beside an arrow."""
+"""Text for display: names with nothing invisible, cut to a width, safe beside an arrow; shares in percent."""
 
 from __future__ import annotations
 
@@ -43,6 +43,18 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def percent(share: float) -> str:
+    """A share; 0 % and 100 % only if it is exactly that.
+
+    >>> percent(0.93), percent(0.9999)
+    ('93 %', '> 99 %')
+    """
+    rounded = round(100 * share)
+    if rounded == 100 and share < 1:
+        return "> 99 %"
+    return "< 1 %" if rounded == 0 and share > 0 else f"{rounded} %"
 
 
 def text_width(text: str) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from dcd.graph.adjacency import directed_part, skeleton_of
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.drawing.layout import Layout, layered_layout, smooth
+from dcd.graph.probabilities import pair_probabilities
 from dcd.graph.stability import Stability
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_contract, suggest
@@ -37,6 +40,7 @@ def plot_cpdag(
     cpdag: CPDAG,
     *,
     truth: CPDAG | None = None,
+    probabilities: pd.DataFrame | None = None,
     stability: Stability | None = None,
     target: str | None = None,
     ax: Axes | None = None,
@@ -47,18 +51,20 @@ def plot_cpdag(
     ----------
     cpdag : the graph. Arrows that follow from knowledge alone are dash-dotted.
     truth : compare with this graph: edges are the same, of other direction or type, extra or missing.
-    stability : what `dcd.stability` returns; edges that more resamples have are wider and darker.
+    probabilities : `model.probabilities_`; the more probable an edge, the wider and darker it is.
+    stability : what `dcd.stability` returns; edges that more resamples have are wider and darker. Takes the
+        place of `probabilities`.
     target : highlight this variable and its Markov boundary.
     ax : axes to draw on; a new figure by default.
     """
     _check_graphs(cpdag, truth)
     marks = _marks(cpdag, target)
-    shares = None if stability is None else _shares(cpdag, stability)
+    shares, measure = _shares(cpdag, probabilities, stability)
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
     layout = layered_layout(cpdag.drawn, other)
     labels = [shortened(name, LABEL_CELLS) for name in cpdag.names]
     if ax is None:
-        legend_width = 5.0 if truth is None and stability is None else 6.6
+        legend_width = 5.0 if truth is None and shares is None else 6.6
         ax = _new_axes(layout, max(map(len, labels)), legend_width)
     check_contract("ax", ax, methods=("add_patch", "legend", "text"), example="ax=None")
     boxes = [
@@ -77,7 +83,7 @@ def plot_cpdag(
         style = {"color": colour, "linestyle": line, "linewidth": width, "alpha": alpha, "capstyle": "butt"}
         path, ends = layout.path(start, end), (boxes[start], boxes[end])
         _draw_edge(ax, path, ends, style, directed=not graph[end, start])
-    entries = _legend_entries(legend, weighted=shares is not None)
+    entries = _legend_entries(legend, measure if shares is not None else "")
     if entries:
         ax.legend(handles=entries, loc="lower center", ncols=_LEGEND_COLUMNS, frameon=False, fontsize="small")
     _set_limits(ax, layout, legend_rows=-(-len(entries) // _LEGEND_COLUMNS))
@@ -91,18 +97,31 @@ def _check_graphs(cpdag: object, truth: object) -> None:
             raise InputError(f"parameter '{parameter}'", problem, "Pass .cpdag_.")
 
 
-def _shares(cpdag: CPDAG, stability: object) -> FloatArray:
-    """The share of resamples with an edge between two variables, in the order of the graph."""
-    if not isinstance(stability, Stability):
-        problem = f"must be a Stability, got {type(stability).__name__}"
-        raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
-    missing = [name for name in cpdag.names if name not in stability.names]
-    if missing:
-        raise InputError(
-            "parameter 'stability'", f"has no variable {missing[0]!r}", suggest(missing[0], stability.names)
-        )
-    order = [stability.names.index(name) for name in cpdag.names]
-    return stability.edge[np.ix_(order, order)]
+def _shares(
+    cpdag: CPDAG, probabilities: pd.DataFrame | None, stability: object
+) -> tuple[FloatArray | None, str]:
+    """How sure an edge between two variables is, in the order of the graph, and the words for a share."""
+    if stability is not None:
+        if not isinstance(stability, Stability):
+            problem = f"must be a Stability, got {type(stability).__name__}"
+            raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
+        order = [_position(name, stability.names, "stability") for name in cpdag.names]
+        return stability.edge[np.ix_(order, order)], "in {:.0%} of resamples"
+    if probabilities is None:
+        return None, ""
+    pairs = pair_probabilities(probabilities)
+    known = list(dict.fromkeys(name for pair in pairs for name in pair))
+    order = [_position(name, known, "probabilities") for name in cpdag.names]
+    shares = np.zeros((len(known), len(known)))
+    for (first, second), found in pairs.items():
+        shares[known.index(first), known.index(second)] = found.edge
+    return shares[np.ix_(order, order)], "edge {:.0%}"
+
+
+def _position(name: str, known: Sequence[str], parameter: str) -> int:
+    if name not in known:
+        raise InputError(f"parameter '{parameter}'", f"has no variable {name!r}", suggest(name, known))
+    return known.index(name)
 
 
 def _marks(cpdag: CPDAG, target: str | None) -> list[tuple[str, str]]:
@@ -196,12 +215,12 @@ def _draw_edge(
 
 
 def _weight_of_line(share: float) -> tuple[float, float]:
-    """Width and opacity of an edge that this share of resamples has."""
+    """Width and opacity of an edge that this share of resamples has, or that has this probability."""
     return 0.8 + 2.7 * share, 0.35 + 0.65 * share
 
 
-def _legend_entries(styles: dict[str, tuple[str, str]], *, weighted: bool) -> list[Any]:
-    """Lines for the legend: of the styles, unless all edges are plain, and of the shares of resamples."""
+def _legend_entries(styles: dict[str, tuple[str, str]], measure: str) -> list[Any]:
+    """Lines for the legend: of the styles, unless all edges are plain, and of shares, if there are any."""
     from matplotlib.lines import Line2D
 
     entries = []
@@ -210,10 +229,9 @@ def _legend_entries(styles: dict[str, tuple[str, str]], *, weighted: bool) -> li
             Line2D([], [], color=colour, ls=line, lw=1.6, label=label)
             for label, (colour, line) in sorted(styles.items())
         ]
-    for share in (1.0, 0.5, 0.1) if weighted else ():
+    for share in (1.0, 0.5, 0.1) if measure else ():
         width, alpha = _weight_of_line(share)
-        label = f"in {share:.0%} of resamples"
-        entries.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=label))
+        entries.append(Line2D([], [], color=_PLAIN, lw=width, alpha=alpha, label=measure.format(share)))
     return entries
 
 

@@ -59,13 +59,23 @@ class Badge:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An edge to draw between two nodes, with a title as a tooltip."""
+    """An edge to draw between two nodes, with a title as a tooltip.
+
+    Attributes
+    ----------
+    width : of the line.
+    head : size of the arrowhead, relative to the usual one.
+    label : short text at the middle of the edge.
+    """
 
     first: int
     second: int
     directed: bool
     title: str | None = None
     dashed: bool = False
+    width: float = 1.8
+    head: float = 1.0
+    label: str = ""
     badges: Sequence[Badge] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -157,11 +167,13 @@ def _shapes(edge: DrawnEdge, path: FloatArray) -> dict[str, Any]:
     """The curve of an edge, its arrowhead, and the positions of its badges."""
     x, y = path[-1]
     middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
+    length = _HEAD * edge.head
     if edge.directed:
-        path[-1, 1] -= _HEAD - 1
+        path[-1, 1] -= length - 1
     return {
         "curve": _curve(path.tolist()),
-        "head": f"M{x:.1f} {y:.1f}l-4.5 -{_HEAD:g}h9z" if edge.directed else None,
+        "head": f"M{x:.1f} {y:.1f}l-{length / 2:g} -{length:g}h{length:g}z" if edge.directed else None,
+        "label": middle.round(1) + np.array([6, 12 if edge.badges else 0]),
         "badges": [
             (badge, middle.round(1) - np.array([0, 18 * index])) for index, badge in enumerate(edge.badges)
         ],

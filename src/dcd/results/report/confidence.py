@@ -1,7 +1,7 @@
 """How sure an edge is: one number for each edge, in three grades, and the stops of the slider.
 
-With resamples the number is the share of them in which the pair had an edge; without, it is -log10 of the
-p-value.
+The number is the probability of an edge; without probabilities, the share of resamples in which the pair had
+an edge; without these, -log10 of the p-value.
 """
 
 from __future__ import annotations
@@ -12,10 +12,19 @@ from typing import Literal, get_args
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, given_in
-from dcd.results.report.phrases import percent, power_of_ten
+from dcd.results.report.phrases import power_of_ten
+from dcd.runtime.text import percent
 
 Grade = Literal["firm", "fair", "weak"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
+Measure = Literal["probability", "frequency", "pvalue"]
+_LIMITS: dict[Measure, tuple[float, float]] = {
+    "probability": (0.95, 0.8),
+    "frequency": (0.8, 0.5),
+    "pvalue": (8.0, 4.0),
+}
+_AT_LEAST = {"probability": "edge probability at least {}", "frequency": "in at least {} of resamples"}
+WIDTHS: dict[Grade | None, float] = {"firm": 2.6, "fair": 1.6, "weak": 1.4, None: 2.0}
 _EXPONENTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 40, 60, 80, 100, 150, 200, 300)
 
 
@@ -27,7 +36,7 @@ class Scale:
     grade: the data do not show them.
     """
 
-    by_frequency: bool
+    measure: Measure
     firm: float
     fair: float
     knowledge: Given
@@ -36,9 +45,10 @@ class Scale:
         """The number of an edge; None if there is none."""
         if self.knowledge.drew(edge):
             return None
-        if self.by_frequency:
-            return None if edge.frequencies is None else edge.frequencies.edge
-        return None if edge.pvalue is None else -log10(max(edge.pvalue, 1e-300))
+        if self.measure == "pvalue":
+            return None if edge.pvalue is None else -log10(max(edge.pvalue, 1e-300))
+        shares = edge.probabilities if self.measure == "probability" else edge.frequencies
+        return None if shares is None else round(shares.edge, 6)
 
     def grade(self, edge: Edge) -> Grade | None:
         """The grade of an edge; None if it comes from knowledge alone."""
@@ -49,14 +59,21 @@ class Scale:
             return "weak"
         return "firm" if strength >= self.firm else "fair"
 
+    def width(self, edge: Edge) -> float:
+        """How wide an edge is drawn: by its probability or, without one, by its grade."""
+        if self.measure == "probability" and (strength := self.strength(edge)) is not None:
+            return round(0.8 + 2.6 * strength, 2)
+        return WIDTHS[self.grade(edge)]
+
     def words(self, grade: Grade) -> str:
         """What a grade means."""
-        if self.by_frequency:
+        if self.measure != "pvalue":
             firm, fair = percent(self.firm), percent(self.fair)
+            what = "edge probability" if self.measure == "probability" else "in"
             return {
-                "firm": f"in at least {firm} of resamples",
-                "fair": f"in {fair} to {firm}",
-                "weak": f"in less than {fair}",
+                "firm": _AT_LEAST[self.measure].format(firm),
+                "fair": f"{what} {fair} to {firm}",
+                "weak": f"{what} {'below' if self.measure == 'probability' else 'less than'} {fair}",
             }[grade]
         firm, fair = power_of_ten(-int(self.firm)), power_of_ten(-int(self.fair))
         return {"firm": f"p up to {firm}", "fair": f"p up to {fair}", "weak": f"p above {fair}"}[grade]
@@ -65,8 +82,8 @@ class Scale:
         """`(least strength, words)` for each stop of the slider, from all edges to the strongest."""
         strengths = [s for edge in result.edges if (s := self.strength(edge)) is not None]
         top = max(strengths, default=0.0)
-        if self.by_frequency:
-            stops = [(n / 20, f"in at least {percent(n / 20)} of resamples") for n in range(1, 21)]
+        if self.measure != "pvalue":
+            stops = [(n / 20, _AT_LEAST[self.measure].format(percent(n / 20))) for n in range(1, 21)]
         else:
             stops = [(float(e), f"p-value up to {power_of_ten(-e)}") for e in _EXPONENTS]
         return [(0.0, "all edges"), *(stop for stop in stops if stop[0] <= top + 1e-9)]
@@ -74,6 +91,7 @@ class Scale:
 
 def scale_of(result: Result) -> Scale:
     """The scale for a result."""
-    by_frequency = result.resampling is not None
-    firm, fair = (0.8, 0.5) if by_frequency else (8.0, 4.0)
-    return Scale(by_frequency, firm, fair, given_in(result))
+    measure: Measure = "pvalue" if result.resampling is None else "frequency"
+    if result.posterior is not None:
+        measure = "probability"
+    return Scale(measure, *_LIMITS[measure], given_in(result))

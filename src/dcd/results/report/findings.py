@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, is_with_knowledge
-from dcd.results.report.phrases import arrow, brief, count, listed, number, pvalue, sentence
+from dcd.results.report.phrases import arrow, brief, count, listed, number, probability, pvalue, sentence
+from dcd.runtime.text import percent
 
 
 def findings(result: Result, knowledge: Given) -> list[str]:
@@ -17,7 +18,7 @@ def findings(result: Result, knowledge: Given) -> list[str]:
     seen = [edge for edge in result.edges if not knowledge.drew(edge)]
     return [
         *_relations(result, seen),
-        *_directions(seen, knowledge),
+        *_directions(result, seen, knowledge),
         *_groups(result),
         *_sureness(result, seen),
         *_unconfirmed(result),
@@ -43,26 +44,45 @@ def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
     return [text]
 
 
-def _directions(seen: Sequence[Edge], knowledge: Given) -> list[str]:
+def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[str]:
     if not seen:
         return []
     known = [edge for edge in seen if knowledge.directed(edge)]
     arrows = [edge for edge in seen if edge.type == "->" and not knowledge.directed(edge)]
-    lines = len(seen) - len(arrows) - len(known)
-    if not arrows:
-        text = (
-            "The direction of these relations cannot be told from the data: graphs with different directions "
-            "fit equally well."
-        )
-    else:
-        shown = listed([arrow(edge) for edge in arrows], 6)
-        text = f"The direction is known for {count(len(arrows), 'of them', 'of them')}: {shown}."
-        if lines:
-            text += f" For {count(lines, 'other')} it cannot be told from such data."
+    uncertain = [edge for edge in seen if edge.uncertain]
+    lines = len(seen) - len(arrows) - len(known) - len(uncertain)
+    text = _arrows(result, arrows, lines) if arrows else _no_arrows(len(seen), len(uncertain))
+    if uncertain and result.posterior is not None:
+        least = percent(result.posterior.arrow_probability)
+        shown = listed([_with_probability(edge) for edge in uncertain], 6)
+        text += f" Directions less probable than the {least} asked for are drawn as lines: {shown}."
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
         text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {shown}."
-    return [text]
+    return [text.strip()]
+
+
+def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
+    of_them, shown = count(len(arrows), "of them", "of them"), listed(list(map(_with_probability, arrows)), 6)
+    least = ""
+    if result.posterior is not None:
+        least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
+    text = f"The data tell the direction of {of_them}{least}: {shown}."
+    return f"{text} For {count(lines, 'other')} it cannot be told from such data." if lines else text
+
+
+def _no_arrows(n_seen: int, n_uncertain: int) -> str:
+    if n_seen == n_uncertain:
+        return ""
+    which = count(n_seen - n_uncertain, "relation") if n_uncertain else "these relations"
+    why = "cannot be told from the data: graphs with different directions fit equally well."
+    return f"The direction of {which} {why}"
+
+
+def _with_probability(edge: Edge) -> str:
+    direction = f"{brief(edge.first)} → {brief(edge.second)}"
+    found = edge.probabilities
+    return direction if found is None else f"{direction} ({percent(found.forward)})"
 
 
 def groups(result: Result) -> list[list[str]]:
@@ -96,12 +116,23 @@ def _groups(result: Result) -> list[str]:
 def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     if not seen:
         return []
+    sentences = []
+    probable = [edge for edge in seen if edge.probabilities is not None]
+    if probable:
+        firm = sum(edge.probabilities.edge >= 0.95 for edge in probable if edge.probabilities)
+        weakest = min(probable, key=lambda edge: edge.probabilities.edge if edge.probabilities else 1.0)
+        sentences.append(
+            f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more. The least "
+            f"probable is {arrow(weakest)} ({probability(weakest)})."
+        )
     if result.resampling is not None:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
-        return [
+        sentences.append(
             f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
             f"{len(seen)} edges came back at least four times in five."
-        ]
+        )
+    if sentences:
+        return sentences
     weakest = max(seen, key=lambda edge: edge.pvalue or 0.0)
     if weakest.pvalue is None:
         return []

@@ -8,8 +8,8 @@ from dcd.graph.drawing import svg
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
-from dcd.results.report.phrases import arrow, percent, pvalue
-from dcd.runtime.text import shortened
+from dcd.results.report.phrases import arrow, probability, pvalue
+from dcd.runtime.text import percent, shortened
 
 _LABEL = "Graph of links to the variables; the table of edges says the same in text"
 
@@ -24,6 +24,9 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
             position[edge.second],
             edge.type == "->",
             title=_described(edge, scale),
+            width=scale.width(edge),
+            head=_head(edge),
+            label=_label(edge),
             badges=_badges(edge, scale, contradictions),
             attributes={
                 "class": f"edge {edge_class(edge, scale)}",
@@ -72,8 +75,19 @@ def edge_class(edge: Edge, scale: Scale) -> str:
     return f"{kind} {scale.grade(edge) or 'required'}"
 
 
+def _head(edge: Edge) -> float:
+    """The size of an arrowhead, by the probability of the arrow."""
+    return 1.0 if edge.probabilities is None else round(0.6 + 0.6 * edge.probabilities.forward, 2)
+
+
+def _label(edge: Edge) -> str:
+    """The probability of what is drawn: of an arrow its own, of a line that of an edge."""
+    found = edge.probabilities
+    return "" if found is None else percent(found.forward if edge.type == "->" else found.edge)
+
+
 def _described(edge: Edge, scale: Scale) -> str:
-    parts = [arrow(edge), f"p-value {pvalue(edge.pvalue)}"]
+    parts = [part for part in (arrow(edge), probability(edge), f"p-value {pvalue(edge.pvalue)}") if part]
     if scale.knowledge.drew(edge):
         return ", ".join([*parts, "required as knowledge: the data show no edge"])
     if edge.frequencies is not None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcd.results.model import Column, Edge, Frequencies, Result
+from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
-from dcd.results.report.confidence import GRADES, Scale, scale_of
+from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
-from dcd.results.report.phrases import count, listed, number, percent, sentence
+from dcd.results.report.phrases import count, listed, number, probability, sentence, share_bar, why_a_line
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
+from dcd.runtime.text import percent
 
 _MANY_COLUMNS = 15
-_SYMBOLS = {"forward": "→", "backward": "←", "undirected": "—"}
-_BAR_WIDTH = 120
+_MOST_MISSED = 50  # pairs without an edge in the table of the probable ones
 _KINDS = {
     "arrow": "cause → effect",
     "line": "related, direction unknown",
@@ -34,6 +34,7 @@ def page(result: Result) -> str:
         **_graph(result, scale),
         **variable_details(result, scale.knowledge),
         edges=_edges(result, scale),
+        missed=_missed(result),
         own_conflicts=[clash for clash in result.conflicts if not is_with_knowledge(clash)],
         knowledge_conflicts=[clash for clash in result.conflicts if is_with_knowledge(clash)],
         has_knowledge_arrows=bool(scale.knowledge.arrows),
@@ -42,14 +43,15 @@ def page(result: Result) -> str:
 
 
 def _graph(result: Result, scale: Scale) -> dict[str, Any]:
-    """The picture, the stops of its slider, and its legend as `(classes, directed, words)`."""
+    """The picture, the stops of its slider, and its legend as `(classes, directed, width, words)`."""
     classes = {edge_class(edge, scale) for edge in result.edges}
     kinds = {drawn.split()[0] for drawn in classes}
     grades = {scale.grade(edge) for edge in result.edges}
-    legend = [(f"{kind} firm", kind != "line", words) for kind, words in _KINDS.items() if kind in kinds]
+    legend = [(f"{kind} firm", kind != "line", 2.6, words) for kind, words in _KINDS.items() if kind in kinds]
     if "given required" in classes:
-        legend.append(("given required", True, "required as knowledge, not seen in the data"))
-    legend += [(f"line {grade}", False, scale.words(grade)) for grade in GRADES if grade in grades]
+        legend.append(("given required", True, 2.0, "required as knowledge, not seen in the data"))
+    shown = [grade for grade in GRADES if grade in grades]
+    legend += [(f"line {grade}", False, WIDTHS[grade], scale.words(grade)) for grade in shown]
     return {
         "picture": draw_graph(result, scale),
         "stops": scale.slider_stops(result),
@@ -64,29 +66,35 @@ def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
     for index, edge in enumerate(result.edges):
         row = {"edge": edge, "index": index, "strength": scale.strength(edge)}
         frequencies = None if scale.knowledge.drew(edge) else edge.frequencies
-        bar = {} if frequencies is None else _bar(frequencies)
-        rows.append({**row, "direction": _direction(edge, scale), "frequencies": frequencies, **bar})
+        row["frequencies"] = (
+            None if frequencies is None else share_bar(frequencies, percent(frequencies.edge))
+        )
+        found = edge.probabilities
+        row["probabilities"] = None if found is None else share_bar(found, probability(edge))
+        rows.append({**row, "direction": _direction(edge, scale, result)})
     return sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"])
 
 
-def _direction(edge: Edge, scale: Scale) -> str:
+def _missed(result: Result) -> list[dict[str, Any]]:
+    """Pairs that may have an edge, but none in the graph, the most probable first."""
+    drawn = {frozenset((edge.first, edge.second)) for edge in result.edges}
+    pairs = result.posterior.pairs if result.posterior is not None else ()
+    missed = [pair for pair in pairs if frozenset((pair.first, pair.second)) not in drawn]
+    missed.sort(key=lambda pair: pair.probabilities.absent)
+    return [
+        {"pair": pair, **share_bar(pair.probabilities, f"edge {percent(pair.probabilities.edge)}")}
+        for pair in missed[:_MOST_MISSED]
+    ]
+
+
+def _direction(edge: Edge, scale: Scale, result: Result) -> str:
     if scale.knowledge.drew(edge):
         return "required as knowledge; the data show no edge"
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
-    return "known" if edge.type == "->" else "unknown"
-
-
-def _bar(frequencies: Frequencies) -> dict[str, Any]:
-    """Shares of the resamples with each type of edge, as a bar and in words."""
-    bars, start, words = [], 0.0, []
-    for kind, sign in _SYMBOLS.items():
-        share = getattr(frequencies, kind)
-        bars.append((kind, round(_BAR_WIDTH * start, 1), round(_BAR_WIDTH * share, 1)))
-        start += share
-        if share > 0:
-            words.append(f"{sign} {percent(share)}")
-    return {"bars": bars, "shares": ", ".join(words)}
+    if edge.uncertain and result.posterior is not None:
+        return f"uncertain: {why_a_line(edge, result.posterior.arrow_probability)}"
+    return "as drawn" if edge.type == "->" else "unknown"
 
 
 def _data(result: Result) -> dict[str, Any]:

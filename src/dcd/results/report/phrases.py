@@ -1,13 +1,16 @@
-"""Numbers, names and edges as words."""
+"""Numbers, names, edges and their probabilities as words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from dcd.results.model import Edge
-from dcd.runtime.text import isolated, shortened
+from dcd.graph.probabilities import Probabilities
+from dcd.results.model import Edge, Frequencies
+from dcd.runtime.text import isolated, percent, shortened
 
 NONE = "\u2013"  # an en dash where there is nothing
+_BAR_WIDTH = 120
 _DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -32,14 +35,6 @@ def power_of_ten(exponent: int) -> str:
 def number(value: float) -> str:
     """A whole number with thin spaces between thousands."""
     return f"{value:,.0f}".replace(",", "\u202f")
-
-
-def percent(share: float) -> str:
-    """A share; 0 % and 100 % only if it is exactly that."""
-    rounded = round(100 * share)
-    if rounded == 100 and share < 1:
-        return "> 99 %"
-    return "< 1 %" if rounded == 0 and share > 0 else f"{rounded} %"
 
 
 def count(amount: int, noun: str, plural: str | None = None) -> str:
@@ -78,3 +73,37 @@ def symbol(edge: Edge) -> str:
 def arrow(edge: Edge) -> str:
     """`a → b` or `a — b`."""
     return f"{brief(edge.first)} {symbol(edge)} {brief(edge.second)}"
+
+
+def share_bar(
+    shares: Frequencies | Probabilities, summary: str, names: tuple[str, str] | None = None
+) -> dict[str, Any]:
+    """The share of each type of edge, as a bar and in words, with a summary.
+
+    The arrow in words is between `names`, if there are any.
+    """
+    forward = "→" if names is None else f"{brief(names[0])} → {brief(names[1])}"
+    words = {"forward": forward, "backward": "←", "undirected": "—", "absent": "none"}
+    bars, start, parts = [], 0.0, []
+    for kind, sign in words.items():
+        share = getattr(shares, kind, 0.0)  # frequencies leave out how often there was no edge
+        if kind != "absent":
+            bars.append((kind, round(_BAR_WIDTH * start, 1), round(_BAR_WIDTH * share, 1)))
+        start += share
+        if share > 0 or isinstance(shares, Probabilities):
+            parts.append(f"{sign} {percent(share)}")
+    return {"summary": summary, "bars": bars, "shares": ", ".join(parts)}
+
+
+def probability(edge: Edge) -> str:
+    """`arrow 93 %, edge 99 %`; nothing without probabilities."""
+    if edge.probabilities is None:
+        return ""
+    uncertain = f"{brief(edge.first)} → {brief(edge.second)}" if edge.uncertain else ""
+    return edge.probabilities.words(edge.type, uncertain)
+
+
+def why_a_line(edge: Edge, least: float) -> str:
+    """Why an arrow of the class is drawn as a line."""
+    share = percent(edge.probabilities.forward) if edge.probabilities else NONE
+    return f"its direction has probability {share}, below the {percent(least)} asked for"

@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from dcd.results.report.phrases import NONE, count, label, number, percent, pvalue, sentence, symbol
+from dcd.results.report.phrases import NONE, count, label, number, pvalue, sentence, symbol
 from dcd.runtime.templates import template_environment
-from dcd.runtime.text import shortened, with_names_isolated
+from dcd.runtime.text import percent, shortened, with_names_isolated
 
 _LEVELS_SHOWN = 6
 

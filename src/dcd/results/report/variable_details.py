@@ -8,10 +8,18 @@ import numpy as np
 
 from dcd.results.model import Boundary, Member, Result, View
 from dcd.results.origin import Given
-from dcd.results.report.phrases import NONE, count, number, percent, pvalue
+from dcd.results.report.phrases import (
+    NONE,
+    count,
+    number,
+    probability,
+    pvalue,
+    share_bar,
+    why_a_line,
+)
 from dcd.results.report.scatter_plots import Axis, draw_scatter, draw_weights
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.text import with_names_isolated
+from dcd.runtime.text import percent, with_names_isolated
 
 _ROLES = {
     "parent": "cause",
@@ -40,7 +48,7 @@ def variable_details(result: Result, knowledge: Given) -> dict[str, Any]:
 
 
 class _Details:
-    """What the sections share: effects in the graph, frequencies of edges, and the sample as arrays."""
+    """What the sections share: effects in the graph, edges by pair, and the sample as arrays."""
 
     def __init__(self, result: Result, knowledge: Given) -> None:
         self.result = result
@@ -48,10 +56,13 @@ class _Details:
         for edge in result.edges:
             if edge.type == "->":
                 self.effects[edge.first].add(edge.second)
+        self.edges = {frozenset((edge.first, edge.second)): edge for edge in result.edges}
         self.frequencies = {
-            frozenset((edge.first, edge.second)): edge.frequencies
-            for edge in result.edges
-            if not knowledge.drew(edge)
+            pair: edge.frequencies for pair, edge in self.edges.items() if not knowledge.drew(edge)
+        }
+        posterior = result.posterior
+        self.pairs = {
+            frozenset((pair.first, pair.second)): pair for pair in (posterior.pairs if posterior else ())
         }
         sample = result.sample
         self.axes: dict[str, Axis] = {}  # empty without rows
@@ -95,12 +106,33 @@ class _Details:
         return {
             "name": member.name,
             "role": "no edge drawn" if is_apart else _ROLES[member.role],
+            "probability": self._probability(target, member.name),
+            "reason": self._reason(target, member.name),
             "numbers": numbers,
             "measure": member.measure,
             "before": _signed(member.before),
             "after": _signed(member.after),
             "panels": self._panels(target, member, is_decoupled) if self.axes else [],
         }
+
+    def _probability(self, target: str, member: str) -> dict[str, Any] | None:
+        """The words and the four numbers of a pair, in the direction of its edge if it has one."""
+        together = frozenset((target, member))
+        if self.result.posterior is None:
+            return None
+        if (edge := self.edges.get(together)) is not None and edge.probabilities is not None:
+            return share_bar(edge.probabilities, probability(edge), (edge.first, edge.second))
+        if (pair := self.pairs.get(together)) is not None:
+            summary = f"edge {percent(pair.probabilities.edge)}"
+            return share_bar(pair.probabilities, summary, (pair.first, pair.second))
+        return {"summary": "edge < 2 %", "bars": [], "shares": ""}
+
+    def _reason(self, target: str, member: str) -> str:
+        """Why an arrow of the class is drawn as a line, if it is."""
+        edge, posterior = self.edges.get(frozenset((target, member))), self.result.posterior
+        if edge is None or not edge.uncertain or posterior is None:
+            return ""
+        return why_a_line(edge, posterior.arrow_probability)
 
     def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[_Panel]:
         """As measured and, if there are weights, under them."""

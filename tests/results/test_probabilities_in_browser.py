@@ -1,0 +1,142 @@
+"""Probabilities in the page, in a real browser: the slider, widths and heads, labels, hostile names."""
+
+import shutil
+
+import pytest
+from support.made_results import HOSTILE, add_posterior, make_document, random_cpdag, with_uncertain
+
+from dcd.results import Result, report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("there is no chromium on this machine", allow_module_level=True)
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+NAMES = [f"v{i}" for i in range(9)]
+DISPLAYED = "all => all.filter(element => getComputedStyle(element).display !== 'none').length"
+
+
+def with_probabilities(names, n_edges):
+    cpdag = with_uncertain(random_cpdag(names, n_edges, seed=1), 2)
+    return Result.from_dict(add_posterior(make_document(cpdag, n_sample=20)))
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {"plain": with_probabilities(NAMES, 11), "hostile": with_probabilities(HOSTILE, 18)}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, results, tmp_path):
+    """Open a page; afterwards nothing was loaded, logged or shown that should not be."""
+    opened = []
+
+    def visit(name, width=1280):
+        path = tmp_path / f"{name}.html"
+        report.write(results[name], path)
+        page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+        page.set_default_timeout(10_000)
+        seen = []
+        page.on("request", lambda request: seen.append(request.url))
+        page.on("console", lambda message: seen.append(message.text))
+        page.on("pageerror", lambda error: seen.append(str(error)))
+        page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri())
+        opened.append((page, seen, path.as_uri()))
+        return page
+
+    yield visit
+    for page, seen, address in opened:
+        page.context.close()
+        assert seen == [address]
+
+
+def test_the_slider_hides_edges_below_a_probability(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    slider = page.locator("#confidence")
+    slider.focus()
+    remaining = []
+    for step in range(21):
+        least = step / 20
+        expected = sum(edge.probabilities.edge >= least - 1e-9 for edge in edges)
+        words = f"edge probability at least {round(100 * least)} %" if step else "all edges"
+        if expected == 0:
+            break
+        assert page.text_content("#shown").lower() == f"{words}: {expected} of {len(edges)} shown"
+        for selector in ("svg.graph .edge", "#edges tbody tr[data-edge]"):
+            assert page.eval_on_selector_all(selector, DISPLAYED) == expected
+        remaining.append(expected)
+        page.keyboard.press("ArrowRight")
+    assert len(set(remaining)) > 3
+
+
+def test_widths_and_heads_grow_with_probability(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    width = "all => all.map(e => parseFloat(getComputedStyle(e.querySelector('.way')).strokeWidth))"
+    widths = page.eval_on_selector_all("svg.graph .edge", width)
+    assert len(set(widths)) > 5
+    by_probability = sorted(zip((edge.probabilities.edge for edge in edges), widths, strict=True))
+    assert [width for _, width in by_probability] == sorted(widths)
+    size = "all => all.map(e => [+e.dataset.edge, e.querySelector('.head')?.getBBox().width ?? 0])"
+    sizes = dict(page.eval_on_selector_all("svg.graph .edge", size))
+    arrows = [(edge.probabilities.forward, sizes[at]) for at, edge in enumerate(edges) if edge.type == "->"]
+    assert [size for _, size in sorted(arrows)] == sorted(size for _, size in arrows)
+    assert all(sizes[at] == 0 for at, edge in enumerate(edges) if edge.type == "-")
+
+
+def test_numbers_are_at_the_edges_of_the_chosen_variable_and_under_the_pointer(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    page.click(".node[data-variable='2']")
+    shown = "all => all.filter(e => getComputedStyle(e.querySelector('.share')).display !== 'none')"
+    own = [at for at, edge in enumerate(edges) if "v2" in (edge.first, edge.second)]
+    assert page.eval_on_selector_all("svg.graph .edge", f"{shown}.map(e => +e.dataset.edge)") == own
+    other = next(at for at in range(len(edges)) if at not in own)
+    edge = page.locator(f"svg.graph .edge[data-edge='{other}']")
+    assert not edge.locator(".share").is_visible()
+    point = edge.locator(".way").evaluate(
+        """way => {
+          const at = way.getPointAtLength(way.getTotalLength() / 2).matrixTransform(way.getScreenCTM());
+          return [at.x, at.y];
+        }"""
+    )
+    page.mouse.move(*point)
+    assert edge.locator(".share").is_visible()
+    words = edges[other].probabilities.words(
+        edges[other].type, f"{edges[other].first} → {edges[other].second}" if edges[other].uncertain else ""
+    )
+    assert words in edge.locator("title").first.text_content()
+
+
+def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    uncertain = next(edge for edge in edges if edge.uncertain)
+    page.click(f".node[data-variable='{NAMES.index(uncertain.first)}']")
+    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)")
+    found = [
+        round(100 * share) for share in (uncertain.probabilities.forward, uncertain.probabilities.absent)
+    ]
+    assert f"{uncertain.first} → {uncertain.second} {found[0]} %, ← 0 %, — " in text
+    assert f"none {found[1]} %" in text
+    assert f"Drawn as a line: its direction has probability {found[0]} %, below the 70 % asked for." in text
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("name", ["plain", "hostile"])
+def test_nothing_is_wider_than_the_screen_and_names_are_text(visit, name, width):
+    page = visit(name, width)
+    page.click("#all")
+    page.click("#edges summary")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("script").count() == 1
+    assert page.locator("img").count() == 0
+    assert page.locator(".more").count() > 10
