@@ -135,3 +135,18 @@ def test_remedies_for_files_name_options(text, shown, call, tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     assert re.search(shown, call("audit", path).err)
+
+
+def test_an_interrupt_whose_clean_up_fails_is_an_interrupt(call, data, monkeypatch):
+    """As joblib's does while its threads start."""
+
+    def interrupted(*_arguments, **_options):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("cannot join thread before it is started")
+
+    monkeypatch.setattr(dcd.RobustDCD, "fit", interrupted)
+    answer = call("discover", data(chain(), "table.csv"))
+    assert answer.code == 130
+    assert "interrupted" in answer.err

@@ -69,6 +69,9 @@ def _run(command: click.Command, arguments: Sequence[str] | None, state: State) 
     except BrokenPipeError:
         return _without_reader(sys.stdout)
     except Exception as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # cleaning up after it failed, as joblib's may
+            remark("interrupted", state.when_interrupted)
+            return INTERRUPTED
         if state.debug:
             print("\n".join(map(plain, traceback.format_exc().split("\n"))), file=sys.stderr, end="")
         return _report_error(error)
