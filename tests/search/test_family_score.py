@@ -14,8 +14,9 @@ from support.score_models import arrays, counted_model, model_of, score_of
 from dcd.features.gram_columns import TableColumns, categories, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.search.family_score import ABSENT, DECAY
-from dcd.search.family_search import one_more
+from dcd.search.family_regression import inverse_of
+from dcd.search.family_score import ABSENT, DECAY, regression, workspace
+from dcd.search.family_search import best_form, best_removal, one_more
 from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model
 from dcd.table.reading import read_table
 
@@ -161,6 +162,44 @@ def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
         }
         assert found == pytest.approx(max(tried.values()), abs=1e-8)
         assert tried[curve, cross] == pytest.approx(found, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_leaving_out_and_changing_forms_score_as_from_scratch(seed):
+    """`best_removal` and `best_form` take columns out of one regression; `family_score` starts anew."""
+    model = model_of(curved_values(d=5, seed=seed))
+    model = model._replace(may_curve=np.ones(5, dtype=bool), may_cross=np.full(5, 2))
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        child, *parents = rng.permutation(5)[: rng.integers(3, 6)].tolist()
+        forms, crossed, count = (rng.random(len(parents)) < 0.5).tolist(), int(rng.integers(3)), len(parents)
+        room, curved = arrays(parents, forms)
+        work = workspace(model, child, count + 1, 2)
+        size = regression(model, child, room, curved, count, crossed, work)
+        family = (model, child, room, curved, count, crossed, work, size, inverse_of(work, size))
+        fewer, out, products = best_removal(*family)
+        removals = {
+            (at, cross): score_of(model, child, *without(at, parents, forms), crossed=cross)
+            for at in range(count)
+            for cross in range(crossed + 1 if count > 2 else 1)
+        }
+        assert fewer == pytest.approx(max(removals.values()), abs=1e-8)
+        assert removals[out, products] == pytest.approx(fewer, abs=1e-8)
+        other, changed, products = best_form(*family)
+        changes = {
+            (at, crossed): score_of(model, child, parents, toggled(at, forms), crossed=crossed)
+            for at in range(count)
+        } | {(-1, c): score_of(model, child, parents, forms, crossed=c) for c in range(3) if c != crossed}
+        assert other - count * model.edge_price == pytest.approx(max(changes.values()), abs=1e-8)
+        assert changes[changed, products] == pytest.approx(max(changes.values()), abs=1e-8)
+
+
+def without(at, *lists):
+    return [values[:at] + values[at + 1 :] for values in lists]
+
+
+def toggled(at, forms):
+    return [form != (index == at) for index, form in enumerate(forms)]
 
 
 def test_the_order_of_parents_does_not_matter():

@@ -130,6 +130,31 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
     assert max(behind) < 5.0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_families_remembered_from_earlier_runs_are_those_of_the_model(seed):
+    """Runs at other prices, with other arrows allowed and other pairs unwanted, share what they remember."""
+    values, rng = some_values(seed, d=6), np.random.default_rng(seed)
+    model = model_of(values)
+    search = OrderSearch(6, model.required, np.random.default_rng(seed))
+    for price in (8.0, 0.0, 8.0, 2.0, 0.0):
+        allowed = rng.random((6, 6)) < 0.8
+        unwanted = np.full((6, 1, 2), -1)
+        unwanted[rng.integers(6), 0] = rng.permutation(6)[:2]
+        changed = model._replace(collider_price=price, allowed=allowed & model.allowed, unwanted=unwanted)
+        total, families = search.run(changed, 1), search.families
+        dag = dag_of(families)
+        assert is_acyclic(dag)
+        assert not dag[~changed.allowed].any()
+        for child in range(6):
+            count = families.n_parents[child]
+            forms = families.curved[child, :count]
+            anew = score_of(
+                changed, child, families.parents[child, :count], forms, crossed=int(families.crossed[child])
+            )
+            assert families.scores[child] == pytest.approx(anew, abs=1e-7)
+        assert total == pytest.approx(families.scores.sum())
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_and_two_variables(n):
     values = np.random.default_rng(0).standard_normal((200, n))

@@ -197,6 +197,20 @@ def test_the_result_keeps_its_constraints(objective, seed):
     assert result.hsic_before.shape == result.hsic_after.shape == (3, 3)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_equal_rows_as_one_take_the_same_steps(seed, monkeypatch):
+    """Merged, or every row on its own: the same weights, and the same for equal rows."""
+    table = np.round(shared_product(300, seed)[0])
+    merged = HSICDescent(objective="from-set").learn_apart(make_scores(table), 0, [1, 2])
+    monkeypatch.setattr("dcd.weights.joint._FEW_REPEATED", 0.0)
+    single = HSICDescent(objective="from-set").learn_apart(make_scores(table), 0, [1, 2])
+    assert merged.dependence_before == pytest.approx(single.dependence_before, rel=1e-4)
+    assert merged.ess == pytest.approx(single.ess, rel=0.02)
+    assert np.abs(merged.probabilities - single.probabilities).sum() < 0.05
+    groups = pd.DataFrame(table).groupby([0, 1, 2]).ngroup()
+    assert np.ptp(merged.probabilities[groups == groups[0]]) < 1e-15
+
+
 def test_a_floor_above_the_minimum_is_told():
     result = dcd.weights.decoupling_weights(
         shared_product(300, 0)[0], objective="from-set", apart=0, min_ess=0.9

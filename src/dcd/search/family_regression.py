@@ -13,7 +13,7 @@ This module is compiled by Numba; import it where it is used.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,8 +23,9 @@ from dcd.runtime.array_types import FloatArray, Positions
 _FAST = {"reassoc", "contract"}  # sums may be reordered, which lets the compiler use vector instructions
 # Functions that neither make nor return arrays need not count references to them. Counting those of a model
 # at every call took most of the time of a search.
-leaf = njit(cache=True, _nrt=False)
-fast_leaf = njit(cache=True, _nrt=False, fastmath=_FAST)
+_LEAF: dict[str, Any] = {"cache": True, "_nrt": False}
+leaf = njit(**_LEAF)
+fast_leaf = njit(**_LEAF, fastmath=_FAST)
 
 
 class Regression(NamedTuple):

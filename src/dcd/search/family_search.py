@@ -76,7 +76,7 @@ def append_candidate(model, work, some, at, stop, base, size):  # type: ignore[n
 
 
 @leaf
-def with_parent(model, child, parents, curved, n_parents, crossed, work, base, some, at):  # type: ignore[no-untyped-def]
+def with_parent(model, child, parents, n_parents, crossed, work, base, some, at):  # type: ignore[no-untyped-def]
     """The best score with one more parent, `parents[n_parents]`, and its form `(score, curve, products)`.
 
     `work` holds the regression on the others, of `base` columns; the columns of the new one are those of
@@ -131,7 +131,7 @@ def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: i
     work = workspace(model, child, n_parents + 1, max(crossed, 1))
     base = regression(model, child, parents, curved, n_parents, crossed, work)
     some = updated(model, work, some, np.int64(0), base)
-    return with_parent(model, child, parents, curved, n_parents, crossed, work, base, some, np.int64(0))
+    return with_parent(model, child, parents, n_parents, crossed, work, base, some, np.int64(0))
 
 
 @njit(cache=True)
@@ -160,7 +160,7 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
                     s, curve, cross = counted_with_parent(model, child, parents, curved, n_parents)
                 else:
                     s, curve, cross = with_parent(
-                        model, child, parents, curved, n_parents, crossed, work, size, some, at
+                        model, child, parents, n_parents, crossed, work, size, some, at
                     )
                 if s > best:
                     best, new, new_curve, new_cross = s, v, curve, cross

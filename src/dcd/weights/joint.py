@@ -117,7 +117,7 @@ class _Points:
         of_row = of_row.reshape(-1)
         if len(distinct) > _FEW_REPEATED * len(values):
             return cls(values, shares, np.arange(len(values)), np.ones(len(values)))
-        together = np.bincount(of_row, weights=shares)
+        together: FloatArray = np.bincount(of_row, weights=shares).astype(np.float64)
         repeats = np.bincount(of_row, weights=np.square(shares)) / np.square(together)
         return cls(distinct, together, of_row, repeats)
 
