@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark $(EXPERIMENTS) clean
+.PHONY: exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -56,6 +56,11 @@ benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/rows.py
 	$(BIN)/python benchmarks/pruning.py
+
+# Random tables, files, documents, parameters and failures of the disk; a minute or two. SEED=1 for others.
+SEED ?= 0
+fuzz: .venv/test
+	PYTHONPATH=tests OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore benchmarks/fuzz.py --tries 12000 --seed $(SEED)
 
 # A table or figure of the paper: goes on where it stopped, then writes experiments/results.
 $(EXPERIMENTS): .venv/experiments

@@ -192,6 +192,8 @@ def _products(scores: Scores) -> list[Product]:
     """The products that are kept: those of two variables, then those of three."""
     lines = [v for v, n_columns in enumerate(_n_line(scores)) if n_columns == 1]
     pairs = list(combinations(range(len(lines)), 2))
+    if not pairs:
+        return []
     chosen: list[Product] = [*pairs]
     if len(lines) > _FEW_VARIABLES:
         chosen = _associated(scores, lines, pairs, _CLEAR, _MOST_A_VARIABLE)

@@ -79,16 +79,19 @@ class Shared(Generic[Data]):
 
     def _put(self, store: Any) -> Any:
         """The ticket of the data, put into the object store of a cluster if there is one."""
-        size = sum(array.nbytes for array in _Arrays(self._value).found)
         if hasattr(store, "scatter"):
-            return _scattered(store, self, _SEND_SECONDS + size / _SEND_BYTES)
+            return _scattered(store, self)
         if store is not None:
             return _Ticket(store.put(self), self.token)
-        is_small = size <= _SMALL
+        is_small = self.n_bytes() <= _SMALL
         packed = pickle.dumps(self) if is_small else b""
         # Only joblib can send what is defined in a notebook.
         is_whole = packed and b"__main__" not in packed
         return _Ticket(np.frombuffer(packed, dtype=np.uint8), self.token) if is_whole else self
+
+    def n_bytes(self) -> int:
+        """The size of all arrays in the data."""
+        return sum(array.nbytes for array in _Arrays(self._value).found)
 
     def send_again(self) -> None:
         """Assume that the sent copy is lost."""
@@ -171,12 +174,12 @@ def _is_loss(error: Exception) -> bool:
     return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
 
 
-def _scattered(client: Any, shared: Shared[Any], seconds: float) -> Any:
+def _scattered(client: Any, shared: Shared[Any]) -> Any:
     """Data sent to one worker of Dask, from which the others take them with their first task.
 
     Sending them to all (`broadcast=True`) stands still if one of these is lost meanwhile. If the one worker
     is lost, Dask raises whatever the place leads to, or waits forever, so sending is done in a thread of its
-    own, which is left alone after some `seconds`.
+    own, which is left alone after a time that should have been enough.
     """
     outcome: list[Any] = []
     errors: list[BaseException] = []
@@ -189,14 +192,15 @@ def _scattered(client: Any, shared: Shared[Any], seconds: float) -> Any:
 
     sender = Thread(target=send, daemon=True)
     sender.start()
-    sender.join(seconds)
+    sender.join(_SEND_SECONDS)
+    if sender.is_alive():
+        sender.join(shared.n_bytes() / _SEND_BYTES)
     if outcome:
         return outcome[0]
     if errors and not isinstance(errors[0], (KeyError, OSError, TimeoutError, CancelledError)):
         raise errors[0]
-    raise BrokenExecutor(f"a worker was lost while data were sent, or {seconds:.0f} s were not enough") from (
-        errors[0] if errors else None
-    )
+    lost = BrokenExecutor("a worker was lost while data were sent to it, or they took too long")
+    raise lost from (errors[0] if errors else None)
 
 
 class _Arrays(pickle.Pickler):

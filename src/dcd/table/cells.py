@@ -116,19 +116,20 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     present = [cell for cell in cells if not is_missing(cell)]
     if present and all(isinstance(cell, _TRUTH) for cell in present):
         return number_column(name, np.array(cells, dtype=np.float64), "b")
-    if all(map(_is_real, present)):
+    if all(map(is_real, present)):
         whole = (abs(int(cell)) for cell in present if isinstance(cell, (int, np.integer)))
         if any(number > LARGEST_WHOLE for number in whole):
             return _no_values(name, len(cells), *_TOO_LARGE)
         return TableColumn(name, np.array(cells, dtype=np.float64))
     if all(isinstance(cell, str) for cell in present):
         return _text_column(name, cells)
-    strange = min(present, key=_is_real)
+    strange = min(present, key=is_real)
     problem = f"not numeric (values such as {strange!r:.40})"
     return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
 
 
-def _is_real(cell: Any) -> bool:
+def is_real(cell: Any) -> bool:
+    """Whether a cell is a number or a truth value."""
     # NumPy derives spans of time from whole numbers.
     return isinstance(cell, (int, float, np.integer, np.floating, *_TRUTH)) and not isinstance(
         cell, np.timedelta64
@@ -163,7 +164,7 @@ def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellT
 
 def is_missing(cell: Any) -> bool:
     """Whether a cell has no value: None, NaN, NA, NaT or masked."""
-    if isinstance(cell, (float, np.floating)):
+    if isinstance(cell, (float, complex, np.inexact)):
         return bool(np.isnan(cell))
     return cell is None or cell is pd.NA or cell is pd.NaT or cell is np.ma.masked
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.digest import digest
-from dcd.table.cells import floats, is_missing
+from dcd.table.cells import floats, holds_numbers, is_missing, is_real
 from dcd.table.sources import source_of
 
 
@@ -48,12 +47,18 @@ def fingerprint(table: Any) -> str:
 def _values_of(cells: Any) -> tuple[FloatArray, list[str] | None]:
     """One column (n,) with NaN for missing; if it is text, positions in its levels, and these."""
     if isinstance(cells, np.ndarray):
-        cells = nw.from_native(pd.Series(cells).infer_objects(), series_only=True)
-    if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
-        return floats(cells), None
-    entries = [None if is_missing(entry) else entry for entry in cells.to_list()]
-    if all(entry is None or isinstance(entry, (bool, numbers.Real, np.bool_)) for entry in entries):
-        return np.array([np.nan if entry is None else float(entry) for entry in entries]), None
+        if holds_numbers(cells.dtype):
+            return cells.astype(np.float64), None
+        cells = (cells.astype(str) if cells.dtype.kind in "mM" else cells).tolist()
+    else:
+        if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
+            with contextlib.suppress(ValueError):  # pyarrow refuses inexact conversions
+                return floats(cells), None
+        cells = cells.to_list()
+    entries = [None if is_missing(entry) else entry for entry in cells]
+    with contextlib.suppress(OverflowError):  # a number beyond all floats counts as text
+        if all(entry is None or is_real(entry) for entry in entries):
+            return np.array([np.nan if entry is None else float(entry) for entry in entries]), None
     levels = sorted({str(entry) for entry in entries if entry is not None})
     codes = {level: float(code) for code, level in enumerate(levels)}
     return np.array([np.nan if entry is None else codes[str(entry)] for entry in entries]), levels

@@ -150,7 +150,7 @@ def to_array(table: Any, what: str) -> npt.NDArray[Any]:
     """A NumPy array, masked entries missing."""
     try:
         return as_array(table)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of the library whose table it is
         problem = f"is not an array of numbers ({error})"
         raise InputError(what, problem, "Give rows of equal length.") from error
 

@@ -35,7 +35,8 @@ class ColumnFile(StoredTable):
         read_column = _parquet_column if self.format_name == "Parquet" else _arrow_column
         with _opened(self.content, self.label, self.format_name) as file:
             column = read_column(file, position)
-        return _to_pandas(column).set_axis([name], axis="columns")
+            column.validate(full=True)  # positions out of bounds would end the process
+            return _to_pandas(column).set_axis([name], axis="columns")
 
 
 def open_parquet(content: bytes | Path, label: str, options: ReadOptions) -> ColumnFile:  # noqa: ARG001
@@ -43,7 +44,7 @@ def open_parquet(content: bytes | Path, label: str, options: ReadOptions) -> Col
     with _opened(content, label, "Parquet") as file:
         parquet = _parquet(file)
         schema, n_rows = parquet.schema_arrow, parquet.metadata.num_rows
-    return _with_checked_names(schema, n_rows, content, label, "Parquet")
+        return _with_checked_names(schema, n_rows, content, label, "Parquet")
 
 
 def open_arrow(content: bytes | Path, label: str, options: ReadOptions) -> ColumnFile:  # noqa: ARG001
@@ -53,7 +54,7 @@ def open_arrow(content: bytes | Path, label: str, options: ReadOptions) -> Colum
         # Unpacking one column suffices to count rows.
         positions = [0] if schema.names and is_compressed(file) else None
         n_rows = sum(len(batch) for batch in _batches(_ipc_reader(file, positions)))
-    return _with_checked_names(schema, n_rows, content, label, "Arrow")
+        return _with_checked_names(schema, n_rows, content, label, "Arrow")
 
 
 def _with_checked_names(
@@ -83,10 +84,14 @@ def _opened(content: bytes | Path, label: str, format_name: str) -> Iterator[Any
     try:
         with pa.memory_map(str(content)) if isinstance(content, Path) else pa.BufferReader(content) as file:
             yield file
-    except MemoryError:
+    except (InputError, Warning):
         raise
-    except (pa.ArrowException, OSError) as error:
-        problem = f"is not a file in {format_name} format ({str(error).splitlines()[0]})"
+    except MemoryError as error:
+        problem = f"needs more memory than there is ({error})"
+        raise InputError(label, problem, "If that cannot be, the file is damaged: copy it again.") from error
+    except Exception as error:  # also of pandas, whose part of the schema is JSON
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        problem = f"is not a file in {format_name} format ({why})"
         raise InputError(label, problem, "It may be cut short: copy it again.") from error
 
 

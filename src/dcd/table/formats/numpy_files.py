@@ -55,7 +55,7 @@ def _load(content: bytes | Path, label: str) -> npt.NDArray[Any]:
             array = np.load(content, mmap_mode="r", allow_pickle=False)
         else:
             array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError, OverflowError, MemoryError) as error:
+    except Exception as error:  # NumPy raises whatever the broken part of the header leads to
         problem = (str(error) or type(error).__name__).splitlines()[0]
         remedy = "It may be cut short, or hold objects: save an array of numbers."
         raise InputError(label, f"is not a readable NumPy array ({problem})", remedy) from error
