@@ -158,7 +158,7 @@ class Stability:
         share = self.fraction
         drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
-        yield "What if the sample were another one? How probable an edge is given this one, probabilities_ tells."
+        yield "They show what another sample might give; probabilities_ shows how probable an edge is given this one."
         if self.failures:
             yield self.failure_sentence()
         frame = self.to_frame()
