@@ -37,6 +37,9 @@ _ENTRIES: dict[str, Any] = {
 class Stability:
     """Edge frequencies over resamples, as returned by `dcd.stability`.
 
+    They say what might be found if the sample were another one. How probable an edge is given this sample is
+    another question, which `probabilities_` of a fitted `RobustDCD` answers.
+
     Attributes
     ----------
     names : the d variables, in the order of rows and columns below.
@@ -155,6 +158,7 @@ class Stability:
         share = self.fraction
         drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
+        yield "They show what another sample might give; probabilities_ are about this sample."
         if self.failures:
             yield self.failure_sentence()
         frame = self.to_frame()
