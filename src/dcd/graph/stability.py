@@ -158,7 +158,7 @@ class Stability:
         share = self.fraction
         drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
-        yield "They show what another sample might give; probabilities_ are about this sample."
+        yield "What another sample might show; how probable an edge is given this one is in probabilities_."
         if self.failures:
             yield self.failure_sentence()
         frame = self.to_frame()
