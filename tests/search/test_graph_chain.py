@@ -58,7 +58,7 @@ def log_probability(model, curves, dag, log_prior, temper):
         members = np.flatnonzero(dag[:, child])
         parents, curved = np.zeros(d + 2, np.int64), np.zeros(d + 2, np.bool_)
         parents[: len(members)], curved[: len(members)] = members, curves[members, child]
-        total += best_form(model, child, parents, curved, len(members), -np.inf)
+        total += best_form(model, child, parents, curved, len(members))
     n_parents = dag.sum(axis=0)
     return total / temper + log_prior[n_parents.sum(), np.maximum(n_parents - 1, 0).sum()]
 
@@ -115,8 +115,7 @@ def compare(model, dags, log_prior, temper, seed, *, start=None, oriented=None, 
 def test_linear_tables(d, seed):
     rng = np.random.default_rng(seed)
     model = model_of(linear_values(seed, d))._replace(edge_price=1.0)
-    exact = compare(model, all_dags(d), random_prior(d, rng), 1.5, seed)
-    assert 0.01 < exact[ABSENT][~np.eye(d, dtype=bool)].mean() < 0.99
+    compare(model, all_dags(d), random_prior(d, rng), 1.5, seed)
 
 
 @pytest.mark.parametrize("temper", [1.0, 3.0])
@@ -125,9 +124,9 @@ def test_any_temper(temper):
     compare(model, all_dags(3), np.zeros((4, 4)), temper, 7)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 1, 100, 107])
 def test_curved_tables(seed):
-    """Curves make directions identifiable, so that the two arrows differ."""
+    """Of squares, the form that is best for a parent alone may be far from the best of two parents."""
     model = model_of(curved_values(seed, 3))._replace(edge_price=1.0)
     assert model.may_curve.any()
     compare(model, all_dags(3), np.zeros((4, 4)), 4.0, seed)
@@ -236,7 +235,7 @@ def test_a_family_is_scored_in_a_form_that_it_can_have(seed):
                 least = score_of(model, child, list(members), forms)
                 parents, curved = np.zeros(6, np.int64), np.zeros(6, np.bool_)
                 parents[:size], curved[:size] = members, forms
-                score = best_form(model, child, parents, curved, size, -np.inf)
+                score = best_form(model, child, parents, curved, size)
                 most = best_of_all_forms(model, child, list(members))
                 assert least - 1e-9 <= score <= most + 1e-9
                 reached.append(score > most - 1e-6)

@@ -24,7 +24,6 @@ from dcd.search.graph_class import ABSENT, class_types
 
 _MEMO_SIZE = 2**16
 _SWAPS = 0.3  # share of the steps that exchange a parent
-_FAR = 15.0  # nats below the family of a child from which on another one hardly matters
 
 
 class ChainState(NamedTuple):
@@ -103,10 +102,10 @@ def has_curve(model, child, parent):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def best_form(model, child, parents, curved, n_parents, floor):  # type: ignore[no-untyped-def]
+def best_form(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
     """The score of a family in the best form that is found from that given in `curved`.
 
-    Lines and curves are exchanged only where the score is not far below others of the child already.
+    It depends on the family alone, never on the graph around it, so that all chains have the same target.
     """
     if n_parents == 0:
         return -prices(model, child, parents, n_parents)
@@ -115,7 +114,7 @@ def best_form(model, child, parents, curved, n_parents, floor):  # type: ignore[
         score = family_score(model, child, parents, curved, n_parents, np.int64(products))
         if score > best:
             best, crossed = score, np.int64(products)
-    for at in range(n_parents if n_parents > 1 and best > floor else 0):
+    for at in range(n_parents if n_parents > 1 else 0):
         if has_curve(model, child, parents[at]):
             curved[at] = not curved[at]
             score = family_score(model, child, parents, curved, n_parents, crossed)
@@ -139,9 +138,7 @@ def scored(model, state, curves, child):  # type: ignore[no-untyped-def]
     slot = np.int64(key % np.uint64(state.keys.size))
     if state.keys[slot] != key:
         state.keys[slot] = key
-        state.known[slot] = best_form(
-            model, child, state.parents, state.curved, count, state.scores[child] - _FAR
-        )
+        state.known[slot] = best_form(model, child, state.parents, state.curved, count)
     return state.known[slot]
 
 
@@ -196,7 +193,6 @@ def reaches(state, start, end):  # type: ignore[no-untyped-def]
 def start_chain(model, state, curves, log_prior, temper):  # type: ignore[no-untyped-def]
     """Score the graph of a new chain."""
     for child in range(state.scores.size):
-        state.scores[child] = -np.inf
         state.scores[child] = scored(model, state, curves, child)
         state.counts[0] += state.n_parents[child]
         state.counts[1] += max(state.n_parents[child] - 1, 0)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,10 +110,15 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
 def _log_prior(n_variables: int, n_first: int) -> FloatArray:
     """The log prior of a graph by its number of edges N and of parents beyond the first V, as `[N, V]`.
 
-    It has room for twice the edges `n_first` of the graph that a chain starts from.
+    It has room for more edges than the `n_first` of the graph that a chain starts from.
     """
     n_pairs = n_variables * (n_variables - 1) // 2
-    most = min(n_pairs, max(_MOST_EDGES_A_VARIABLE * n_variables + 20, 2 * n_first))
+    most = _MOST_EDGES_A_VARIABLE * n_variables + 20
+    return _prior_table(n_pairs, min(n_pairs, most if n_first < most else n_first + n_variables))
+
+
+@lru_cache(maxsize=2)  # a microsecond for each entry, the same for all chains of a table
+def _prior_table(n_pairs: int, most: int) -> FloatArray:
     n_edges, n_shared = np.arange(most + 1.0)[:, None], np.arange(most + 1.0)[None, :]
     return collider_log_prior(n_shared, n_edges) + betaln(n_edges + 1.0, n_pairs - n_edges + 1.0)
 
