@@ -84,7 +84,7 @@ def test_standard_input(call, data, monkeypatch):
     answer = call("discover", "-")
     assert answer.code == 0
     assert answer.out == call("discover", data.path).out
-    assert "  a  -  b\n" in answer.out
+    assert "  a  -  b  edge " in answer.out
 
 
 def test_a_picture(call, data, tmp_path):
@@ -160,7 +160,7 @@ def test_stability_and_its_checkpoint(call, data, tmp_path):
     assert first.code == 0
     stability = dcd.stability(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
     share = stability.frequencies("a", "b")["-"]
-    assert re.search(rf"^  a  -  b +{share:.0%} ", first.out, flags=re.MULTILINE)
+    assert re.search(rf"^  a  -  b  edge .* {share:.0%} ", first.out, flags=re.MULTILINE)
     assert "10 resamples" in first.out
     assert checkpoint.exists()
     assert (

@@ -10,6 +10,8 @@ from dcd.table.formats.columnar import ColumnFile
 
 def test_commands_leave_a_table_in_its_file(call, tmp_path, monkeypatch):
     frame = table().drop(columns="size").assign(w=np.random.default_rng(0).random(400))
+    # As text, single precision and long numbers differ in their last bits, and probabilities with them.
+    frame = frame.astype({"c": float}).round(3)
     frame.to_csv(tmp_path / "t.csv", index=False)
     parquet_path(frame, tmp_path)
     np.save(tmp_path / "t.npy", frame[["sum", "a", "c", "w"]].to_numpy())
