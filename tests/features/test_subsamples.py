@@ -128,9 +128,7 @@ def test_with_gaps_an_entry_is_the_mean_over_the_rows_that_have_both(name, seed)
     for u in range(4):
         for v in range(4):
             both = shares * present[:, u] * present[:, v]
-            square = np.sqrt(
-                np.prod([shares @ lines[:, w] ** 2 / (shares @ present[:, w]) for w in (u, v)])
-            )
+            square = np.sqrt(np.prod([shares @ lines[:, w] ** 2 / (shares @ present[:, w]) for w in (u, v)]))
             wanted = both @ (lines[:, u] * lines[:, v]) / both.sum() / square
             found = gram.gram[gram.starts[u], gram.starts[v]] / gram.n_samples
             # The matrix of such means is made positive, which changes its entries a little.

@@ -224,7 +224,9 @@ def test_a_counted_child_takes_other_parents_by_what_they_add_to_a_regression():
     assert model.n_levels.tolist() == [0, 0, 4, 2]
     added = score_of(regressed, 2, [3, 0]) - score_of(regressed, 2, [3]) + regressed.edge_price
     both, one = evidence_of(model, 2, [0, 3]), evidence_of(model, 2, [3])
-    assert not model.may_curve[2:].any()  # a number tells a category by its line alone, as the other way round
+    assert not model.may_curve[
+        2:
+    ].any()  # a number tells a category by its line alone, as the other way round
     shared = model._replace(sd_line=regressed.sd_line, sd_curve=regressed.sd_curve)
     assert evidence_of(shared, 2, [0, 3]) - evidence_of(shared, 2, [3]) == pytest.approx(added, abs=1e-6)
     assert both > one

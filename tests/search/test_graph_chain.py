@@ -69,9 +69,12 @@ def exact_types(model, dags, log_prior, temper, oriented):
     logs = np.array([log_probability(model, curves, dag, log_prior, temper) for dag in dags])
     weights = np.exp(logs - logs.max())
     types = np.array([class_types(dag, oriented) for dag in dags])
-    return np.array([(weights @ (types == one).reshape(len(dags), -1)) for one in range(4)]).reshape(
-        4, *dags[0].shape
-    ) / weights.sum()
+    return (
+        np.array([(weights @ (types == one).reshape(len(dags), -1)) for one in range(4)]).reshape(
+            4, *dags[0].shape
+        )
+        / weights.sum()
+    )
 
 
 def chain_types(model, start, log_prior, temper, oriented, seed, pairs=None):
