@@ -110,7 +110,7 @@ class RobustDCD(Discovery):
         How the graph is searched. None is `WholeGraph()`.
     arrow_probability : float, default=0.8
         The least posterior probability of an arrow that is drawn. Arrows below it are `cpdag_.uncertain`, and
-        drawn as lines.
+        drawn as lines, unless knowledge forbids the opposite direction.
     knowledge : Knowledge or None, default=None
         As of `DCD`. The search considers only graphs that agree with it.
     kinds, missing, drop_degenerate : as of `DCD`

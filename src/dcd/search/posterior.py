@@ -37,7 +37,7 @@ ABSENT = 3  # of the types of a `Posterior`
 # Chosen on seeds 1,200,000 and up: with these, edges and arrows come true as often as they are told.
 _TEMPER, _EDGE_PRICE = 1.5, 1.0
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
-_STEPS_A_PAIR, _KEPT = 400, 100
+_STEPS_A_PAIR, _KEPT = 200, 100
 _ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps concern all pairs; beyond, partners of each
 _MOST_EDGES_A_VARIABLE = 6
 _LIKELY = 0.02  # the probability from which on an edge is considered

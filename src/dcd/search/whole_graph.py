@@ -52,12 +52,12 @@ class WholeGraph:
 
     restarts: int = 2
     confirm: bool = True
-    chains: int = 16
+    chains: int = 32
 
     def check(self) -> None:
         """Raise `InputError` for a value out of range."""
         check_number("restarts", self.restarts, at_least=0, at_most=10_000, whole=True, suggestion=2)
-        check_number("chains", self.chains, at_least=0, at_most=10_000, whole=True, suggestion=16)
+        check_number("chains", self.chains, at_least=0, at_most=10_000, whole=True, suggestion=32)
         if not isinstance(self.confirm, (bool, np.bool_)):
             problem = f"must be True or False, got {self.confirm!r}"
             raise InputError("parameter 'confirm'", problem, "Try True.")
