@@ -21,11 +21,17 @@ from numba import njit
 from dcd.runtime.array_types import FloatArray, Positions
 
 _FAST = {"reassoc", "contract"}  # sums may be reordered, which lets the compiler use vector instructions
-# Functions that neither make nor return arrays need not count references to them. Counting those of a model
-# at every call took most of the time of a search.
-_LEAF: dict[str, Any] = {"cache": True, "_nrt": False}
-leaf = njit(**_LEAF)
-fast_leaf = njit(**_LEAF, fastmath=_FAST)
+# How functions are compiled. All code is optimised anew in every function that calls it, at any distance:
+# what has one caller becomes part of it (`inlined`), and only what Python calls gets an interface to it.
+_compile: Any = njit
+_OUTER: dict[str, Any] = {"cache": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {**_OUTER, "no_cpython_wrapper": True}
+outer, inner = _compile(**_OUTER), _compile(**_INNER)
+inlined = _compile(**_OUTER, inline="always")
+# A leaf neither makes nor returns arrays, and need not count references to them. Counting those of a model at
+# every call took most of the time of a search.
+leaf, fast_leaf = _compile(**_INNER, _nrt=False), _compile(**_INNER, _nrt=False, fastmath=_FAST)
+outer_leaf = _compile(**_OUTER, _nrt=False)
 
 
 class Regression(NamedTuple):
@@ -49,7 +55,7 @@ class Regression(NamedTuple):
     responses: Positions
 
 
-@njit(cache=True)
+@inner
 def with_room(old, most, size):  # type: ignore[no-untyped-def]
     """The same regression, of `size` columns, with room for at least so many."""
     if most <= old.scales.size:
@@ -178,7 +184,7 @@ class Inverse(NamedTuple):
     dropped: Positions
 
 
-@njit(cache=True, fastmath=_FAST)
+@_compile(**_OUTER, fastmath=_FAST)
 def inverse_of(work, size):  # type: ignore[no-untyped-def]
     """The inverse of the factor of a regression."""
     n_responses = work.responses.size

@@ -26,10 +26,9 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
-from dcd.search.family_regression import Regression, append, leaf, with_room
+from dcd.search.family_regression import Regression, append, inner, leaf, outer, outer_leaf, with_room
 
 ABSENT = 1e7  # price of a required parent that a family lacks
 UNWANTED = 1e5  # price of an unwanted pair of parents
@@ -173,7 +172,7 @@ def most_columns(model, n_parents, crossed):  # type: ignore[no-untyped-def]
     return most
 
 
-@njit(cache=True)
+@outer
 def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
     """The regression on nothing, with room for so many parents."""
     n_line = model.n_line[child]
@@ -192,7 +191,7 @@ def n_columns(model, parent, curved):  # type: ignore[no-untyped-def]
     return model.starts[parent + 1] - model.starts[parent] if curved else model.n_line[parent]
 
 
-@leaf
+@outer_leaf
 def regression(model, child, parents, curved, n_parents, crossed, work):  # type: ignore[no-untyped-def]
     """Take in all columns of a family; their number."""
     size = np.int64(0)  # a literal 0 would have its own compiled version, as everywhere below
@@ -234,7 +233,7 @@ def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     return price
 
 
-@njit(cache=True)
+@inner
 def bdeu(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     """The BDeu evidence (equivalent sample size 1) of a category, relative to that without parents."""
     codes, n_levels = model.codes, model.n_levels
@@ -267,7 +266,7 @@ def bdeu(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
+@inner
 def counted_score(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
     """The evidence of a child of few levels: of counts, and what parents that are not counted add."""
     counted = np.empty_like(parents)
@@ -290,7 +289,7 @@ def counted_score(model, child, parents, curved, n_parents):  # type: ignore[no-
     return score + evidence(model, child, work.sums[base]) - before
 
 
-@njit(cache=True)
+@outer
 def family_score(model, child, parents, curved, n_parents, crossed):  # type: ignore[no-untyped-def]
     """The score of a family in a given form."""
     price = prices(model, child, parents, n_parents)

@@ -6,14 +6,17 @@ This module is compiled by Numba; import it where it is used.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dcd.search.family_regression import (
     Candidates,
     append,
     extend,
+    inlined,
+    inner,
     inverse_of,
     leaf,
+    outer,
+    outer_leaf,
     sums_with,
     sums_without,
     with_room,
@@ -23,7 +26,6 @@ from dcd.search.family_score import (
     append_products,
     counted_score,
     evidence,
-    family_score,
     most_columns,
     n_columns,
     prices,
@@ -36,7 +38,7 @@ IMPROVEMENT = 1e-7  # the least of a score
 _SAMPLES_A_PARENT = 5  # with fewer, a family takes no more parents
 
 
-@njit(cache=True)
+@inlined
 def no_candidates(model, child, members):  # type: ignore[no-untyped-def]
     """The columns of some variables, as lines or also as curves, before any column is taken in."""
     count = 0
@@ -52,7 +54,7 @@ def no_candidates(model, child, members):  # type: ignore[no-untyped-def]
     return Candidates(np.empty((0, count)), np.zeros(count), np.zeros((n_responses, count)), scales, columns)
 
 
-@njit(cache=True)
+@inlined
 def updated(model, work, some, done, size):  # type: ignore[no-untyped-def]
     """Candidates brought up to date with a regression, in a larger array if need be."""
     if some.rows.shape[0] < size:
@@ -107,7 +109,7 @@ def with_parent(model, child, parents, n_parents, crossed, work, base, some, at)
     return best - price, best_curve, best_cross
 
 
-@njit(cache=True)
+@inner
 def counted_with_parent(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
     """The same for a child that is counted."""
     best, best_curve = -np.inf, False
@@ -121,7 +123,7 @@ def counted_with_parent(model, child, parents, curved, n_parents):  # type: igno
     return best - prices(model, child, parents, n_parents + 1), best_curve, np.int64(0)
 
 
-@njit(cache=True)
+@inlined
 def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: ignore[no-untyped-def]
     """The best score of a family with one more parent, and its form."""
     parents[n_parents] = new
@@ -134,7 +136,7 @@ def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: i
     return with_parent(model, child, parents, n_parents, crossed, work, base, some, np.int64(0))
 
 
-@njit(cache=True)
+@inlined
 def add_parents(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
     """Add the best parent among the `members` until none improves the score."""
     some, done, sums = no_candidates(model, child, members), np.int64(0), np.empty(work.sums.shape[1])
@@ -204,7 +206,7 @@ def evidence_without(model, child, variable, line_stays, crossed, work, size, in
     return evidence(model, child, sums)
 
 
-@njit(cache=True)
+@inlined
 def best_removal(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
     """The best score with one parent less, which one, and the products: `(score, position, products)`."""
     best, where, cross = -np.inf, 0, 0
@@ -218,24 +220,29 @@ def best_removal(model, child, parents, curved, n_parents, crossed, work, size, 
             if products and left < 2:
                 break
             if model.n_levels[child]:
-                s = family_score(model, child, fewer, forms, left, products)
+                s = counted_score(model, child, fewer, forms, left) - price
             else:
-                s = evidence_without(model, child, parents[at], False, products, work, size, inverse) - price
+                s = (
+                    evidence_without(
+                        model, child, parents[at], np.bool_(False), products, work, size, inverse
+                    )
+                    - price
+                )
             if s > best:
                 best, where, cross = s, at, products
     return best, where, cross
 
 
-@leaf
+@outer_leaf
 def best_form(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
     """The best evidence of the same parents in another form: `(evidence, changed curve or -1, products)`."""
     best, where, cross = -np.inf, -1, crossed
     for at in range(n_parents if model.may_curve[child] else 0):
-        n_line, width = model.n_line[parents[at]], n_columns(model, parents[at], True)
+        n_line, width = model.n_line[parents[at]], n_columns(model, parents[at], np.bool_(True))
         if n_line == width:
             continue
         if curved[at]:
-            s = evidence_without(model, child, parents[at], True, crossed, work, size, inverse)
+            s = evidence_without(model, child, parents[at], np.bool_(True), crossed, work, size, inverse)
         else:
             end = append_parent(model, child, parents[at], n_line, width, work, size)
             s = evidence(model, child, work.sums[end])
@@ -243,7 +250,7 @@ def best_form(model, child, parents, curved, n_parents, crossed, work, size, inv
             best, where, cross = s, at, crossed
     for products in range(model.may_cross[child] + 1 if n_parents > 1 else 0):
         if products < crossed:
-            s = evidence_without(model, child, np.int64(-2), False, products, work, size, inverse)
+            s = evidence_without(model, child, np.int64(-2), np.bool_(False), products, work, size, inverse)
         elif products > crossed:
             end = append_products(
                 model, child, parents, np.int64(1), n_parents, crossed, products, work, size
@@ -254,12 +261,12 @@ def best_form(model, child, parents, curved, n_parents, crossed, work, size, inv
     return best, where, cross
 
 
-@njit(cache=True)
+@inlined
 def best_counted_form(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
     """The same for a child that is counted."""
     best, where = -np.inf, -1
     for at in range(n_parents if model.may_curve[child] else 0):
-        if model.n_line[parents[at]] < n_columns(model, parents[at], True):
+        if model.n_line[parents[at]] < n_columns(model, parents[at], np.bool_(True)):
             curved[at] = not curved[at]
             s = counted_score(model, child, parents, curved, n_parents)
             curved[at] = not curved[at]
@@ -268,7 +275,7 @@ def best_counted_form(model, child, parents, curved, n_parents):  # type: ignore
     return best, where, np.int64(0)
 
 
-@njit(cache=True)
+@inlined
 def simplify(model, child, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
     """Leave parents out, and change lines, curves and products, while that improves the score."""
     while n_parents > 0:
@@ -301,7 +308,7 @@ def simplify(model, child, parents, curved, n_parents, crossed, score, work, siz
     return n_parents, crossed, score, work, size
 
 
-@njit(cache=True)
+@inlined
 def add_pair(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
     """Add the best two parents that matter by their product alone; whether there are such."""
     best, first, second, products = score + IMPROVEMENT, -1, -1, max(crossed, 1)
@@ -339,9 +346,12 @@ def add_pair(model, child, members, parents, curved, n_parents, crossed, score, 
     return n_parents + 2, products, best, work, size
 
 
-@njit(cache=True)
+@outer
 def improve_family(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Grow and shrink a family, in place; `(number of parents, products, score)`."""
+    """Grow and shrink a family, in place; `(number of parents, products, score)`.
+
+    A score of NaN is one that is not known.
+    """
     members, count = np.empty(before.size, np.int64), 0
     for v in range(before.size):
         if before[v] and model.allowed[v, child]:
@@ -351,6 +361,12 @@ def improve_family(model, child, before, parents, curved, n_parents, crossed, sc
     work, size = workspace(model, child, n_parents + 2, max(crossed, 1)), np.int64(0)
     if not model.n_levels[child]:
         size = regression(model, child, parents, curved, n_parents, crossed, work)
+    if np.isnan(score):
+        score = -prices(model, child, parents, n_parents)
+        if model.n_levels[child]:
+            score += counted_score(model, child, parents, curved, n_parents)
+        else:
+            score += evidence(model, child, work.sums[size])
     while True:
         n_parents, crossed, score, work, size = add_parents(
             model, child, members, parents, curved, n_parents, crossed, score, work, size

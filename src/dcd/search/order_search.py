@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.digest import digest
-from dcd.search.family_regression import leaf
-from dcd.search.family_score import family_score, prices
+from dcd.search.family_regression import inlined, inner, leaf, outer, outer_leaf
 from dcd.search.family_search import IMPROVEMENT, improve_family, one_more, without_parent
 
 _LEAST_MOVE = 1e-7  # of an order
@@ -80,7 +78,7 @@ def no_families(n_variables: int) -> Families:
 # --- orders ----------------------------------------------------------------------------------------------
 
 
-@leaf
+@outer_leaf
 def total_of(scores):  # type: ignore[no-untyped-def]
     """The score of a graph."""
     total = 0.0
@@ -89,7 +87,7 @@ def total_of(scores):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
+@inner
 def predecessors(order, position):  # type: ignore[no-untyped-def]
     """Which variables come before a position."""
     before = np.zeros(order.size, np.bool_)
@@ -98,7 +96,7 @@ def predecessors(order, position):  # type: ignore[no-untyped-def]
     return before
 
 
-@njit(cache=True)
+@inlined
 def refresh(model, families, child, before):  # type: ignore[no-untyped-def]
     """Improve the family of a child from what it is."""
     families.n_parents[child], families.crossed[child], families.scores[child] = improve_family(
@@ -143,7 +141,7 @@ def remember(memo, child, families):  # type: ignore[no-untyped-def]
         memo.lines[slot, at + 2] = 2 * families.parents[child, at] + families.curved[child, at]
 
 
-@njit(cache=True)
+@inlined
 def grow_all(model, order, families, memo):  # type: ignore[no-untyped-def]
     """Families of all variables in an order, from nothing."""
     for position in range(order.size):
@@ -155,12 +153,12 @@ def grow_all(model, order, families, memo):  # type: ignore[no-untyped-def]
         families.keys[child] = key
         if not recall(memo, child, families):
             families.n_parents[child], families.crossed[child] = 0, 0
-            families.scores[child] = -prices(model, child, families.parents[child], np.int64(0))
+            families.scores[child] = np.nan
             refresh(model, families, child, predecessors(order, position))
             remember(memo, child, families)
 
 
-@njit(cache=True)
+@inlined
 def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
     """Exchange two neighbours in the order and update their families; the change of the score."""
     earlier, later = order[at], order[at + 1]
@@ -177,7 +175,7 @@ def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
     return families.scores[earlier] + families.scores[later] - before
 
 
-@njit(cache=True)
+@inlined
 def lose_parent(model, families, child, lost, order, position, memo):  # type: ignore[no-untyped-def]
     """Do without a variable that now comes after the child, if it is a parent."""
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
@@ -188,13 +186,13 @@ def lose_parent(model, families, child, lost, order, position, memo):  # type: i
             left = without_parent(parents, curved, n_parents, index)
             crossed = families.crossed[child] if left > 1 else 0
             families.n_parents[child], families.crossed[child] = left, crossed
-            families.scores[child] = family_score(model, child, parents, curved, left, crossed)
+            families.scores[child] = np.nan
             refresh(model, families, child, predecessors(order, position))
             remember(memo, child, families)
             return
 
 
-@njit(cache=True)
+@inlined
 def gain_parent(model, families, child, new, order, position):  # type: ignore[no-untyped-def]
     """Take a variable that now comes before the child as a parent, if that improves its family."""
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
@@ -228,7 +226,7 @@ def copy_into(target, source):  # type: ignore[no-untyped-def]
             target[1].curved[v, at] = families.curved[v, at]
 
 
-@njit(cache=True)
+@inlined
 def move_variable(model, variable, state, start, best, memo):  # type: ignore[no-untyped-def]
     """Move a variable to its best place; `start` and `best` are of the kind of `state`, to work with."""
     order, families = state
@@ -253,9 +251,10 @@ def move_variable(model, variable, state, start, best, memo):  # type: ignore[no
     copy_into(state, best)
 
 
-@njit(cache=True)
+@outer
 def climb(model, state, start, best, sequence, memo):  # type: ignore[no-untyped-def]
-    """Move all variables, in this sequence, to their best places until that changes nothing."""
+    """Grow the families of an order; move all variables, in this sequence, until that changes nothing."""
+    grow_all(model, state[0], state[1], memo)
     total = -np.inf
     while total_of(state[1].scores) > total + _LEAST_MOVE:
         total = total_of(state[1].scores)
@@ -292,7 +291,6 @@ class OrderSearch:
 
     def _climb(self, model, order: Positions, least: float = -np.inf) -> float:  # type: ignore[no-untyped-def]
         self._state[0][:] = order
-        grow_all(model, self._state[0], self._state[1], self._memo)
         total = climb(
             model, self._state, self._start, self._best, self._rng.permutation(len(order)), self._memo
         )

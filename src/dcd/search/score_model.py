@@ -18,7 +18,7 @@ import numpy as np
 
 from dcd.features.family_gram import Categories, FamilyGram
 from dcd.runtime.array_types import BoolArray, Positions
-from dcd.search.family_score import ScoreModel, family_score
+from dcd.search.family_score import ScoreModel
 from dcd.search.family_search import improve_family
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
@@ -181,8 +181,7 @@ def _best_family(model: ScoreModel, child: int) -> tuple[float, tuple[float, flo
     for prior in _PRIORS:
         line, curve = np.sqrt(np.repeat([prior], n_variables, axis=0)).T.copy()
         free = model._replace(sd_line=line, sd_curve=curve, any_required=False)
-        score = family_score(free, child, parents, curved, count, crossed)
-        count, crossed, score = improve_family(free, child, before, parents, curved, count, crossed, score)
+        count, crossed, score = improve_family(free, child, before, parents, curved, count, crossed, np.nan)
         best = max(best, (score, prior, bool(curved[:count].any()), int(crossed)))
     return best
 
