@@ -108,7 +108,7 @@ class RobustDCD(Discovery):
         The conditional independence test. None is `PartialAssociation()`.
     search : WholeGraph, your own GraphSearch or None
         How the graph is searched. None is `WholeGraph()`.
-    arrow_probability : float, default=0.8
+    arrow_probability : float, default=0.7
         The least posterior probability of an arrow that is drawn. Arrows below it are `cpdag_.uncertain`, and
         drawn as lines, unless knowledge forbids the opposite direction.
     knowledge : Knowledge or None, default=None
@@ -148,7 +148,7 @@ class RobustDCD(Discovery):
 
     test: CITest | None = None
     search: GraphSearch | None = None
-    arrow_probability: float = 0.8
+    arrow_probability: float = 0.7
     random_state: int | np.random.Generator | None = 0
 
     def _strategies(self) -> tuple[CITest, GraphSearch]:
@@ -161,7 +161,7 @@ class RobustDCD(Discovery):
         super()._check_parameters()
         test, search = self._strategies()
         check_test("test", test)
-        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.8)
+        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.7)
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
 
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
