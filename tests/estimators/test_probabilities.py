@@ -246,7 +246,7 @@ def test_a_bad_arrow_probability_is_refused(value):
 
 @pytest.mark.parametrize("value", [-1, 1.5, 10_001, "many", None])
 def test_a_bad_number_of_chains_is_refused(value):
-    with pytest.raises(InputError, match=r"parameter 'chains'.*16") as refused:
+    with pytest.raises(InputError, match=r"parameter 'chains'.*32") as refused:
         RobustDCD(search=WholeGraph(chains=value)).fit(collider_with_bystanders(100, 0))
     assert str(value) in str(refused.value)
 

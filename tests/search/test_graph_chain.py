@@ -17,7 +17,7 @@ from dcd.search.graph_chain import (
     run_chain,
     start_chain,
 )
-from dcd.search.graph_class import ABSENT, FORWARD, class_types
+from dcd.search.graph_class import ABSENT, FORWARD, class_size, class_types
 
 N_CHAINS, N_STEPS, N_KEPT = 24, 4_000, 1_000
 
@@ -67,8 +67,9 @@ def exact_types(model, dags, log_prior, temper, oriented):
     """(4, d, d) the probability of each type of each pair, over these DAGs."""
     curves = preferred_curves(model)
     logs = np.array([log_probability(model, curves, dag, log_prior, temper) for dag in dags])
-    weights = np.exp(logs - logs.max())
     types = np.array([class_types(dag, oriented) for dag in dags])
+    sizes = np.array([class_size(dag, one) for dag, one in zip(dags, types, strict=True)])
+    weights = np.exp(logs - logs.max()) / sizes
     return (
         np.array([(weights @ (types == one).reshape(len(dags), -1)) for one in range(4)]).reshape(
             4, *dags[0].shape

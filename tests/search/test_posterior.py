@@ -15,7 +15,7 @@ from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
-from dcd.search.graph_class import class_types, loss_of
+from dcd.search.graph_class import class_size, class_types, loss_of
 from dcd.search.posterior import ABSENT, least_error_dag, sample_posterior
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
@@ -54,7 +54,7 @@ def weak(seed, d=4, n=110):
 
 def exact_types(model, dags, oriented):
     """By enumeration, with the prior as integrals over shares, as the module defines it."""
-    temper, price = posterior._TEMPER, posterior._EDGE_PRICE
+    temper, price = posterior._TEMPER, posterior._LINEAR_EDGE_PRICE
     model = model._replace(edge_price=temper * price, collider_price=0.0)
     d = len(oriented)
     n_pairs = d * (d - 1) // 2
@@ -65,8 +65,9 @@ def exact_types(model, dags, oriented):
         shared, _ = quad(lambda s, n=n_edges, v=n_shared: s**v * (1 - s) ** (n - v), 0, 0.5)
         scores = sum(score_of(model, v, np.flatnonzero(dag[:, v]).tolist()) for v in range(d))
         logs.append(scores / temper + np.log(joined) + np.log(shared))
-    weights = np.exp(np.array(logs) - max(logs))
     types = np.array([class_types(dag, oriented) for dag in dags])
+    sizes = np.array([class_size(dag, one) for dag, one in zip(dags, types, strict=True)])
+    weights = np.exp(np.array(logs) - max(logs)) / sizes
     return np.array([np.tensordot(weights, types == one, 1) for one in range(4)]) / weights.sum()
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 ABSENT = 3  # of the types of a `Posterior`
 # Chosen on seeds 1,200,000 and up: with these, edges and arrows come true as often as they are told.
-_TEMPER, _EDGE_PRICE = 1.5, 1.0
+_TEMPER = 1.5
+_EDGE_PRICE, _LINEAR_EDGE_PRICE = 1.0, 2.5  # where all relations are curved, and where all are linear
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 200, 100
 _ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps concern all pairs; beyond, partners of each
@@ -89,7 +90,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
         if task.subsamples is not None:
             model = with_samples(model, *task.subsamples.draw(rng))
         dag = BestGraph(model, rng, 0, _PRICES, task.order).best()
-        model = model._replace(edge_price=_TEMPER * _EDGE_PRICE, collider_price=0.0)
+        model = model._replace(edge_price=_TEMPER * _edge_price(model), collider_price=0.0)
         curves = preferred_curves(model)
         pairs = _pairs_of_steps(model, dag, curves)
         counts = run_chain(
@@ -105,6 +106,12 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
             rng,
         )
     return dag, counts
+
+
+def _edge_price(model: ScoreModel) -> float:
+    """What an edge costs in the log posterior beside the prior, by the share of children with curves."""
+    curved = float((model.may_curve | (model.may_cross > 0)).mean())
+    return _LINEAR_EDGE_PRICE + curved * (_EDGE_PRICE - _LINEAR_EDGE_PRICE)
 
 
 def _log_prior(n_variables: int, n_first: int) -> FloatArray:
