@@ -6,10 +6,9 @@ variables another relation (none, an arrow, the opposite arrow), or a variable a
 one; both proposals are symmetric. Family scores are kept by child and parents, so that a step costs a family
 only where the chain has not been.
 
-The types of all pairs in the equivalence classes of the graphs are counted along the way. A graph counts by one
-over the size of its class, so that classes are equally probable beforehand, whatever their size: otherwise the
-six DAGs of a triangle would outweigh the one of a collider. This module is
-compiled by Numba; import it where it is used.
+The types of all pairs in the equivalence classes of the graphs are counted along the way. A graph counts by
+one over the size of its class, so that classes are equally probable beforehand: otherwise the six DAGs of a
+triangle would outweigh the one of a collider. This module is compiled by Numba; import it where it is used.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def class_types(dag, oriented):  # type: ignore[no-untyped-def]
 def class_size(dag, types):  # type: ignore[no-untyped-def]
     """How many DAGs the class of a DAG has, about; exactly if its undirected components are trees or cliques.
 
-    A component of k variables has k possible roots; each variable then has as many places as it has undirected
-    edges from variables before it.
+    A component of k variables has k possible roots; each variable then has as many places as it has
+    undirected edges from variables before it.
     """
     n = dag.shape[0]
     size = 1.0
