@@ -90,7 +90,7 @@ def test_same_graph_and_the_data_leave_once(cluster, monkeypatch, method):
     assert not sent
     with parallel_config(backend="dask"):
         together = method().fit(table())
-    assert len(sent) == 1
+    assert len(sent) == (2 if method is dcd.RobustDCD else 1)  # tests of edges; chains over graphs
     assert together.cpdag_ == alone.cpdag_
     assert len(alone.cpdag_.directed_edges) > 0
     assert str(together.diagnostics_) == str(alone.diagnostics_)

@@ -30,10 +30,11 @@ def dependent_on_the_row_before(columns: Sequence[TableColumn]) -> tuple[tuple[s
     ordered = [c for c in columns if len(c.levels) <= 2 or c.source == "ordered categories"]
     if len(ordered) < 2:
         return (), 0.0
-    values = np.column_stack([column.values[:_MOST_ROWS] for column in ordered])
-    differs = np.ones(len(values), dtype=bool)
-    differs[1:] = ((values[1:] != values[:-1]) & ~np.isnan(values[1:] + values[:-1])).any(axis=1)
-    found = {c.name: _autocorrelation(v) for c, v in zip(ordered, values[differs].T, strict=True)}
+    differs = np.zeros(min(len(ordered[0].values), _MOST_ROWS), dtype=bool)
+    differs[:1] = True
+    for values in (column.values[:_MOST_ROWS] for column in ordered):  # one by one: the table may be large
+        differs[1:] |= (values[1:] != values[:-1]) & ~np.isnan(values[1:] + values[:-1])
+    found = {c.name: _autocorrelation(np.asarray(c.values[:_MOST_ROWS])[differs]) for c in ordered}
     strong = {name: r for name, r in found.items() if r > STRONG}
     return (tuple(strong), float(np.median(list(strong.values())))) if len(strong) > 1 else ((), 0.0)
 
