@@ -77,7 +77,7 @@ def baseline(name: str) -> Callable[[pd.DataFrame], IntArray]:
 
 METHODS: dict[str, Method] = {
     "Robust DCD": Method(robust, "dcd", discrete=True),
-    "Robust DCD, one graph": Method(best_graph, "dcd", discrete=True),
+    "Robust DCD one graph": Method(best_graph, "dcd", discrete=True),
     "FLOP": Method(flop, "flopsearch"),
     "PC": Method(baseline("pc-fisherz"), "causal-learn"),
     "GES": Method(baseline("ges"), "causal-learn"),

@@ -96,7 +96,7 @@ def test_rows_that_are_there_are_not_run_again(tmp_path):
 
 def test_methods_run_on_the_tables_that_they_can_take():
     tasks = whole_graph.tasks_of(["er2-func", "asia-2000"], list(METHODS), 1)
-    own = ["Robust DCD", "Robust DCD, one graph"]
+    own = ["Robust DCD", "Robust DCD one graph"]
     assert [method for cell, method, _ in tasks if cell == "asia-2000"] == [*own, "GES-BDeu"]
     assert [method for cell, method, _ in tasks if cell == "er2-func"] == [*own, "FLOP", "PC", "GES"]
 
