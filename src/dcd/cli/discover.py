@@ -116,15 +116,20 @@ def discover(
     result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
     if "-" not in (json_path, report):
         show_result(result, "DCD" if method == "dcd" else "Robust DCD")
-    if json_path == "-":
-        write_json(json_path, result.to_dict())
-    elif json_path is not None:
-        result.save(json_path)
-        remark("wrote", json_path)
+    if json_path is not None:
+        _save(result, json_path)
     if report is not None:
         write_text(report, dcd.report.render(result))
     if plot is not None:
         _draw(model, plot)
+
+
+def _save(result: Any, path: str) -> None:
+    if path == "-":
+        write_json(path, result.to_dict())
+        return
+    result.save(path)
+    remark("wrote", path)
 
 
 def _remaining(max_time: float | None, started: float) -> float | None:
