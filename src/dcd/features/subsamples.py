@@ -1,4 +1,4 @@
-"""Gram matrices of random parts of the rows, for the price of one pass over them.
+"""Gram matrices of random parts of the rows, for the price of one more pass over them.
 
 Rows are dealt into groups at random; the sums of each group are made once, and a part is a few groups, whose
 sums are added up. Ranks, columns and products are those of the whole table, and so is the number of samples
@@ -18,7 +18,7 @@ from dcd.runtime.rows import SAMPLE_ROWS
 from dcd.runtime.threads import one_blas_thread
 
 N_GROUPS = 20
-# Groups in a part. Parts of half the rows miss weak edges; those of nine tenths are too similar.
+# Groups in a part. With half of the rows, and the likelihood of all, many edges told over 50 % were false.
 N_CHOSEN = 14
 _MOST_BYTES = 2**29  # of the sums of all groups
 
