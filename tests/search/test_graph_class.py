@@ -99,7 +99,8 @@ def test_paths_are_those_of_powers_of_the_matrix(seed):
     rng = np.random.default_rng(seed)
     dag = random_dag(7, rng)
     reached = np.linalg.matrix_power(np.eye(7) + dag, 7) > 0
-    found = [[has_path(dag, i, j) for j in range(7)] for i in range(7)]
+    seen, stack = np.zeros(7, dtype=bool), np.zeros(7, dtype=np.int64)
+    found = [[has_path(dag, i, j, seen, stack) for j in range(7)] for i in range(7)]
     np.testing.assert_array_equal(found, reached)
 
 

@@ -21,7 +21,7 @@ from numba import njit
 
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.search.family_score import family_score, n_columns, prices
-from dcd.search.graph_class import ABSENT, class_size, class_types
+from dcd.search.graph_class import ABSENT, class_size, class_types, has_path
 
 _MEMO_SIZE = 2**16
 _SWAPS = 0.3  # share of the steps that exchange a parent
@@ -170,24 +170,9 @@ def partner_scores(model, dag, curves):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def reaches(state, start, end):  # type: ignore[no-untyped-def]
-    """Whether there is a directed path between two variables."""
-    n_variables = state.scores.size
-    for v in range(n_variables):
-        state.seen[v] = False
-    size = 1
-    state.stack[0] = start
-    while size > 0:
-        size -= 1
-        node = state.stack[size]
-        if node == end:
-            return True
-        for child in range(n_variables):
-            if state.dag[node, child] and not state.seen[child]:
-                state.seen[child] = True
-                state.stack[size] = child
-                size += 1
-    return False
+def reached(state, start, end):  # type: ignore[no-untyped-def]
+    """Whether the graph has a directed path between two variables."""
+    return has_path(state.dag, start, end, state.seen, state.stack)
 
 
 @njit(cache=True)
@@ -237,7 +222,7 @@ def change_relation(model, state, curves, log_prior, temper, u, v, rng):  # type
     if (arrow and not model.allowed[u, v]) or (opposite and not model.allowed[v, u]):
         return
     state.dag[u, v] = state.dag[v, u] = False
-    if not ((arrow and reaches(state, v, u)) or (opposite and reaches(state, u, v))):
+    if not ((arrow and reached(state, v, u)) or (opposite and reached(state, u, v))):
         state.dag[u, v], state.dag[v, u] = arrow, opposite
         children = np.array([u, v])
         changes = np.array([np.int64(opposite) - np.int64(backward), np.int64(arrow) - np.int64(forward)])
@@ -263,7 +248,7 @@ def exchange_parent(model, state, curves, log_prior, temper, new, child, rng):  
     if model.required[old, child]:
         return
     state.dag[old, child] = False
-    if not reaches(state, child, new):
+    if not reached(state, child, new):
         state.dag[new, child] = True
         children, changes = np.array([child, child]), np.zeros(2, np.int64)
         if accept(model, state, curves, log_prior, temper, children, changes, rng):

@@ -123,18 +123,23 @@ def loss_of(dag, loss, oriented):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def has_path(dag, start, end):  # type: ignore[no-untyped-def]
-    """Whether there is a directed path between two variables."""
-    seen = np.zeros(dag.shape[0], np.bool_)
-    pending = [start]
-    while len(pending) > 0:
-        node = pending.pop()
+def has_path(dag, start, end, seen, stack):  # type: ignore[no-untyped-def]
+    """Whether there is a directed path between two variables; `seen` and `stack` (d,) are to work with."""
+    n = dag.shape[0]
+    for v in range(n):
+        seen[v] = False
+    size = 1
+    stack[0] = start
+    while size > 0:
+        size -= 1
+        node = stack[size]
         if node == end:
             return True
-        for child in range(dag.shape[0]):
+        for child in range(n):
             if dag[node, child] and not seen[child]:
                 seen[child] = True
-                pending.append(child)
+                stack[size] = child
+                size += 1
     return False
 
 
@@ -142,6 +147,7 @@ def has_path(dag, start, end):  # type: ignore[no-untyped-def]
 def improve_loss(dag, loss, possible, allowed, oriented):  # type: ignore[no-untyped-def]
     """Change one relation after the other, in place, while that lowers the loss; the graph."""
     best = loss_of(dag, loss, oriented)
+    room = np.zeros(dag.shape[0], np.bool_), np.zeros(dag.shape[0], np.int64)
     improved = True
     while improved:
         improved = False
@@ -157,7 +163,9 @@ def improve_loss(dag, loss, possible, allowed, oriented):  # type: ignore[no-unt
                     if arrow == forward and opposite == backward:
                         continue
                     dag[a, b] = dag[b, a] = False
-                    if not ((arrow and has_path(dag, b, a)) or (opposite and has_path(dag, a, b))):
+                    if not (
+                        (arrow and has_path(dag, b, a, *room)) or (opposite and has_path(dag, a, b, *room))
+                    ):
                         dag[a, b], dag[b, a] = arrow, opposite
                         total = loss_of(dag, loss, oriented)
                         if total < best - _LEAST_GAIN:
