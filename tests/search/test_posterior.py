@@ -15,7 +15,7 @@ from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
-from dcd.search.graph_class import class_size, class_types, loss_of
+from dcd.search.graph_class import class_types, loss_of
 from dcd.search.posterior import ABSENT, least_error_dag, sample_posterior
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
@@ -66,8 +66,7 @@ def exact_types(model, dags, oriented):
         scores = sum(score_of(model, v, np.flatnonzero(dag[:, v]).tolist()) for v in range(d))
         logs.append(scores / temper + np.log(joined) + np.log(shared))
     types = np.array([class_types(dag, oriented) for dag in dags])
-    sizes = np.array([class_size(dag, one) for dag, one in zip(dags, types, strict=True)])
-    weights = np.exp(np.array(logs) - max(logs)) / sizes
+    weights = np.exp(np.array(logs) - max(logs))
     return np.array([np.tensordot(weights, types == one, 1) for one in range(4)]) / weights.sum()
 
 

@@ -6,9 +6,8 @@ variables another relation (none, an arrow, the opposite arrow), or a variable a
 one; both proposals are symmetric. Family scores are kept by child and parents, so that a step costs a family
 only where the chain has not been.
 
-The types of all pairs in the equivalence classes of the graphs are counted along the way. A graph counts by
-one over the size of its class, so that classes are equally probable beforehand: otherwise the six DAGs of a
-triangle would outweigh the one of a collider. This module is compiled by Numba; import it where it is used.
+The types of all pairs in the equivalence classes of the graphs are counted along the way. This module is
+compiled by Numba; import it where it is used.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from numba import njit
 
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.search.family_score import family_score, n_columns, prices
-from dcd.search.graph_class import ABSENT, class_size, class_types, has_path
+from dcd.search.graph_class import ABSENT, class_types, has_path
 
 _MEMO_SIZE = 2**16
 _SWAPS = 0.3  # share of the steps that exchange a parent
@@ -281,10 +280,9 @@ def run_chain(model, state, curves, pairs, log_prior, temper, n_steps, n_kept, o
         if counted >= 0 and counted % every == 0:
             types = class_types(state.dag, oriented)
             half = 2 * counted // n_steps
-            weight = 1.0 / class_size(state.dag, types)
             for a in range(n_variables):
                 for b in range(n_variables):
-                    counts[half, types[a, b], a, b] += weight
+                    counts[half, types[a, b], a, b] += 1.0
     if len(pairs) == 0:
         counts[:, ABSENT] = 1.0
     return counts

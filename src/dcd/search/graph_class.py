@@ -45,34 +45,6 @@ def class_types(dag, oriented):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def class_size(dag, types):  # type: ignore[no-untyped-def]
-    """How many DAGs the class of a DAG has, about; exactly if its undirected components are trees or cliques.
-
-    A component of k variables has k possible roots; each variable then has as many places as it has
-    undirected edges from variables before it.
-    """
-    n = dag.shape[0]
-    size = 1.0
-    root = np.arange(n)
-    for v in range(n):
-        before = 0
-        for u in range(n):
-            before += dag[u, v] and types[u, v] == UNDIRECTED
-        size *= max(before, 1)
-    for _ in range(n):
-        for a in range(n):
-            for b in range(n):
-                if types[a, b] == UNDIRECTED and root[a] < root[b]:
-                    root[b] = root[a]
-    members = np.zeros(n)
-    for v in range(n):
-        members[root[v]] += 1.0
-    for v in range(n):
-        size *= max(members[v], 1.0)
-    return size
-
-
-@njit(cache=True)
 def in_collider(dag, a, b):  # type: ignore[no-untyped-def]
     """Whether b has a parent that is not adjacent to its parent a."""
     found = False
