@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
+.PHONY: package test-lowest exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -31,6 +31,23 @@ test-dowhy: .venv-dowhy/ready
 
 test-ray: .venv-ray/ready
 	.venv-ray/bin/python -m pytest tests/runtime/test_ray.py tests/test_docs.py -k "ray or scale"
+
+# The lowest versions of the dependencies that pyproject.toml allows, where wheels of them exist.
+test-lowest: .venv-lowest/ready
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" \
+		tests/estimators tests/features tests/graph tests/search tests/weights
+
+# Source archive and wheel in dist/, tried in an environment that has nothing else.
+package:
+	rm -rf dist .venv-package
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet "build>=1.2"
+	.venv-package/bin/python -m build --outdir dist
+	rm -rf .venv-package
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet dist/*.whl
+	.venv-package/bin/python packaging/try_package.py
+	rm -rf .venv-package
 
 check: .venv/check
 	$(BIN)/ruff check .
@@ -100,5 +117,11 @@ exogenous: .venv/exogenous
 	.venv-ray/bin/python -m pip install --quiet --editable ".[dask,ray,plot]" "pytest>=8.0"
 	touch $@
 
+.venv-lowest/ready: pyproject.toml packaging/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) packaging/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable . "pytest>=8.0" "pytest-xdist>=3.7"
+	touch $@
+
 clean:
-	rm -rf .venv .venv-pywhy .venv-dowhy .venv-ray demo-output site .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-pywhy .venv-dowhy .venv-ray .venv-lowest .venv-package dist demo-output site .mypy_cache .pytest_cache .ruff_cache
