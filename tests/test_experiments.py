@@ -424,7 +424,7 @@ def test_configs_are_checked_before_hours_of_fits():
 def test_a_missing_library_stops_a_run_before_it_starts(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(registry, "find_spec", lambda module: None)
     assert main(["run", "table1", "--methods", "golem", "--results", str(tmp_path)]) == 2
-    assert "dcd[gcastle]" in capsys.readouterr().err
+    assert "causal-dcd[gcastle]" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

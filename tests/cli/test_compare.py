@@ -119,7 +119,7 @@ def test_methods_are_listed(call, monkeypatch):
     monkeypatch.setattr(registry, "find_spec", lambda module: None)
     rows = {row["name"]: row for row in json.loads(call("methods", "--json", "-").out)}
     assert not rows["ges"]["installed"]
-    assert "pip install 'dcd[gcastle]'" in call("methods").out
+    assert "pip install 'causal-dcd[gcastle]'" in call("methods").out
 
 
 def test_the_usual_methods_are_those_that_are_installed(monkeypatch, call, tmp_path):

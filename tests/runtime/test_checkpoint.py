@@ -181,7 +181,7 @@ def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
         ({"model": RobustDCD(knowledge=dcd.Knowledge(roots=["e"]))}, "model parameter 'knowledge'"),
         ({"model": RobustDCD(random_state=1)}, "random_state was 0, is 1"),
         ({"model": DCD()}, "model was 'RobustDCD', is 'DCD'"),
-        ({"version": "9.9"}, "version was '0.1.0', is '9.9'"),
+        ({"version": "9.9"}, f"version was '{dcd.__version__}', is '9.9'"),
     ],
 )
 def test_other_runs_are_refused_with_what_differs(change, named, tmp_path, monkeypatch):

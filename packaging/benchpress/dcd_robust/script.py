@@ -26,7 +26,7 @@ def fit() -> None:
             file.write(text)
 
 
-def limit():  # noqa: ANN201
+def limit():
     """The time limit that Benchpress puts on the algorithm, if any."""
     seconds = snakemake.wildcards["timeout"]  # noqa: F821
     if seconds == "None":

@@ -35,6 +35,11 @@ Examples:
 Exit codes: 0 fine, 1 problems found (audit) or a score missed (score),
 2 bad input or usage, 3 a method failed, 124 out of time, 130 interrupted."""
 
+_OTHER_PACKAGE = (
+    "dcd: the package 'dcd' that Python imports is another project of that name. "
+    "Remove it with 'pip uninstall dcd', then run 'pip install --force-reinstall causal-dcd'."
+)
+
 
 @click.group(
     epilog=_EPILOG, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
@@ -55,4 +60,8 @@ for command in (audit, boundary, compare, discover, methods, report, score, simu
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    if getattr(sys.modules["dcd"], "__version__", None) != __version__:
+        # The distribution called dcd has files of the same names, and overwrites the top of this package.
+        click.echo(_OTHER_PACKAGE, err=True)
+        sys.exit(BAD_INPUT)
     sys.exit(run(dcd, arguments))

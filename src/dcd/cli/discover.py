@@ -141,7 +141,7 @@ def _check_plot(path: str) -> None:
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        raise click.UsageError("--plot needs matplotlib: pip install 'dcd[plot]'.")
+        raise click.UsageError("--plot needs matplotlib: pip install 'causal-dcd[plot]'.")
     if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise click.UsageError(f"--plot draws .png, .svg or .pdf, not {path!r}.")
 

@@ -41,7 +41,7 @@ def methods(*, json_path: str | None) -> None:
                 (
                     row["name"],
                     row["label"],
-                    "yes" if row["installed"] else f"no: pip install 'dcd[{row['extra']}]'",
+                    "yes" if row["installed"] else f"no: pip install 'causal-dcd[{row['extra']}]'",
                     _COSTS[str(row["cost"])],
                     "categories" if row["discrete"] else "measurements",
                 )

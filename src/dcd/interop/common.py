@@ -40,7 +40,7 @@ def load(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        remedy = f"pip install 'dcd[{extra}]'"
+        remedy = f"pip install 'causal-dcd[{extra}]'"
         raise MissingLibraryError(f"package {package!r}", "is not installed", remedy) from error
 
 

@@ -105,7 +105,7 @@ def find_method(name: str) -> Method:
     check_choice("method", name, tuple(METHODS))
     if not installed(name):
         extra = METHODS[name].extra
-        remedy = f"pip install 'dcd[{extra}]'"
+        remedy = f"pip install 'causal-dcd[{extra}]'"
         raise MissingLibraryError(f"method {name!r}", f"needs the extra {extra!r}", remedy)
     return METHODS[name]
 

@@ -163,7 +163,7 @@ def import_pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'dcd[plot]'") from error
+        raise ImportError("plots need matplotlib: pip install 'causal-dcd[plot]'") from error
     return plt
 
 

@@ -104,5 +104,5 @@ def decode(content: bytes, label: str, encoding: str | None) -> str:
 def require(module: str, label: str, format_name: str, extra: str) -> None:
     """An `InputError` if the library that reads a format is not installed."""
     if find_spec(module) is None:
-        remedy = f"pip install 'dcd[{extra}]', or save it as CSV."
+        remedy = f"pip install 'causal-dcd[{extra}]', or save it as CSV."
         raise InputError(label, f"{format_name} files need {module}", remedy)
