@@ -1,6 +1,6 @@
 """Types of pairs in the class of a DAG, against brute force and Meek's rules; the graph of least loss."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import numpy as np
 import pytest

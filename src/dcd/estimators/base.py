@@ -28,7 +28,7 @@ from dcd.runtime.errors import InputError, check_flag, check_number, make_genera
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
-from dcd.search.base import Conflict, Construction, Cut, TargetSearch
+from dcd.search.base import Conflict, Construction, Cut, Posterior, TargetSearch
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.reading import read_table
@@ -185,8 +185,9 @@ class Discovery(TableEstimator):
             for target in table.names
         }
         self.conflicts_: tuple[Conflict, ...] = construction.conflicts
+        self.posterior_: Posterior | None = construction.posterior
         self.probabilities_: pd.DataFrame | None = (
-            None if construction.posterior is None else construction.posterior.to_frame(table.names)
+            None if self.posterior_ is None else self.posterior_.to_frame(table.names)
         )
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         return self

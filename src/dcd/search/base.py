@@ -23,6 +23,7 @@ from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.runs import Run
+from dcd.search.arrow_calibration import Traits
 from dcd.weights.base import WeightSketch
 
 # --- findings --------------------------------------------------------------------------------------------
@@ -109,6 +110,8 @@ class Posterior:
     names : the d variables.
     types : (4, d, d) the probability that the class of the graph has i -> j, j -> i, an undirected edge
         between them, and no edge.
+    sampled : (4, d, d) how often it has these in the sampled graphs, before `arrow_calibration`.
+    traits : of the table, by which arrows are calibrated.
     drift : the largest difference of any of these between the first half of the chains and the second.
     n_chains : number of chains.
     subsampled : whether chains ran on parts of the rows.
@@ -116,6 +119,8 @@ class Posterior:
 
     names: tuple[str, ...]
     types: FloatArray = field(repr=False)
+    sampled: FloatArray = field(repr=False)
+    traits: Traits
     drift: float
     n_chains: int
     subsampled: bool

@@ -27,6 +27,7 @@ from dcd.features.subsamples import Subsamples
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
+from dcd.search.arrow_calibration import calibrated, traits_of
 from dcd.search.base import GraphTask, Posterior
 from dcd.search.best_graph import BestGraph, collider_log_prior
 
@@ -71,7 +72,10 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     halves = np.mean([counts / counts.sum(axis=1, keepdims=True) for _, counts in chains], axis=0)
     off_diagonal = ~np.eye(halves.shape[-1], dtype=bool)
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
-    posterior = Posterior(task.names, halves.mean(axis=0), drift, n_chains, subsamples is not None)
+    sampled = halves.mean(axis=0)
+    traits, oriented = traits_of(sampled, best.model), _oriented(task)
+    types = calibrated(sampled, traits, oriented | oriented.T)
+    posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None)
     return posterior, [dag for dag, _ in chains]
 
 

@@ -1,0 +1,174 @@
+"""Fit the constants of `dcd.search.arrow_calibration` to simulated tables.
+
+    python -m benchmarks.fit_arrows --graphs 6 --jobs 2
+    python -m benchmarks.fit_arrows --graphs 0
+
+Appends the pairs of every graph that are joined, or that at least half of the sampled graphs join, to
+benchmarks/results/fit_arrows.csv; skips graphs that are there already; prints the constants of greatest
+likelihood, and what they do to families of tables that were left out. Seeds start at 1,700,000, apart from
+those that `benchmarks.calibration` reports on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import dcd
+from benchmarks.calibration import BINS, FAMILIES, KEY, Task, calibration_error
+from dcd.runtime.array_types import FloatArray
+from dcd.search.arrow_calibration import Constants, Traits, calibrated, temper_terms
+
+ROWS = Path(__file__).parent / "results" / "fit_arrows.csv"
+FIRST_SEED = 1_700_000
+SIZES = [(300, 8), (800, 8), (5000, 8), (300, 20), (1500, 20)]
+TRAITS = list(Traits._fields)
+TYPES = ["forward", "backward", "undirected"]
+
+
+# --- rows -------------------------------------------------------------------------------------------------
+
+
+def rows_of(task: Task) -> list[dict[str, Any]]:
+    """How often the graphs that were sampled for one table have each type of each pair, and the true type."""
+    family, degree, n, d, seed = task
+    warnings.simplefilter("ignore")
+    problem = FAMILIES[family](degree, n, d).draw(seed)
+    posterior = dcd.RobustDCD(progress=False).fit(problem.table).posterior_
+    assert posterior is not None
+    key = {**dict(zip(KEY, task, strict=True)), **posterior.traits._asdict()}
+    rows: list[dict[str, Any]] = []
+    for i, j in zip(*np.triu_indices(d, k=1), strict=True):
+        truth = true_type(problem.cpdag, posterior.names[i], posterior.names[j])
+        shares = posterior.sampled[:3, i, j].round(4).tolist()
+        if truth < 3 or sum(shares) >= BINS[0][0] or not rows:
+            rows.append({**key, **dict(zip(TYPES, shares, strict=True)), "truth": truth})
+    return rows
+
+
+def true_type(cpdag: dcd.CPDAG, first: str, second: str) -> int:
+    """0 for first -> second, 1 for second -> first, 2 for an undirected edge, 3 for none."""
+    if cpdag.role(first, second) is None:
+        return 3
+    arrows = [(first, second) in cpdag.directed_edges, (second, first) in cpdag.directed_edges, True]
+    return arrows.index(True)
+
+
+def run(n_graphs: int, jobs: int) -> None:
+    """Add the graphs that are missing; half as many of twenty variables."""
+    done: set[Task] = set()
+    if ROWS.exists():
+        done = set(pd.read_csv(ROWS)[KEY].drop_duplicates().itertuples(index=False, name=None))
+    tasks = [
+        (family, degree, n, d, FIRST_SEED + index)
+        for index, (n, d), family, degree in product(range(n_graphs), SIZES, FAMILIES, (2, 4, 6))
+        if d == 8 or index < (n_graphs + 1) // 2
+    ]
+    missing = [task for task in tasks if task not in done]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for index, future in enumerate(as_completed([pool.submit(rows_of, task) for task in missing]), 1):
+            frame = pd.DataFrame(future.result())
+            frame.to_csv(ROWS, mode="a", header=not ROWS.exists(), index=False, lineterminator="\n")
+            print(f"{index}/{len(missing)}", *frame.loc[0, KEY], flush=True)
+
+
+# --- constants --------------------------------------------------------------------------------------------
+
+
+def constants_of(values: FloatArray) -> Constants:
+    """Constants from free numbers, rounded."""
+    rounded = values.round(2).tolist()
+    return Constants(tuple(rounded[:6]), tuple(rounded[6:8]), round(float(np.exp(values[8])), 4))
+
+
+def calibrated_shares(rows: pd.DataFrame, constants: Constants) -> FloatArray:
+    """(n, 3) the shares of the types of each pair."""
+    shares = np.zeros((len(rows), 3))
+    for traits, part in rows.reset_index(drop=True).groupby(TRAITS):
+        types = part[TYPES].to_numpy().T[:, :, None]
+        sampled = np.concatenate([types, 1.0 - types.sum(axis=0, keepdims=True)])
+        found = calibrated(sampled, Traits(*traits), np.zeros(sampled.shape[1:], dtype=bool), constants)
+        shares[part.index] = (found[:3] / np.maximum(found[:3].sum(axis=0), 1e-9))[:, :, 0].T
+    return shares
+
+
+def fit(rows: pd.DataFrame) -> Constants:
+    """The constants of greatest likelihood of the true types of edges; each setting counts alike."""
+    edges = rows[(rows["truth"] < 3) & (rows[TYPES].sum(axis=1) > 0.1)]
+    types = edges[TYPES].to_numpy()
+    shares = types / types.sum(axis=1, keepdims=True)
+    terms = np.array([temper_terms(Traits(*traits)) for traits in edges[TRAITS].to_numpy()])
+    truth = edges["truth"].to_numpy()
+    weights = 1.0 / edges.groupby(KEY[:4])["truth"].transform("size").to_numpy()
+    weights /= weights.sum()
+
+    def loss(values: FloatArray) -> float:
+        beta = 1.0 / (1.0 + np.exp(-terms @ values[:6]))
+        logs = beta[:, None] * np.log(shares + np.exp(values[8]))
+        logs[:, 2] += terms[:, :2] @ values[6:8]
+        likelihood = logs[np.arange(len(truth)), truth] - logsumexp(logs, axis=1)
+        return float(-weights @ likelihood + 1e-4 * (values[:8] @ values[:8]))  # a weak prior: none is large
+
+    start = np.array([1.0, *(0.0 for _ in range(7)), np.log(0.003)])
+    return constants_of(minimize(loss, start, method="BFGS").x)
+
+
+def told(rows: pd.DataFrame, shares: FloatArray) -> pd.DataFrame:
+    """What is told of the arrows that have a probability of a half or more, and whether they are right."""
+    joined = rows[TYPES].sum(axis=1).to_numpy()
+    parts = [
+        pd.DataFrame({"told": joined * shares[:, arrow], "right": (rows["truth"] == arrow).to_numpy()})
+        for arrow in (0, 1)
+    ]
+    whole = pd.concat(parts)
+    return whole[whole["told"] >= BINS[0][0]]
+
+
+def line(title: str, rows: pd.DataFrame, shares: FloatArray) -> str:
+    """The share that is right in each bin, with the number of arrows."""
+    arrows = told(rows, shares)
+    cells = []
+    for low, high in BINS:
+        part = arrows[(arrows["told"] >= low) & ((arrows["told"] < high) | (high == 1.0))]
+        cells.append(f"{part['right'].mean():.2f} ({len(part)})" if len(part) else "-")
+    return f"{title:24} {'  '.join(cells)}  {calibration_error(arrows):.3f}"
+
+
+def show(rows: pd.DataFrame) -> None:
+    """Print the constants and their effect, also on families that took no part in the fit."""
+    raw = rows[TYPES].to_numpy() / np.maximum(rows[TYPES].sum(axis=1).to_numpy(), 1e-9)[:, None]
+    constants = fit(rows)
+    print(constants)
+    print(line("as sampled", rows, raw))
+    print(line("calibrated", rows, calibrated_shares(rows, constants)))
+    for column in ("degree", "n", "d"):
+        for value, part in rows.groupby(column):
+            print(line(f"{column} {value}", part, calibrated_shares(part, constants)))
+    for family in FAMILIES:
+        inside = rows["family"] == family
+        part = rows[inside]
+        print(line(f"{family}, left out", part, calibrated_shares(part, fit(rows[~inside]))))
+
+
+def main() -> None:
+    """Make rows and fit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", type=int, default=6, help="graphs of each kind, size and degree")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    run(options.graphs, options.jobs)
+    show(pd.read_csv(ROWS))
+
+
+if __name__ == "__main__":
+    main()
