@@ -188,7 +188,7 @@ def test_a_missing_library_says_what_to_install(monkeypatch):
     monkeypatch.setattr(registry, "find_spec", lambda module: None)
     assert not installed("golem")
     assert installed("dcd")
-    with pytest.raises(MissingLibraryError, match=r"pip install 'dcd\[gcastle\]'"):
+    with pytest.raises(MissingLibraryError, match=r"pip install 'causal-dcd\[gcastle\]'"):
         dcd.baselines.run("golem", table(linear, 0))
 
 

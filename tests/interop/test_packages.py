@@ -223,5 +223,5 @@ def test_matrices_are_named_as_tables_are():
 )
 def test_a_missing_package_says_what_to_install(monkeypatch, module, extra, call):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf"pip install 'dcd\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"pip install 'causal-dcd\[{extra}\]'"):
         call()

@@ -235,5 +235,5 @@ def test_weights_of_models_and_without_a_table():
 
 def test_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install 'dcd\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'causal-dcd\[plot\]'"):
         plot_cpdag(CPDAG(("a", "b"), np.zeros((2, 2))))

@@ -138,6 +138,17 @@ def test_what_was_separated_stays_apart():
     assert not any(dag[0, 2] or dag[2, 0] for dag in starts)
 
 
+def test_an_edge_without_others_beside_it_has_no_direction():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(300)
+    values = np.column_stack([x, x + rng.standard_normal(300), rng.standard_normal((300, 2))])
+    separate = [("x0", "x2"), ("x0", "x3"), ("x1", "x2"), ("x1", "x3")]
+    found, _ = sample_posterior(*task_of(values, no_edge=separate), 4)
+    one, other = found.names.index("x0"), found.names.index("x1")
+    np.testing.assert_array_equal(found.types[:, one, other], found.sampled[:, one, other])
+    assert found.types[2, one, other] > 0.99
+
+
 def test_where_no_edge_is_possible_none_is_probable():
     pairs = [(f"x{i}", f"x{j}") for i in range(4) for j in range(i)]
     found, _ = sample_posterior(*task_of(weak(0), no_edge=pairs), 2)

@@ -280,7 +280,7 @@ def test_no_file_is_fetched_from_elsewhere():
 )
 def test_a_missing_reader_names_the_extra(name, extra, write, monkeypatch):
     monkeypatch.setattr(content, "find_spec", lambda module: None)
-    with pytest.raises(dcd.InputError, match=rf"pip install 'dcd\[{extra}\]'"):
+    with pytest.raises(dcd.InputError, match=rf"pip install 'causal-dcd\[{extra}\]'"):
         read_file(write(b"something", name))
 
 

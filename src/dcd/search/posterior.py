@@ -74,7 +74,7 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
     sampled = halves.mean(axis=0)
     traits, oriented = traits_of(sampled, best.model), _oriented(task)
-    types = calibrated(sampled, traits, oriented | oriented.T)
+    types = calibrated(sampled, traits, oriented | oriented.T | _alone(sampled))
     posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None)
     return posterior, [dag for dag, _ in chains]
 
@@ -82,6 +82,13 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
 def _oriented(task: GraphTask) -> BoolArray:
     forbidden = task.knowledge.forbidden
     return np.asarray(forbidden.T & ~forbidden)
+
+
+def _alone(sampled: FloatArray) -> BoolArray:
+    """Pairs without other neighbours: no collider can direct their edge."""
+    joined = 1.0 - sampled[ABSENT]
+    degree = joined.sum(axis=0)
+    return np.asarray(degree[:, None] + degree - 2.0 * joined < _LIKELY)
 
 
 def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
