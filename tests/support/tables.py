@@ -33,6 +33,8 @@ NOT_APPLICABLE = {
     "check_dtype_object": "a cell that is no number is an InputError that names the column, not a TypeError",
     "check_sample_weight_equivalence_on_dense_data": "rows have survey weights, not counts: two rows of "
     "weight 1 tell more than one of weight 2",
+    "check_fit_score_takes_y": "a graph is scored against a true graph, not against y",
+    "check_pipeline_consistency": "a graph is scored against a true graph, not against y",
     "check_sample_weights_shape": "its y is a copy of a column of X, which is refused",
     "check_sample_weights_not_overwritten": "its y is a copy of a column of X, which is refused",
 }
