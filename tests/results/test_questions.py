@@ -83,7 +83,7 @@ def test_every_line_and_every_arrow_that_is_not_sure_is_offered_with_both_answer
     questions = {question.variables: question for question in questions_of(Result.from_dict(document))}
     assert {pair: question.text for pair, question in questions.items()} == {
         ("a", "c"): "a - c (a -> c 60 %): which is the cause?",
-        ("c", "d"): "c -> d (c -> d 80 %): which is the cause?",
+        ("c", "d"): "c -> d (80 %): which is the cause?",
     }
     assert [answer.line for answer in questions["a", "c"].answers] == [
         'forbidden = [["c", "a"]]',

@@ -88,13 +88,13 @@ def knowledge_in(page, tmp_path):
 def test_what_is_ticked_is_a_knowledge_file(visit, tmp_path):
     page = visit("survey")
     assert knowledge_in(page, tmp_path) == dcd.Knowledge()
-    page.get_by_label("Age is a root").check()
-    page.get_by_label("Income cannot cause education").check()
-    page.get_by_label("Education cannot cause age").check()
+    page.get_by_label("age is a root").check()
+    page.get_by_label("income cannot cause education").check()
+    page.get_by_label("education cannot cause age").check()
     assert knowledge_in(page, tmp_path) == dcd.Knowledge(
         roots=["age"], forbidden=[("education", "age"), ("income", "education")]
     )
-    page.get_by_label("Age is a root").uncheck()
+    page.get_by_label("age is a root").uncheck()
     assert knowledge_in(page, tmp_path).roots == ()
 
 

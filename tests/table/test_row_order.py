@@ -50,6 +50,8 @@ def test_the_audit_the_terminal_and_the_report_say_so(tmp_path, capsys):
     table = pd.DataFrame(walks(0), columns=["a", "b", "c"])
     sentence = "a row resembles the row before it"
     assert any(sentence in problem for problem in dcd.audit(table).problems)
+    gappy = table.mask(np.random.default_rng(1).random(table.shape) < 0.02)
+    assert any(sentence in problem for problem in dcd.audit(gappy).problems)
     model = dcd.RobustDCD(progress=False).fit(table)
     assert [note.kind for note in model.table_.notes if sentence in note.text] == ["dependent-rows"]
     table.to_csv(tmp_path / "walks.csv", index=False)

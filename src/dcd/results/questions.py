@@ -41,9 +41,9 @@ def _roots(result: Result, dates: frozenset[str]) -> Iterator[Question]:
 
 
 def _directions(result: Result) -> Iterator[Question]:
-    """Lines, and arrows that are less than sure; not those that come from knowledge."""
+    """Lines, then arrows that are less than sure, the least probable first; not what knowledge gave."""
     given = given_in(result)
-    for edge in result.edges:
+    for edge in sorted(result.edges, key=_probability):
         if given.drew(edge) or given.directed(edge) or not _is_in_doubt(edge):
             continue
         if _is_text(edge.first) and _is_text(edge.second):
@@ -58,11 +58,17 @@ def _is_in_doubt(edge: Edge) -> bool:
     return edge.probabilities is not None and edge.probabilities.forward < _SURE
 
 
+def _probability(edge: Edge) -> float:
+    """Of the direction as drawn; 0 if none is."""
+    return edge.probabilities.forward if edge.probabilities and edge.type == "->" else 0.0
+
+
 def _likelier(edge: Edge) -> str:
     found = edge.probabilities
     if found is None or (edge.type == "-" and not edge.uncertain):
         return ""
-    return f" ({edge.first} -> {edge.second} {percent(found.forward)})"
+    arrow = f"{edge.first} -> {edge.second} " if edge.uncertain else ""
+    return f" ({arrow}{percent(found.forward)})"
 
 
 def _no_cause(cause: str, effect: str) -> Statement:

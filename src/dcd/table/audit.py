@@ -17,6 +17,7 @@ from dcd.table.checks import (
     check_shape,
     complete_rows,
     few_rows_note,
+    missing_values,
     problems_of,
     without,
 )
@@ -105,7 +106,9 @@ def audit(
     usable = [column for column in columns if column.trouble is None]
     n_complete = int(complete_rows(usable).sum()) if usable else n_rows
     sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
-    notes = [note.text for note in notes_of(without(usable, problems))]
+    missing = missing_values(columns, options)
+    used = without(usable, [problem for problem in problems if problem not in missing])
+    notes = [note.text for note in notes_of(used)]
     of_table = _of_the_table(len(columns), n_rows, n_complete)
     return Audit(audited, n_rows, n_complete, (*sentences, *of_table, *notes))
 
