@@ -92,7 +92,11 @@ def test_the_least_probability_of_an_arrow_is_that_of_the_library(least, call, d
     [
         ("1.5", "robust-dcd", "1.5 is not in the range 0<=x<=1"),
         ("-0.1", "robust-dcd", "is not in the range"),
-        ("nan", "robust-dcd", "must be between 0 and 1|must be|number"),
+        (
+            "nan",
+            "robust-dcd",
+            "option --arrow-probability: must be a number at least 0 and at most 1, got nan",
+        ),
         ("much", "robust-dcd", "'much' is not a valid float"),
         ("0.8", "dcd", "--arrow-probability has no meaning for --method dcd"),
     ],
@@ -100,4 +104,4 @@ def test_the_least_probability_of_an_arrow_is_that_of_the_library(least, call, d
 def test_other_values_are_refused(value, method, message, call, data):
     answer = call("discover", data.path, "--arrow-probability", value, "--method", method)
     assert answer.code == 2
-    assert any(part in answer.err for part in message.split("|"))
+    assert message in answer.err
