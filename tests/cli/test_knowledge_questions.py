@@ -24,7 +24,7 @@ def test_from_a_question_to_what_its_answer_changed(call, survey, tmp_path):
     first = call("discover", survey, "--json", result)
     assert first.code == 0
     assert first.out.endswith(
-        "\nWhat you may know (2)\n"
+        "\nWhat you may know (3)\n"
         '  Is age a root (caused by no other column)? Add: roots = ["age"]\n'
         "  2 directions are in doubt; --report and --json have lines of knowledge to copy.\n"
     )
@@ -47,7 +47,7 @@ def test_from_a_question_to_what_its_answer_changed(call, survey, tmp_path):
     assert again.code == 0
     assert "age -&gt; education" in (tmp_path / "b.html").read_text()
     assert (
-        "Changes since the earlier result (1)\n  none\n"
+        "Changes since the earlier result (0)\n  none\n"
         in call("discover", survey, "--compare-with", result).out
     )
 

@@ -96,7 +96,7 @@ def _show_changes(changes: Changes) -> None:
         f"{change.before} before, now {change.after}{' (by knowledge)' * change.given}"
         for change in changes.edges
     ]
-    _show_list("Changes since the earlier result", lines or ["none"])
+    _show_list("Changes since the earlier result", lines or ["none"], len(lines))
     if changes.settings:
         say(f"  Other settings differ too: {', '.join(changes.settings)}")
 
@@ -109,14 +109,14 @@ def _show_questions(result: Result) -> None:
     if n_doubts:
         are = "direction is" if n_doubts == 1 else "directions are"
         lines.append(f"{n_doubts} {are} in doubt; --report and --json have lines of knowledge to copy.")
-    _show_list("What you may know", lines)
+    _show_list("What you may know", lines, len(result.questions))
 
 
-def _show_list(heading: str, items: Sequence[str]) -> None:
+def _show_list(heading: str, items: Sequence[str], number: int | None = None) -> None:
     if not items:
         return
     say()
-    say(f"{heading} ({len(items)})", style="bold")
+    say(f"{heading} ({len(items) if number is None else number})", style="bold")
     for item in items[:_SHOWN]:
         say(f"  {item}")
     if len(items) > _SHOWN:
