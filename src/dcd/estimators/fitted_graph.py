@@ -16,6 +16,7 @@ from dcd.graph.adjacency import check_adjacency, is_acyclic, undirected_part
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.drawing.svg import graph_svg, notebook_html
 from dcd.graph.probabilities import edge_lines
+from dcd.graph.stability import Stability
 from dcd.runtime.errors import InputError, check_choice
 
 
@@ -30,12 +31,17 @@ class FittedGraph:
         """`cpdag_` by the name that pgmpy has for it; `dcd.interop.to_pgmpy` makes a graph of pgmpy of it."""
         return self.cpdag_
 
-    def save(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Write the account of the fit as JSON, to be read by `dcd.load_result`.
-
-        `options` are those of `dcd.summarise`: `title`, `stability` and `rows`.
-        """
-        resolve_name("dcd.results:summarise")(self, **options).save(path)
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        stability: Stability | None = None,
+        title: str | None = None,
+        rows: bool = True,
+    ) -> None:
+        """Write the account of the fit as JSON, to be read by `dcd.load_result`; see `dcd.summarise`."""
+        summarise = resolve_name("dcd.results:summarise")
+        summarise(self, stability=stability, title=title, rows=rows).save(path)
 
     def score(self, *, true_graph: Any, metric: str = "shd_c") -> float:
         """How far the graph is from a true one.
