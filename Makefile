@@ -9,6 +9,7 @@ EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples n
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
+	$(BIN)/python examples/penguins.py
 
 # Tests go file by file, in the order of conftest.py, to whichever of the JOBS processes is free: those of a file
 # share its costly fixtures. Each process has one thread for linear algebra: with more threads than cores these wait

@@ -58,6 +58,23 @@ def test_a_folder_imports_from_folders_above_it(folder):
     assert not wrong
 
 
+def test_calls_against_the_order_are_by_name_and_few():
+    """Methods of a graph and of a fitted model that hand over to later folders when they are called."""
+    named = {
+        (module, node.args[0].value)
+        for module, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "resolve_name"
+        if isinstance(node.args[0], ast.Constant)
+    }
+    assert named == {
+        ("dcd.estimators.fitted_graph", "dcd.evaluation.metrics:compare"),
+        ("dcd.estimators.fitted_graph", "dcd.interop:from_networkx"),
+        ("dcd.estimators.fitted_graph", "dcd.results:summarise"),
+        ("dcd.graph.cpdag", "dcd.interop:to_networkx"),
+    }
+
+
 def test_the_folders_are_the_floor_plan():
     assert sorted(path.name for path in SOURCE.iterdir() if path.name != "__pycache__") == sorted(
         [*FOLDERS, "__init__.py", "__main__.py", "py.typed"]

@@ -8,14 +8,13 @@ import pandas as pd
 from support.made_results import HOSTILE
 
 import dcd
-from dcd.cli.audit import audit_page
 
 
 def hostile_page():
     values = np.random.default_rng(0).standard_normal((40, len(HOSTILE)))
     table = pd.DataFrame(values, columns=list(HOSTILE))
     table[HOSTILE[0]] = 1.0
-    return audit_page(dcd.audit(table), HOSTILE[0])
+    return dcd.audit(table).to_html(HOSTILE[0])
 
 
 def test_names_and_title_are_text():

@@ -39,13 +39,13 @@ def test_an_uncertain_arrow_is_a_line_in_its_own_direction():
     cpdag = CPDAG(("c", "a", "b"), np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0]]), uncertain=(("b", "c"),))
     assert list(drawn_edges(cpdag)) == [("->", "a", "c", False), ("-", "b", "c", True)]
     assert edge_lines(cpdag, FRAME) == [
-        "a -> c  (arrow 93 %, edge 99 %)",
-        "b - c  (edge 99 %, direction uncertain: b -> c 61 %)",
+        ("a -> c", "arrow 93 %, edge 99 %"),
+        ("b - c", "edge 99 %, direction uncertain: b -> c 61 %"),
     ]
 
 
 def test_without_probabilities_edges_are_plain():
-    assert edge_lines(CPDAG(("a", "b", "c"), COLLIDER), None) == ["a -> c", "b -> c"]
+    assert edge_lines(CPDAG(("a", "b", "c"), COLLIDER), None) == [("a -> c", ""), ("b -> c", "")]
     assert edge_lines(CPDAG(("a", "b"), np.zeros((2, 2))), FRAME) == []
 
 

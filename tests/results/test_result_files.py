@@ -26,7 +26,7 @@ def json_schema():
     schema = msgspec.json.schema(Result)
     for part in schema["$defs"].values():
         part.pop("description", None)  # the docstring, whose wording is not part of the format
-    return {"$schema": draft, "title": title, **schema}
+    return json.loads(json.dumps({"$schema": draft, "title": title, **schema}))  # defaults are lists there
 
 
 def test_round_trip_is_exact(tmp_path, result):

@@ -193,6 +193,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
             "seed": 0,
             "code": 'import dcd\nmodel = dcd.RobustDCD().fit(table)  # "quoted" </code>',
         },
+        "questions": [],
     }
 
 

@@ -24,7 +24,8 @@ Examples:
   dcd audit survey.csv --kinds region=nominal && dcd discover survey.csv --kinds region=nominal
 
 \b
-The exit code is 1 if there are problems that 'discover' would refuse."""
+The exit code is 1 if there are problems: what 'discover' would refuse or
+warn of."""
 
 
 @click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
@@ -52,16 +53,8 @@ def audit(
     if "-" not in (json_path, report):
         _show(audited)
     if report is not None:
-        write_text(report, audit_page(audited, title or source.title))
+        write_text(report, audited.to_html(title or source.title, worded=with_options))
     return FINE if audited.ok else PROBLEMS
-
-
-def audit_page(audited: Audit, title: str) -> str:
-    """The audit as a self-contained HTML page; names from the data are escaped."""
-    from dcd.runtime.templates import template_environment
-
-    templates = template_environment("cli", counted=count, with_options=with_options)
-    return templates.get_template("audit_page.html.j2").render(audit=audited, title=title)
 
 
 def _as_dict(audited: Audit) -> dict[str, Any]:

@@ -14,10 +14,12 @@ from dcd.cli.options import Handling, TableFile
 from dcd.cli.output_files import check_outputs, write_json, write_text
 from dcd.cli.running import State, silent_children
 from dcd.cli.terminal import remark
+from dcd.runtime.errors import InputError
 from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
     from dcd.estimators.base import Discovery
+    from dcd.results.model import Result
 
 _EPILOG = """\b
 Examples:
@@ -38,7 +40,14 @@ the probabilities of this arrow and of any edge between the two."""
 @click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
 @options.method
 @options.alpha
+@click.option(
+    "--arrow-probability",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Least probability of an arrow that is drawn; others are lines.  [default: 0.7]",
+)
 @click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
+@options.compare_with
 @click.option(
     "--stability",
     "n_resamples",
@@ -68,8 +77,10 @@ def discover(
     source: TableFile,
     method: str,
     alpha: float,
+    arrow_probability: float | None,
     handling: Handling,
     knowledge: str | None,
+    compare_with: str | None,
     n_resamples: int | None,
     checkpoint: str | None,
     max_time: float | None,
@@ -86,42 +97,67 @@ def discover(
         raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
     if checkpoint is not None:
         state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
-    started = time.monotonic()
+    started, changes = time.monotonic(), None
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
-    check_outputs(outputs, [source.path, knowledge])
+    check_outputs(outputs, [source.path, knowledge, compare_with])
     if plot is not None:
         _check_plot(plot)
 
     import dcd
 
-    parameters: dict[str, Any] = {"alpha": alpha, "n_jobs": jobs, "random_state": seed}
-    if knowledge is not None:
-        parameters["knowledge"] = dcd.Knowledge.from_toml(knowledge)
-    estimator = dcd.DCD if method == "dcd" else dcd.RobustDCD
-    model = estimator(**parameters, **handling.parameters)
+    parameters = {"alpha": alpha, "n_jobs": jobs, "random_state": seed, **handling.parameters}
+    model = _estimator(method, parameters, arrow_probability, knowledge)
     table, weights = handling.read(source)
+    before = None if compare_with is None else _earlier_result(compare_with, table, weights)
     if n_resamples is not None:
         from dcd.estimators.resampling import check_memory
 
         check_memory(model, len(table), jobs)
     with silent_children(really=jobs not in (None, 1) and not state.debug):
         model.fit(table, **weights, checkpoint=checkpoint, max_time=_remaining(max_time, started))
-        if model.table_.row_order:
-            remark("warning", model.table_.row_order)
         stability = None
         if n_resamples is not None:
             how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
             how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
     result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
+    if before is not None:
+        from dcd.results.changes import changes_since
+
+        changes = changes_since(before, result)
     if "-" not in (json_path, report):
-        show_result(result, "DCD" if method == "dcd" else "Robust DCD")
+        show_result(result, "DCD" if method == "dcd" else "Robust DCD", changes)
     if json_path is not None:
         _save(result, json_path)
     if report is not None:
-        write_text(report, dcd.report.render(result))
+        write_text(report, dcd.report.render(result, before=before))
     if plot is not None:
         _draw(model, plot)
+
+
+def _estimator(
+    method: str, parameters: dict[str, Any], arrow_probability: float | None, knowledge: str | None
+) -> Discovery:
+    import dcd
+
+    if knowledge is not None:
+        parameters = {**parameters, "knowledge": dcd.Knowledge.from_toml(knowledge)}
+    if arrow_probability is None:
+        return dcd.DCD(**parameters) if method == "dcd" else dcd.RobustDCD(**parameters)
+    if method == "dcd":
+        raise click.UsageError("--arrow-probability has no meaning for --method dcd, which has none.")
+    return dcd.RobustDCD(arrow_probability=arrow_probability, **parameters)
+
+
+def _earlier_result(path: str, table: Any, weights: dict[str, Any]) -> Result:
+    """A saved result; that of another table is refused before any work, unless rows have counts."""
+    import dcd
+
+    before = dcd.load_result(path)
+    if "counts" not in weights and before.data.fingerprint != dcd.results.fingerprint(table):
+        remedy = "Compare results of the same rows and columns."
+        raise InputError(f"option --compare-with, file '{path}'", "is a result of another table", remedy)
+    return before
 
 
 def _save(result: Any, path: str) -> None:

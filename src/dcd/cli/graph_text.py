@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dcd.cli.terminal import count, say, show_table
 
 if TYPE_CHECKING:
+    from dcd.results.changes import Changes
     from dcd.results.model import Data, Edge, Result
     from dcd.table.dataset import TableSummary
 
@@ -15,7 +16,7 @@ _SHOWN = 20  # conflicts and the like listed in full
 _SHARES = ("as drawn", "reversed", "other", "no edge")
 
 
-def show_result(result: Result, method: str) -> None:
+def show_result(result: Result, method: str, changes: Changes | None = None) -> None:
     """The graph with probabilities and, if there are any, shares of resamples, conflicts and caveats."""
     n_variables, n_rows = count(len(result.names), "variable"), count(result.data.n_rows, "row")
     say(f"{method}, alpha {result.level:g}: {n_variables}, {n_rows}")
@@ -23,11 +24,14 @@ def show_result(result: Result, method: str) -> None:
     _show_list("Known beforehand", result.knowledge)
     say()
     _show_edges(result)
+    if changes is not None:
+        _show_changes(changes)
     separated = [f"{first} - {second}" for first, second in result.separated]
     _show_list("Edges that fitted the data, but that a test did not confirm", separated)
     conflicts = [f"{conflict.problem} {conflict.action}" for conflict in result.conflicts]
     _show_list("Conflicts, and what was done", conflicts)
     _show_list("Caveats", [caution.text for caution in result.cautions])
+    _show_questions(result)
 
 
 def show_losses(table: TableSummary | Data) -> None:
@@ -87,11 +91,32 @@ def _shares(edge: Edge) -> list[str]:
     return [undirected, "", f"{share.forward + share.backward:.0%}", none]
 
 
-def _show_list(heading: str, items: Sequence[str]) -> None:
+def _show_changes(changes: Changes) -> None:
+    lines = [
+        f"{change.before} before, now {change.after}{' (by knowledge)' * change.given}"
+        for change in changes.edges
+    ]
+    _show_list("Changes since the earlier result", lines or ["none"], len(lines))
+    if changes.settings:
+        say(f"  Other settings differ too: {', '.join(changes.settings)}")
+
+
+def _show_questions(result: Result) -> None:
+    """Questions about roots in full; how many directions are in doubt."""
+    roots = [question for question in result.questions if question.kind == "root"]
+    lines = [f"{question.text} Add: {question.answers[0].line}" for question in roots]
+    n_doubts = len(result.questions) - len(roots)
+    if n_doubts:
+        are = "direction is" if n_doubts == 1 else "directions are"
+        lines.append(f"{n_doubts} {are} in doubt; --report and --json have lines of knowledge to copy.")
+    _show_list("What you may know", lines, len(result.questions))
+
+
+def _show_list(heading: str, items: Sequence[str], number: int | None = None) -> None:
     if not items:
         return
     say()
-    say(f"{heading} ({len(items)})", style="bold")
+    say(f"{heading} ({len(items) if number is None else number})", style="bold")
     for item in items[:_SHOWN]:
         say(f"  {item}")
     if len(items) > _SHOWN:

@@ -141,6 +141,11 @@ seed = click.option(
 json_file = click.option(
     "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
 )
+compare_with = click.option(
+    "--compare-with",
+    metavar="FILE",
+    help="Show what changed since this result on the same table (JSON), such as one without knowledge.",
+)
 drop_degenerate = click.option(
     "--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out."
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from dcd.cli import options
 from dcd.cli.output_files import check_outputs, write_text
 
 _EPILOG = """\b
 Examples:
   dcd discover data.csv --json result.json
-  dcd report result.json --out result.html"""
+  dcd report result.json --out result.html
+  dcd report with_knowledge.json --compare-with result.json --out changes.html"""
 
 
 @click.command(epilog=_EPILOG, short_help="The page of a saved result.")
@@ -17,9 +19,11 @@ Examples:
 @click.option(
     "--out", required=True, metavar="FILE", help="Where the page goes (HTML); '-' is standard output."
 )
-def report(*, result: str, out: str) -> None:
+@options.compare_with
+def report(*, result: str, out: str, compare_with: str | None) -> None:
     """Write the page of a result that 'discover --json' saved as RESULT."""
-    check_outputs({"--out": out}, [result])
+    check_outputs({"--out": out}, [result, compare_with])
     import dcd
 
-    write_text(out, dcd.report.render(dcd.load_result(result)))
+    before = None if compare_with is None else dcd.load_result(compare_with)
+    write_text(out, dcd.report.render(dcd.load_result(result), before=before))

@@ -8,10 +8,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from dcd.runtime.text import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 _TURNS_TEXT_AROUND = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+count = counted
 _WIDE = 10_000  # for files and pipes: nothing is folded or cut
 
 
@@ -82,8 +85,3 @@ def show_table(
     with console.capture() as captured:
         console.print(Padding(table, (0, 0, 0, indent), expand=False))
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun: `1 edge`, `2 edges`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

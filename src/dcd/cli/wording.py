@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dcd.runtime.errors import InputError, TableWarning
 
 _RENAMED = {
+    "before": "compare_with",
     "n_jobs": "jobs",
     "na_values": "na",
     "n_resamples": "stability",
@@ -19,8 +20,8 @@ _RENAMED = {
     "random_state": "seed",
 }
 _NAMES = "|".join(_RENAMED) + (
-    "|alpha|checkpoint|counts|decimal|degree|delimiter|drop_degenerate|encoding|exclude|format|kinds|max_time"
-    "|memory_limit|methods|missing|noise_std|sample_weight|sheet|target|time_limit"
+    "|alpha|arrow_probability|checkpoint|counts|decimal|degree|delimiter|drop_degenerate|encoding|exclude"
+    "|format|kinds|max_time|memory_limit|methods|missing|noise_std|sample_weight|sheet|target|time_limit"
 )
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

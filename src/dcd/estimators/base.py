@@ -18,8 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
+from dcd.estimators.fitted_graph import FittedGraph
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.drawing.cpdag_plot import plot_cpdag
+from dcd.graph.drawing.svg import notebook_html
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.graph.probabilities import edge_lines
 from dcd.graph.stability import Stability
@@ -77,6 +79,9 @@ class Diagnostics(ABC):
     def __str__(self) -> str:
         """A few lines for people."""
 
+    def _repr_html_(self) -> str:
+        return notebook_html("How the fit went", lines=str(self).splitlines())
+
 
 def statuses(frame: pd.DataFrame) -> str:
     """How often learning stopped for each reason, in words: "3 max_steps, 1 ess_floor"."""
@@ -116,7 +121,7 @@ class TableEstimator(BaseEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Discovery(TableEstimator):
+class Discovery(FittedGraph, TableEstimator):
     """An estimator of a graph: `fit`, and what it leaves behind, whatever the method."""
 
     knowledge: Knowledge | None = None
@@ -212,7 +217,9 @@ class Discovery(TableEstimator):
         """The parameters and, once fitted, the edges with their probabilities."""
         if not hasattr(self, "cpdag_"):
             return repr(self)
-        return "\n".join([repr(self), *(edge_lines(self.cpdag_, self.probabilities_) or ["(no edges)"])])
+        lines = edge_lines(self.cpdag_, self.probabilities_)
+        edges = [f"{edge}  ({words})" if words else edge for edge, words in lines]
+        return "\n".join([repr(self), *(edges or ["(no edges)"])])
 
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
         """The checkpoint of a fit, if it is one of this data and these parameters."""

@@ -134,8 +134,9 @@ class DCD(Discovery):
         contradictions are in `conflicts_`. The graph has every arrow that follows from both.
     kinds : dict or None, default=None
         "continuous", "ordinal" or "nominal" for columns where the default is wrong: text, categories and
-        booleans are nominal, ordered categories and integers with at most ten distinct values ordinal, other
-        numbers continuous.
+        booleans are nominal, ordered categories and numbers with at most ten distinct values ordinal, other
+        numbers continuous. Dates and times are refused unless they are declared: as "continuous" or "ordinal"
+        they are days.
     missing : "refuse", "complete-rows" or "testwise", default="refuse"
         What to do about missing values: refuse the table, use its complete rows, or let each test use the
         rows that are complete in its variables (testwise deletion).

@@ -20,6 +20,7 @@ from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import check_contract, check_number
 from dcd.runtime.rows import JUDGE_ROWS
 from dcd.runtime.runs import Run
+from dcd.runtime.text import counted
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.assemble import assemble_dag
 from dcd.search.base import Construction, GraphSearch, GraphTask, Posterior, TargetSearch
@@ -67,17 +68,19 @@ class RobustDiagnostics(Diagnostics):
     def __str__(self) -> str:
         pvalues = [p for search in self.searches for p in search.neighbours.values()]  # of each edge twice
         n_confirmed = sum(p < self.level for p in pvalues) // 2
-        lines = [
-            f"{len(pvalues) // 2} edges, {n_confirmed} of them confirmed by a test; {len(self.separated)} "
-            "others fitted the data, but a test did not confirm them.",
-            f"{len(self.interactions)} associations tested again under decoupling weights, "
-            f"{self.explained_away} of them gone.",
-        ]
+        lines = [f"{counted(len(pvalues) // 2, 'edge')}, {n_confirmed} of them confirmed by a test."]
+        if n_others := len(self.separated):
+            others, them = counted(n_others, "other edge"), "it" if n_others == 1 else "them"
+            lines.append(f"{others} fitted the data, but a test did not confirm {them}.")
+        if self.interactions:
+            repeated = counted(len(self.interactions), "association")
+            again = f"{repeated} tested again under decoupling weights, {self.explained_away} of them gone."
+            lines.append(again)
         if self.sets:
             frame = self.to_frame()
             after, before = frame["dependence"].median(), frame["dependence_before"].median()
             lines.append(
-                f"{len(frame)} sets decoupled: {statuses(frame)}; effective sample size "
+                f"{counted(len(frame), 'set')} decoupled: {statuses(frame)}; effective sample size "
                 f"{frame['ess'].min():.0f} to {frame['ess'].max():.0f} of {self.n_samples}; dependence "
                 f"{after:.1f} times that of chance, {before:.1f} before (medians)."
             )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from pkgutil import resolve_name
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -125,6 +126,10 @@ class CPDAG:
     def to_frame(self) -> pd.DataFrame:
         """The adjacency matrix with names on both sides; uncertain arrows are undirected edges."""
         return pd.DataFrame(self.drawn.astype(int), index=list(self.names), columns=list(self.names))
+
+    def to_networkx(self) -> Any:
+        """A `networkx.DiGraph`; an undirected edge appears in both directions."""
+        return resolve_name("dcd.interop:to_networkx")(self)
 
     def to_dag(self) -> ChosenDAG:
         """One DAG of the class, with the arrows that were chosen arbitrarily."""

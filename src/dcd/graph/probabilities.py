@@ -65,13 +65,13 @@ def pair_probabilities(frame: pd.DataFrame) -> dict[tuple[str, str], Probabiliti
     return pairs
 
 
-def edge_lines(cpdag: CPDAG, frame: pd.DataFrame | None) -> list[str]:
-    """The edges as text, each with its probabilities if there are any."""
+def edge_lines(cpdag: CPDAG, frame: pd.DataFrame | None) -> list[tuple[str, str]]:
+    """The edges as text, each with its probabilities in words; empty ones if there are none."""
     pairs = {} if frame is None else pair_probabilities(frame)
     lines = []
     for kind, first, second, uncertain in drawn_edges(cpdag):
         found, arrow = pairs.get((first, second)), f"{first} -> {second}" if uncertain else ""
-        lines.append(f"{first} {kind} {second}" + (f"  ({found.words(kind, arrow)})" if found else ""))
+        lines.append((f"{first} {kind} {second}", found.words(kind, arrow) if found else ""))
     return lines
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dcd.graph.cpdag import CPDAG
+from dcd.graph.drawing.svg import notebook_html
 from dcd.graph.equivalence import to_cpdag
 from dcd.graph.pattern import orient
 from dcd.runtime.array_types import FloatArray
@@ -154,18 +155,35 @@ class Stability:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
-    def _lines(self) -> Iterator[str]:
+    def _repr_html_(self) -> str:
+        title, *lines = self._introduction()
+        frame = self.to_frame()
+        return notebook_html(
+            title,
+            lines=lines,
+            header=list(frame.columns),
+            rows=[
+                [a, b, *(f"{share:.0%}" for share in shares)]
+                for a, b, *shares in frame.head(_SHOWN).itertuples(index=False)
+            ],
+            more="(no edges)" if frame.empty else _rarer(frame),
+        )
+
+    def _introduction(self) -> Iterator[str]:
         share = self.fraction
         drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
         yield "What another sample might show; how probable an edge is given this one is in probabilities_."
         if self.failures:
             yield self.failure_sentence()
+
+    def _lines(self) -> Iterator[str]:
+        yield from self._introduction()
         frame = self.to_frame()
         for a, b, right, left, undirected, edge in frame.head(_SHOWN).itertuples(index=False):
             yield f"{edge:4.0%}  {a}, {b}  (-> {right:.0%}, <- {left:.0%}, - {undirected:.0%})"
-        if len(frame) > _SHOWN:
-            yield f"and {len(frame) - _SHOWN} rarer ones"
+        if rarer := _rarer(frame):
+            yield rarer
         if frame.empty:
             yield "(no edges)"
 
@@ -184,6 +202,10 @@ class Stability:
         if name not in self.names:
             raise InputError(f"variable {name!r}", "is not among the variables", suggest(name, self.names))
         return self.names.index(name)
+
+
+def _rarer(frame: pd.DataFrame) -> str:
+    return f"and {len(frame) - _SHOWN} rarer ones" if len(frame) > _SHOWN else ""
 
 
 # --- checks of saved values ------------------------------------------------------------------------------

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dcd.estimators.base import Diagnostics
-from dcd.results.model import Boundary, Caution, Data, Edge, Posterior, Resampling
+from dcd.results.model import Boundary, Caution, Data, Edge, PosteriorSummary, Resampling
 from dcd.results.report.phrases import listed
 from dcd.table.checks import FEW_ROWS
+from dcd.table.notes import TableNote
 
 _LOW_ESS = 0.3
 _DRIFT = 0.1  # above which chains have not converged
@@ -19,14 +20,14 @@ def cautions_of(
     data: Data,
     edges: Sequence[Edge],
     boundaries: Sequence[Boundary],
-    posterior: Posterior | None,
+    posterior: PosteriorSummary | None,
     resampling: Resampling | None,
-    row_order: str = "",
+    notes: Sequence[TableNote] = (),
 ) -> tuple[Caution, ...]:
     """All caveats, the gravest kinds first."""
     return (
         *_of_rows(data),
-        *([Caution("dependent-rows", (), row_order)] if row_order else []),
+        *(Caution(note.kind, note.columns, note.text) for note in notes),
         *_of_fit(diagnostics, boundaries),
         *_of_posterior(posterior),
         *_of_resampling(edges, resampling),
@@ -81,7 +82,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
         )
 
 
-def _of_posterior(posterior: Posterior | None) -> Iterator[Caution]:
+def _of_posterior(posterior: PosteriorSummary | None) -> Iterator[Caution]:
     if posterior is None:
         return
     if posterior.drift > _DRIFT:

@@ -123,6 +123,10 @@ def _mentions(result: Any) -> Iterator[Problem]:
         "conflicts[{}].variables": [conflict.variables for conflict in result.conflicts],
         "separated[{}]": list(result.separated),
         "cautions[{}].variables": [caution.variables for caution in result.cautions],
+        "questions[{}].variables": [question.variables for question in result.questions],
+        "questions[{}].answers": [
+            [name for answer in question.answers for name in answer.names] for question in result.questions
+        ],
         "posterior.pairs[{}]": [(p.first, p.second) for p in (posterior.pairs if posterior else ())],
         "resampling.pairs[{}]": [(p.first, p.second) for p in (resampling.pairs if resampling else ())],
     }

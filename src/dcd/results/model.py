@@ -99,7 +99,7 @@ class ProbablePair(_Part, frozen=True):
     probabilities: Probabilities
 
 
-class Posterior(_Part, frozen=True):
+class PosteriorSummary(_Part, frozen=True):
     """The posterior distribution over graphs.
 
     Attributes
@@ -189,6 +189,27 @@ class Caution(_Part, frozen=True):
     text: str
 
 
+class Statement(_Part, frozen=True):
+    """A line of a knowledge file, such as `roots = ["age"]`: its key, the names in it, and what it says."""
+
+    key: Literal["roots", "forbidden"]
+    names: tuple[str, ...]
+    meaning: str
+    line: str
+
+
+class Question(_Part, frozen=True):
+    """What a reader may know and the data do not, with the statements that could answer it.
+
+    `kind` is "root" (is the variable caused by no other column?) or "direction" (which of two is the cause?).
+    """
+
+    kind: Literal["root", "direction"]
+    variables: tuple[str, ...]
+    text: str
+    answers: tuple[Statement, ...]
+
+
 class Pair(_Part, frozen=True):
     """Frequencies of a pair of variables over resamples."""
 
@@ -252,7 +273,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     level : the level at which one single test rejects.
     separated : pairs that the best graph joined at first, and a test did not confirm.
     data, edges, posterior, colliders, boundaries, conflicts, cautions, resampling, knowledge, sample,
-    reproduction :
+    reproduction, questions :
         see their types. `knowledge` is statements in words; `posterior`, `resampling` and `sample` can be
         None.
     """
@@ -262,7 +283,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     level: Share
     data: Data
     edges: tuple[Edge, ...]
-    posterior: Posterior | None
+    posterior: PosteriorSummary | None
     colliders: tuple[Collider, ...]
     boundaries: tuple[Boundary, ...]
     separated: tuple[tuple[str, str], ...]
@@ -272,6 +293,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     knowledge: tuple[str, ...]
     sample: Sample | None
     reproduction: Reproduction
+    questions: tuple[Question, ...] = ()
 
     @property
     def cpdag(self) -> CPDAG:

@@ -16,6 +16,7 @@ from dcd.graph.probabilities import Probabilities, drawn_edges, pair_probabiliti
 from dcd.results import model as parts
 from dcd.results.cautions import cautions_of
 from dcd.results.model import LARGEST, Result
+from dcd.results.questions import questions_of
 from dcd.results.reproduction import reproduction_of
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_flag
@@ -69,7 +70,7 @@ def summarise(
     posterior = _posterior(model)
     edges = _edges(model, searches, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
-    return Result(
+    result = Result(
         title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
         names=cpdag.names,
         level=float(diagnostics.level),
@@ -80,14 +81,13 @@ def summarise(
         boundaries=boundaries,
         separated=diagnostics.separated,
         conflicts=msgspec.convert(model.conflicts_, tuple[parts.ReportedConflict, ...], from_attributes=True),
-        cautions=cautions_of(
-            diagnostics, data, edges, boundaries, posterior, resampling, model.table_.row_order
-        ),
+        cautions=cautions_of(diagnostics, data, edges, boundaries, posterior, resampling, model.table_.notes),
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
         sample=_sample(account, searches, cpdag) if rows else None,
         reproduction=reproduction_of(model, data, resampling, title=title, rows=rows),
     )
+    return msgspec.structs.replace(result, questions=questions_of(result, model.table_.dates))
 
 
 def _check_model(model: Any) -> None:
@@ -170,12 +170,12 @@ def _colliders(cpdag: CPDAG) -> tuple[parts.Collider, ...]:
     return tuple(sorted(colliders, key=lambda c: (c.middle, c.first, c.second)))
 
 
-def _posterior(model: Any) -> parts.Posterior | None:
+def _posterior(model: Any) -> parts.PosteriorSummary | None:
     if model.probabilities_ is None:
         return None
     frame, diagnostics = model.probabilities_, model.diagnostics_
     told = pair_probabilities(frame[frame["absent"] <= 1.0 - _NEAR_MISS])
-    return parts.Posterior(
+    return parts.PosteriorSummary(
         arrow_probability=float(model.arrow_probability),
         n_chains=int(diagnostics.n_chains),
         drift=_share(diagnostics.drift),

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 _LEFT_TO_RIGHT = "\u200e"  # zero width
 _JOINERS = "\u200c\u200d"  # part of words and of emoji
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 def visible(text: str) -> str:
@@ -43,6 +45,20 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case, whatever joins them.
+
+    >>> words_of("birthYear_2 (mother)")
+    ['birth', 'year', '2', 'mother']
+    """
+    return [word.casefold() for word in _WORD.findall(_HUMP.sub(" ", name))]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 edge`, `2 edges`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,19 +10,21 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
+from dcd.runtime.text import counted
 from dcd.table.checks import (
     ALL_CHECKS,
     Problem,
     check_shape,
     complete_rows,
     few_rows_note,
+    missing_values,
     problems_of,
     without,
 )
 from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions
+from dcd.table.notes import notes_of
 from dcd.table.reading import with_kinds
-from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
 from dcd.table.sources import columns_of
 
 
@@ -56,6 +58,13 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """One row for each column."""
         return pd.DataFrame([vars(column) for column in self.columns]).set_index("name")
+
+    def to_html(self, title: str = "the table", *, worded: Callable[[str], str] = str) -> str:
+        """A self-contained page; names from the data are escaped. `worded` rewrites remedies."""
+        return _rendered("audit_page.html.j2", worded, audit=self, title=title)
+
+    def _repr_html_(self) -> str:
+        return _rendered("audit.html.j2", str, audit=self)
 
     def __str__(self) -> str:
         width = max(len(column.name) for column in self.columns)
@@ -97,9 +106,18 @@ def audit(
     usable = [column for column in columns if column.trouble is None]
     n_complete = int(complete_rows(usable).sum()) if usable else n_rows
     sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
-    order = dependent_rows_note(*dependent_on_the_row_before(without(usable, problems)))
-    whole = [*_of_the_table(len(columns), n_rows, n_complete), *([order] if order else [])]
-    return Audit(audited, n_rows, n_complete, (*sentences, *whole))
+    missing = missing_values(columns, options)
+    used = without(usable, [problem for problem in problems if problem not in missing])
+    notes = [note.text for note in notes_of(used)]
+    of_table = _of_the_table(len(columns), n_rows, n_complete)
+    return Audit(audited, n_rows, n_complete, (*sentences, *of_table, *notes))
+
+
+def _rendered(template: str, worded: Callable[[str], str], **values: Any) -> str:
+    from dcd.runtime.templates import template_environment  # Jinja2 is loaded for the first page only
+
+    templates = template_environment("table", counted=counted, worded=worded)
+    return templates.get_template(template).render(values)
 
 
 def _audited(column: TableColumn, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:

@@ -1,6 +1,7 @@
 """The one door for every cell, whatever container it comes in: from the cells of a column to a `TableColumn`.
 
-Numbers that a float cannot hold, times, complex numbers and mixtures of types are refused, never converted.
+Numbers that a float cannot hold, complex numbers and mixtures of types are refused, never converted; dates
+and times are converted on request only (`dates`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import pandas as pd
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import is_number
 from dcd.table.columns import FEW_VALUES, LARGEST_WHOLE, CellType, TableColumn, too_many
+from dcd.table.dates import TROUBLE as DATES
+from dcd.table.dates import are_dates, date_column, days_of_array, days_of_objects, days_of_series
 
 _TOO_LARGE = (
     "holds whole numbers beyond 2^53, which floats cannot tell apart",
@@ -44,8 +47,7 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     if holds_numbers(cells.dtype):
         return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype.kind)
     if cells.dtype.kind in "mM":
-        problem = f"not numeric (dates or times, {cells.dtype})"
-        return _no_values(name, len(cells), problem, "Turn them into numbers.")
+        return date_column(name, days_of_array(cells))
     if cells.dtype.kind == "U":  # of which NumPy may have made text, to have one type for all columns
         return _text_column(name, cells.tolist(), most_numbers=1)
     return _object_column(name, cells.tolist())
@@ -89,10 +91,11 @@ def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
         return _category_column(name, column)
     if column.dtype in (nw.String, nw.Object):
         return _object_column(name, column.to_list())
-    remedy = "Turn them into numbers." if column.dtype.is_temporal() else "Turn it into numbers or text."
+    if column.dtype.is_temporal():
+        return date_column(name, days_of_series(column))
     dtype = getattr(column.to_native(), "dtype", column.dtype)
-    kind = "dates or times" if column.dtype.is_temporal() else f"values of type {dtype}"
-    return _no_values(name, len(column), f"not numeric ({kind})", remedy)
+    problem = f"not numeric (values of type {dtype})"
+    return _no_values(name, len(column), problem, "Turn it into numbers or text.")
 
 
 def floats(column: nw.Series[Any]) -> FloatArray:
@@ -123,6 +126,8 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
         return TableColumn(name, np.array(cells, dtype=np.float64))
     if all(isinstance(cell, str) for cell in present):
         return _text_column(name, cells)
+    if (days := days_of_objects(cells)) is not None:
+        return date_column(name, days)
     strange = min(present, key=is_real)
     problem = f"not numeric (values such as {strange!r:.40})"
     return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
@@ -139,6 +144,8 @@ def is_real(cell: Any) -> bool:
 def _text_column(name: str, cells: Sequence[Any], most_numbers: int = FEW_VALUES) -> TableColumn:
     """Text; if most of it is numbers, and these are many, it can only be used if declared nominal."""
     words = sorted({str(cell) for cell in cells if isinstance(cell, str)})
+    if are_dates(words):
+        return replace(_coded(name, cells, words, "dates"), trouble=DATES)
     coded = _coded(name, cells, words, "text")
     others = [word for word in words if not is_number(word)]
     n_numbers = len(words) - len(others)

@@ -4,8 +4,11 @@ Text, categories and truth values become codes 0, 1, ... with named levels. Miss
 a variable decides how it is tested:
 
 * "nominal": text, unordered categories, truth values, or numbers with two different values;
-* "ordinal": ordered categories, or whole numbers with at most ten different values;
+* "ordinal": ordered categories, or numbers with at most ten different values; numbers that are not whole need
+  five rows for each value on average, so that a measurement in a short table is not taken for a grade;
 * "continuous": all other numbers.
+
+Dates and times are refused, unless they are declared "continuous" or "ordinal": then they are days.
 """
 
 from __future__ import annotations
@@ -26,13 +29,13 @@ from dcd.runtime.memory import BLOCK_ROWS
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FEW_VALUES = 10  # whole numbers with at most so many different values are ordinal
+FEW_VALUES = 10  # numbers with at most so many different values are ordinal
 LARGEST_WHOLE = 2**53 - 1  # the next one is the same float as the one after it
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
 _FIRST_ROWS = 256  # where most columns already differ
 
-CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories"]
+CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories", "dates"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def infer_kind(column: TableColumn) -> tuple[Kind, str]:
     """The kind of a column and why, by the rule above."""
     if column.source == "ordered categories":
         return "ordinal", f"ordered categories ({column.n_distinct})"
+    if column.source == "dates":
+        return "continuous", f"dates or times ({column.n_distinct} different)"
     if column.source != "numbers":
         return "nominal", f"{column.source} ({column.n_distinct} different)"
     if column.trouble is not None or column.n_missing == len(column.values):
@@ -89,6 +94,8 @@ def infer_kind(column: TableColumn) -> tuple[Kind, str]:
         return "nominal", "numbers of which there are two"
     if n_distinct <= FEW_VALUES and column.is_whole:
         return "ordinal", f"whole numbers, {n_distinct} different"
+    if n_distinct <= FEW_VALUES and FEWEST_IN_A_LEVEL * n_distinct <= len(column.values) - column.n_missing:
+        return "ordinal", f"numbers, {n_distinct} different"
     if n_distinct == len(column.values) > FEW_VALUES and column.is_whole:
         return "continuous", f"whole numbers, {n_distinct} different, one a row: does it name the rows?"
     return "continuous", f"numbers, {n_distinct} different"

@@ -13,6 +13,7 @@ from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.runtime.errors import InputError, check_choice, check_flag, is_whole, suggest
 from dcd.runtime.memory import Memory
 from dcd.table.columns import KINDS, ColumnKey, Kind
+from dcd.table.notes import TableNote
 
 Missing = Literal["refuse", "complete-rows", "testwise"]
 MISSING: tuple[Missing, ...] = get_args(Missing)
@@ -64,7 +65,8 @@ class TableSummary:
     dropped : columns left out, and why.
     missing : the treatment of missing values.
     weighted : whether rows have weights that differ.
-    row_order : what the order of the rows tells against their independence; empty if nothing.
+    dates : columns of dates or times, in days.
+    notes : caveats: rows that depend on each other, columns that name the rows or have the same order.
     """
 
     n_rows: int
@@ -78,7 +80,8 @@ class TableSummary:
     dropped: dict[str, str]
     missing: Missing
     weighted: bool
-    row_order: str = ""
+    dates: tuple[str, ...] = ()
+    notes: tuple[TableNote, ...] = ()
 
     def __str__(self) -> str:
         counts = {kind: sum(k == kind for k in self.kinds.values()) for kind in KINDS}

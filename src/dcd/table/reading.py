@@ -31,7 +31,8 @@ from dcd.table.checks import (
 )
 from dcd.table.columns import Kind, TableColumn, as_kind, infer_kind, too_many
 from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column, of_used_rows
-from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
+from dcd.table.dates import in_days
+from dcd.table.notes import notes_of
 from dcd.table.row_weights import survey_weights
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
@@ -116,7 +117,8 @@ def read_columns(
         dropped=dropped,
         missing=options.missing,
         weighted=of_used_rows(weights) is not None,
-        row_order=dependent_rows_note(*dependent_on_the_row_before(columns)),
+        dates=tuple(column.name for column in columns if column.source == "dates" and not column.levels),
+        notes=notes_of(columns),
     )
     return Dataset(
         values=_side_by_side(columns, store) if dropped else store[: summary.n_rows_used],
@@ -187,8 +189,10 @@ def with_kinds(
         kind, why = infer_kind(column)
         if column.name in declared:
             kind, why = declared[column.name], "as told"
-            if kind == "nominal" and column.levels:  # even if its text looks like numbers
+            if kind == "nominal" and column.levels:  # even if its text looks like numbers or dates
                 column = replace(column, trouble=too_many(column.levels))
+            elif kind != "nominal" and column.source == "dates":
+                column, why = in_days(column), "as told, in days"
         coded.append(as_kind(column, kind))
         reasons[column.name] = (kind, why)
     return coded, reasons

@@ -200,6 +200,20 @@ def graph_html(
     return _render("graph.html.j2", picture=picture, summary=_summary(adjacency), text=text)
 
 
+def notebook_html(
+    title: str = "",
+    *,
+    picture: Markup | None = None,
+    lines: Sequence[str] = (),
+    header: Sequence[str] = (),
+    rows: Sequence[Sequence[str]] = (),
+    more: str = "",
+) -> str:
+    """What an object shows in a notebook: a title, a picture, sentences, a table, and a last sentence."""
+    values = {"title": title, "picture": picture, "lines": lines, "header": header, "rows": rows}
+    return _render("notebook.html.j2", **values, more=more)
+
+
 def graph_svg(names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]]) -> Markup:
     """Draw a CPDAG: causes above effects, arrows from background knowledge dashed."""
     arrows = np.argwhere(directed_part(adjacency)).tolist()

@@ -16,8 +16,11 @@ from dcd.runtime.files import write_text
 __all__ = ["render", "write"]
 
 
-def render(result: Result) -> str:
+def render(result: Result, *, before: Result | None = None) -> str:
     """The page as text. It loads nothing from anywhere and can be read without JavaScript.
+
+    `before` is an earlier result on the same table, such as one without background knowledge: the page then
+    shows what changed since.
 
     Examples
     --------
@@ -31,9 +34,9 @@ def render(result: Result) -> str:
         raise InputError(
             "parameter 'result'", f"must be a Result, got {type(result).__name__}", "Use dcd.summarise first."
         )
-    return page(result)
+    return page(result, before)
 
 
-def write(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write the page to a file, in full or not at all."""
-    write_text(path, render(result))
+def write(result: Result, path: str | os.PathLike[str], *, before: Result | None = None) -> None:
+    """Write the page to a file, in full or not at all; `before` is as of `render`."""
+    write_text(path, render(result, before=before))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcd.results.changes import changes_since
 from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
+from dcd.results.questions import toml_entry
 from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
@@ -23,8 +25,11 @@ _KINDS = {
 }
 
 
-def page(result: Result) -> str:
-    """The whole HTML file as text: its style and script are inside, and it may load nothing."""
+def page(result: Result, before: Result | None = None) -> str:
+    """The whole HTML file as text: its style and script are inside, and it may load nothing.
+
+    `before` is an earlier result on the same table, to show what changed since.
+    """
     scale = scale_of(result)
     return render_template(
         "page.html.j2",
@@ -38,6 +43,8 @@ def page(result: Result) -> str:
         own_conflicts=[clash for clash in result.conflicts if not is_with_knowledge(clash)],
         knowledge_conflicts=[clash for clash in result.conflicts if is_with_knowledge(clash)],
         has_knowledge_arrows=bool(scale.knowledge.arrows),
+        changes=None if before is None else changes_since(before, result),
+        **_questions(result),
         **_data(result),
     )
 
@@ -85,6 +92,15 @@ def _missed(result: Result) -> list[dict[str, Any]]:
         {"pair": pair, **share_bar(pair.probabilities, f"edge {percent(pair.probabilities.edge)}")}
         for pair in missed[:_MOST_MISSED]
     ]
+
+
+def _questions(result: Result) -> dict[str, Any]:
+    """Each question with its answers, and what each answer adds to a knowledge file."""
+    asked: dict[str, list[dict[str, Any]]] = {"root": [], "direction": []}
+    for question in result.questions:
+        answers = [(answer, toml_entry(answer.names)) for answer in question.answers]
+        asked[question.kind].append({"question": question, "answers": answers})
+    return {"root_questions": asked["root"], "direction_questions": asked["direction"]}
 
 
 def _direction(edge: Edge, scale: Scale, result: Result) -> str:

@@ -108,6 +108,23 @@
     filter(); // a reloaded page keeps the place of the slider
   }
 
+  // --- a knowledge file of what is ticked --------------------------------------------------------------
+
+  const file = byId("knowledge-file");
+  if (file) {
+    const boxes = all("#known input");
+    const nothing = file.textContent;
+    const compose = () => {
+      const entries = new Map();
+      for (const { dataset } of boxes.filter((box) => box.checked))
+        entries.set(dataset.key, [...(entries.get(dataset.key) || []), dataset.entry]);
+      const lines = [...entries].map(([key, list]) => `${key} = [\n${list.map((one) => `  ${one},\n`).join("")}]\n`);
+      file.textContent = lines.join("") || nothing;
+    };
+    boxes.forEach((box) => box.addEventListener("change", compose));
+    compose(); // a reloaded page keeps the ticks
+  }
+
   // --- size of the picture ---------------------------------------------------------------------------
 
   const canvas = document.querySelector(".canvas");

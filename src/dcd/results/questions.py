@@ -1,0 +1,93 @@
+"""What a reader may know and the data do not: columns that may be roots, directions that are in doubt.
+
+Every answer is offered as a line of a knowledge file. Nothing is assumed: a question changes no graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from dcd.results.model import Edge, Question, Result, Statement
+from dcd.results.origin import given_in
+from dcd.runtime.text import percent, words_of
+
+_SURE = 0.95  # least probability of an arrow whose direction is not asked about, the "firm" of the report
+# Words in names of what is fixed before everything else in a table, or set from outside. On the 38 public
+# tables of `experiments/exogenous` set aside for reports, they meet 64 of the 83 columns that cannot be
+# effects, and 9 of the 330 others.
+# fmt: off
+_FIXED = frozenset([
+    "age", "aged", "ages", "sex", "gender", "male", "female", "race", "ethnicity", "birth", "birthday",
+    "birthdate", "birthyear", "birthplace", "born", "dob", "year", "yr", "month", "quarter", "season", "date",
+    "day", "weekday", "treat", "treated", "treatment", "arm", "group", "randomised", "randomized", "assigned",
+    "assignment", "allocation", "placebo", "rx", "black", "hispanic", "hispan", "ethnic",
+])
+# fmt: on
+
+
+def questions_of(result: Result, dates: Iterable[str] = ()) -> tuple[Question, ...]:
+    """The questions about a result: those about roots first, then about directions; `dates` are columns."""
+    return (*_roots(result, frozenset(dates)), *_directions(result))
+
+
+def _roots(result: Result, dates: frozenset[str]) -> Iterator[Question]:
+    """Columns that seem to be set before or outside of the others, and may have a cause in the graph."""
+    may_be_effects = {edge.second for edge in result.edges}
+    may_be_effects |= {edge.first for edge in result.edges if edge.type == "-"}
+    for name in result.names:
+        if name in may_be_effects and (name in dates or _FIXED & set(words_of(name))) and _is_text(name):
+            text = f"Is {name} a root (caused by no other column)?"
+            yield Question("root", (name,), text, (_statement("roots", (name,), f"{name} is a root"),))
+
+
+def _directions(result: Result) -> Iterator[Question]:
+    """Lines, then arrows that are less than sure, the least probable first; not what knowledge gave."""
+    given = given_in(result)
+    for edge in sorted(result.edges, key=_probability):
+        if given.drew(edge) or given.directed(edge) or not _is_in_doubt(edge):
+            continue
+        if _is_text(edge.first) and _is_text(edge.second):
+            answers = (_no_cause(edge.second, edge.first), _no_cause(edge.first, edge.second))
+            text = f"{edge.first} {edge.type} {edge.second}{_likelier(edge)}: which is the cause?"
+            yield Question("direction", (edge.first, edge.second), text, answers)
+
+
+def _is_in_doubt(edge: Edge) -> bool:
+    if edge.type == "-":
+        return True
+    return edge.probabilities is not None and edge.probabilities.forward < _SURE
+
+
+def _probability(edge: Edge) -> float:
+    """Of the direction as drawn; 0 if none is."""
+    return edge.probabilities.forward if edge.probabilities and edge.type == "->" else 0.0
+
+
+def _likelier(edge: Edge) -> str:
+    found = edge.probabilities
+    if found is None or (edge.type == "-" and not edge.uncertain):
+        return ""
+    arrow = f"{edge.first} -> {edge.second} " if edge.uncertain else ""
+    return f" ({arrow}{percent(found.forward)})"
+
+
+def _no_cause(cause: str, effect: str) -> Statement:
+    return _statement("forbidden", (cause, effect), f"{cause} cannot cause {effect}")
+
+
+def _statement(key: Literal["roots", "forbidden"], names: tuple[str, ...], meaning: str) -> Statement:
+    return Statement(key, names, meaning, f"{key} = [{toml_entry(names)}]")
+
+
+def toml_entry(names: Sequence[str]) -> str:
+    """One name, or a list of several, as it stands in a list of TOML."""
+    # Strings of JSON are strings of TOML, once what is invisible is written as an escape.
+    text = json.dumps(names[0] if len(names) == 1 else list(names), ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file of text can hold a name; half of a surrogate pair cannot be written."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)

@@ -1,0 +1,91 @@
+"""Caveats of a table that can be used: dependent rows, identifiers, columns of the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from dcd.runtime.array_types import FloatArray
+from dcd.runtime.digest import digest
+from dcd.runtime.text import words_of
+from dcd.table.columns import FEW_VALUES, TableColumn
+from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
+
+_SCREENED_ROWS = 20_000  # the first ones, in which two orders differ if they differ at all, nearly always
+_IDENTIFIERS = frozenset(
+    ["id", "ids", "identifier", "index", "idx", "key", "number", "nr", "no", "obs", "observation", "row"]
+)
+
+
+@dataclass(frozen=True)
+class TableNote:
+    """A caveat in words, and the columns that it is about; `kind` is one word for machines."""
+
+    kind: str
+    columns: tuple[str, ...]
+    text: str
+
+
+def notes_of(columns: Sequence[TableColumn]) -> tuple[TableNote, ...]:
+    """All caveats of the columns that are used."""
+    dependent = dependent_rows_note(*dependent_on_the_row_before(columns))
+    rows = [TableNote("dependent-rows", (), dependent)] if dependent else []
+    return (*rows, *_identifiers(columns), *_same_order(columns))
+
+
+def _identifiers(columns: Sequence[TableColumn]) -> Iterator[TableNote]:
+    for column in columns:
+        if _names_the_rows(column):
+            text = (
+                f"Column {column.name!r} has another whole number in every row and seems to name the rows. "
+                "An identifier is neither a cause nor an effect: leave it out."
+            )
+            yield TableNote("row-identifier", (column.name,), text)
+
+
+def _names_the_rows(column: TableColumn) -> bool:
+    """Different whole numbers without gaps, in the order of the rows, or with the name of an identifier."""
+    values = column.values
+    if column.source != "numbers" or column.levels or column.n_missing or column.n_infinite:
+        return False
+    if not (column.n_distinct == len(values) > FEW_VALUES and column.is_whole):
+        return False
+    steps = np.diff(values)
+    has_no_gaps = bool(np.ptp(values) == len(values) - 1)
+    is_sorted = bool((steps > 0).all() or (steps < 0).all())
+    return has_no_gaps or is_sorted or bool(_IDENTIFIERS & set(words_of(column.name)))
+
+
+def _same_order(columns: Sequence[TableColumn]) -> Iterator[TableNote]:
+    """Columns that are increasing or decreasing functions of each other (rank correlation 1 or -1)."""
+    ordered = [c for c in columns if (not c.levels or c.source == "ordered categories") and c.n_distinct > 2]
+    for screened in _alike(ordered, _SCREENED_ROWS):
+        for group in _alike(screened, None):
+            names = tuple(column.name for column in group)
+            listed = ", ".join(repr(name) for name in names[:-1]) + f" and {names[-1]!r}"
+            text = (
+                f"Columns {listed} order the rows in the same way (rank correlation 1 or -1): each is a "
+                "function of the other, and the edges of one cannot be told from those of the other. Leave "
+                "all but one out."
+            )
+            yield TableNote("same-order", names, text)
+
+
+def _alike(columns: Sequence[TableColumn], n_rows: int | None) -> list[list[TableColumn]]:
+    """Groups of two columns or more whose ranks in the first rows are equal or opposite."""
+    groups: dict[str, list[TableColumn]] = {}
+    for column in columns:
+        groups.setdefault(_order_digest(np.asarray(column.values[:n_rows])), []).append(column)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _order_digest(values: FloatArray) -> str:
+    """Equal for columns with the same missing rows and equal or opposite ranks only."""
+    missing = np.isnan(values)
+    ranks = rankdata(np.where(missing, np.inf, values), method="dense")
+    ranks[missing] = 0
+    opposite = np.where(missing, 0, ranks.max() + 1 - ranks)
+    return min(digest([ranks.tobytes()]), digest([opposite.tobytes()]))

@@ -1,0 +1,118 @@
+"""Statements that are ticked in the page become a knowledge file, in a real browser."""
+
+import shutil
+
+import numpy as np
+import pytest
+from support.made_results import HOSTILE, make_document, random_cpdag
+
+import dcd
+from dcd.results import Result, report
+from dcd.results.questions import questions_of
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("there is no chromium on this machine", allow_module_level=True)
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+
+def with_questions(cpdag):
+    document = make_document(cpdag, n_sample=5)
+    questions = questions_of(Result.from_dict(document))
+    return Result.from_dict({**document, "questions": [_plain(question) for question in questions]})
+
+
+def _plain(question):
+    answers = [
+        {"key": answer.key, "names": list(answer.names), "meaning": answer.meaning, "line": answer.line}
+        for answer in question.answers
+    ]
+    return {
+        "kind": question.kind,
+        "variables": list(question.variables),
+        "text": question.text,
+        "answers": answers,
+    }
+
+
+def chain_of(*names):
+    return dcd.CPDAG.from_dag(names, np.diag(np.ones(len(names) - 1, dtype=int), 1))
+
+
+RESULTS = {
+    "survey": with_questions(chain_of("age", "education", "income")),
+    "hostile": with_questions(random_cpdag([*HOSTILE, "age"], 16, seed=3)),
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    opened = []
+
+    def visit(name, **options):
+        path = tmp_path / f"{name}.html"
+        report.write(RESULTS[name], path)
+        page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
+        page.set_default_timeout(10_000)
+        seen = []
+        page.on("request", lambda request: seen.append(request.url))
+        page.on("console", lambda message: seen.append(message.text))
+        page.on("pageerror", lambda error: seen.append(str(error)))
+        page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri())
+        opened.append((page, seen, path.as_uri()))
+        return page
+
+    yield visit
+    for page, seen, address in opened:
+        page.context.close()
+        assert seen == [address]
+
+
+def knowledge_in(page, tmp_path):
+    path = tmp_path / "known.toml"
+    path.write_text(page.text_content("#knowledge-file"), encoding="utf-8")
+    return dcd.Knowledge.from_toml(path)
+
+
+def test_what_is_ticked_is_a_knowledge_file(visit, tmp_path):
+    page = visit("survey")
+    assert knowledge_in(page, tmp_path) == dcd.Knowledge()
+    page.get_by_label("age is a root").check()
+    page.get_by_label("income cannot cause education").check()
+    page.get_by_label("education cannot cause age").check()
+    assert knowledge_in(page, tmp_path) == dcd.Knowledge(
+        roots=["age"], forbidden=[("education", "age"), ("income", "education")]
+    )
+    page.get_by_label("age is a root").uncheck()
+    assert knowledge_in(page, tmp_path).roots == ()
+
+
+def test_any_name_survives(visit, tmp_path):
+    page = visit("hostile")
+    page.eval_on_selector_all("#known details", "all => all.forEach(one => { one.open = true; })")
+    boxes = page.locator("#known input")
+    answers = [answer for question in RESULTS["hostile"].questions for answer in question.answers]
+    assert boxes.count() == len(answers) > 6
+    for index, answer in enumerate(answers):
+        boxes.nth(index).check()
+        stated = knowledge_in(page, tmp_path).to_dict()
+        assert stated == {answer.key: [answer.names[0] if answer.key == "roots" else list(answer.names)]}
+        boxes.nth(index).uncheck()
+
+
+def test_without_javascript_the_lines_are_there_to_copy(visit):
+    page = visit("survey", java_script_enabled=False)
+    assert page.is_visible('text=roots = ["age"]')
+    assert not page.is_visible("#known input >> nth=0")
+    assert not page.is_visible("#knowledge-file")
