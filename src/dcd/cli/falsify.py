@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,7 @@ from dcd.cli.running import FINE, PROBLEMS, State, silent_children
 from dcd.cli.terminal import remark, say, show_table
 
 if TYPE_CHECKING:
-    from dcd.evaluation.falsification import Falsification
+    from dcd.evaluation.falsification import Falsification, Independence
 
 _SHOWN = 20  # violated statements and needless edges in the terminal
 _EPILOG = """\b
@@ -77,14 +77,17 @@ def falsify(
     graph: str,
     source: TableFile,
     handling: Handling,
+    alpha: float,
+    n_permutations: int,
+    max_rows: int,
     report: str | None,
     json_path: str | None,
+    rows: bool,
     title: str | None,
     jobs: int | None,
     seed: int,
-    **parameters: Any,
 ) -> int:
-    """Put the graph GRAPH to the test on the table DATA: which independences does it get wrong?"""
+    """Put the graph GRAPH to the test: find where the table DATA contradicts it."""
     check_outputs({"--report": report, "--json": json_path}, [graph, source.path])
     matrix = read_graph(graph, with_knowledge=True, as_written=True)
     import dcd
@@ -94,7 +97,10 @@ def falsify(
         checked = dcd.falsify(
             matrix,
             table,
-            **parameters,
+            alpha=alpha,
+            n_permutations=n_permutations,
+            max_rows=max_rows,
+            rows=rows,
             **handling.parameters,
             **weights,
             title=title or f"{options.file_name(graph)} on {source.title}",
@@ -134,7 +140,7 @@ def _show(checked: Falsification) -> None:
         _show_some(header, edges)
 
 
-def _numbers(one: Any) -> list[str]:
+def _numbers(one: Independence) -> list[str]:
     correlation = "" if one.correlation is None else f"{one.correlation:+.2f}"
     return [f"{one.pvalue:.2g}", f"{one.adjusted:.2g}", correlation]
 

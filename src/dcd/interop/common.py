@@ -104,9 +104,7 @@ def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterab
     return class_of_frame(frame_of_edges(names, arrows, lines))
 
 
-def frame_of_edges(
-    names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()
-) -> pd.DataFrame:
+def frame_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> pd.DataFrame:
     """The labelled adjacency matrix of a graph as it stands."""
     nodes = list(names)
     if len(nodes) > _MOST_NODES:

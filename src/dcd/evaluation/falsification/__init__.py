@@ -1,7 +1,7 @@
-"""A graph put to the test: the independences that it implies, and whether a table contradicts them.
+r"""A graph put to the test: the independences that it implies, and whether a table contradicts them.
 
-    graph -> one DAG of its class -> `dcd.graph.implied`: statements -> p-values -> Holm's method -> account
-                      \\-> the same statements under shuffled names, to compare with
+graph -> one DAG of its class -> `dcd.graph.implied`: statements -> p-values -> Holm's method -> account
+                  \-> the same statements under shuffled names, to compare with
 """
 
 from dcd.evaluation.falsification.account import EdgeTest, Falsification, Independence

@@ -234,7 +234,17 @@ class Falsification:
             verdict = "untested" if edge.needed is None else "needed" if edge.needed else "no need"
             kept = {name: value for name, value in vars(edge).items() if name not in ("type", "needed")}
             rows.append({"kind": "edge", **kept, "verdict": verdict})
-        columns = ["kind", "first", "second", "given", "pvalue", "adjusted", "correlation", "n_rows", "verdict"]
+        columns = [
+            "kind",
+            "first",
+            "second",
+            "given",
+            "pvalue",
+            "adjusted",
+            "correlation",
+            "n_rows",
+            "verdict",
+        ]
         frame = pd.DataFrame(rows, columns=columns)
         return frame.astype(dict.fromkeys(("pvalue", "adjusted", "correlation"), float))
 

@@ -50,7 +50,9 @@ def page(checked: Falsification) -> str:
         most_rows=SHOWN_ROWS,
         histogram=_histogram(checked) if checked.permuted else "",
         edges=sorted(checked.edges, key=lambda edge: -1.0 if edge.pvalue is None else -edge.pvalue),
-        independences=sorted(checked.independences, key=lambda one: 2.0 if one.pvalue is None else one.pvalue),
+        independences=sorted(
+            checked.independences, key=lambda one: 2.0 if one.pvalue is None else one.pvalue
+        ),
         version=__version__,
     )
 

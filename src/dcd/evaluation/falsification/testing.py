@@ -70,7 +70,7 @@ def falsify(
     progress: bool = True,
     random_state: int | np.random.Generator | None = 0,
 ) -> Falsification:
-    """Put a graph to the test: which independences that it implies do the data contradict?
+    """Put a graph to the test: find the independences that it implies and the data contradict.
 
     Each variable is tested against each of its non-descendants given its parents, and each edge given the
     other parents of its effect. Of a CPDAG one DAG of the class is taken; all of them imply the same
@@ -78,9 +78,10 @@ def falsify(
 
     Parameters
     ----------
-    graph : CPDAG, ChosenDAG, labelled adjacency matrix (`[i, j] = 1` for `i -> j`, both for `i - j`) or
+    graph : CPDAG, ChosenDAG, adjacency matrix (`[i, j] = 1` for `i -> j`, both for `i - j`) or
         networkx.DiGraph
-        The graph, of an expert, a paper or another tool. Its variables are columns of the table.
+        The graph, of an expert, a paper or another tool. Its variables are columns of the table; a matrix
+        without names has all of them, in their order.
     table : any table that the estimators take. Columns that are not in the graph are ignored.
     alpha : float, default=0.05
         The probability that any statement of a true graph is violated, over all of them together. An edge
@@ -114,17 +115,17 @@ def falsify(
     >>> data = dcd.datasets.load_sachs()
     >>> checked = dcd.falsify(data.cpdag, data.frame, n_permutations=0)
     >>> len(checked.independences), len(checked.violated) > 0
-    (45, True)
+    (67, True)
     """
     strategy = PartialAssociation() if test is None else test
     _check_parameters(strategy, alpha, n_permutations, max_rows, n_jobs)
     _check_words(rows, progress, title)
     rng = make_generator(random_state)
-    given, dag = _read_graph(graph)
-    table, _ = repeated(readable_again(table), counts, sample_weight)
     options = TableOptions(kinds, missing, memory=Memory.of(memory_limit))
     options.check()
-    whole, ignored = _read_table(table, given.columns, options, sample_weight)
+    table, _ = repeated(readable_again(table), counts, sample_weight)
+    given, dag = _read_graph(graph, source_of(table, options.memory).names)
+    whole, ignored = _read_table(table, list(given.columns), options, sample_weight)
     dataset = whole if len(whole.values) <= max_rows else row_sample(whole, max_rows)
     questions = _Questions(strategy, dataset.in_canonical_order(), tuple(dag.columns), alpha)
     statements, edges = implied_independences(dag), edge_statements(dag)
@@ -179,13 +180,13 @@ def _check_words(rows: bool, progress: bool, title: str | None) -> None:
         check_type("title", title, str, "Pass a string.")
 
 
-def _read_graph(graph: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _read_graph(graph: Any, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The graph as given, and a DAG of its class over its names in alphabetical order.
 
     A DAG is taken as it is. The order makes the choice among the DAGs of a class independent of the order of
     the columns.
     """
-    given = _labelled(graph)
+    given = _labelled(graph, columns)
     class_of_frame(given)  # refuses cycles, loops and what fits no DAG, with the edges in the message
     names = sorted(given.columns)
     if len(names) < 2:
@@ -195,15 +196,18 @@ def _read_graph(graph: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     return given, pd.DataFrame(consistent_extension(ordered), index=names, columns=names)
 
 
-def _labelled(graph: Any) -> pd.DataFrame:
-    """The labelled adjacency matrix of a graph, whatever it is made of."""
+def _labelled(graph: Any, columns: Sequence[str]) -> pd.DataFrame:
+    """The labelled adjacency matrix of a graph, whatever it is made of; without names it has all columns."""
     if isinstance(graph, CPDAG):
         return pd.DataFrame(graph.adjacency, index=list(graph.names), columns=list(graph.names))
     if isinstance(graph, ChosenDAG):
         return graph.adjacency
-    if isinstance(graph, pd.DataFrame):
+    if isinstance(graph, (pd.DataFrame, np.ndarray, list)):
         matrix = check_adjacency(graph, "graph")
-        names = [str(name) for name in graph.columns]
+        names = [str(name) for name in getattr(graph, "columns", columns)]
+        if len(names) != len(matrix):
+            problem = f"has {len(matrix)} variables without names, and the table {len(names)} columns"
+            raise InputError("parameter 'graph'", problem, "Pass a labelled frame.")
         return pd.DataFrame(matrix, index=names, columns=names)
     if any(kind.__module__.startswith("networkx.") for kind in type(graph).__mro__):
         for hidden in sorted(map(str, getattr(graph, "latents", ()))):  # of pgmpy
