@@ -4,7 +4,8 @@ graph -> one DAG of its class -> `dcd.graph.implied`: statements -> p-values -> 
                   \-> the same statements under shuffled names, to compare with
 """
 
-from dcd.evaluation.falsification.account import EdgeTest, Falsification, Independence
+from dcd.evaluation.falsification.account import EdgeTest, Independence
+from dcd.evaluation.falsification.result import Falsification
 from dcd.evaluation.falsification.testing import falsify
 
 __all__ = ["EdgeTest", "Falsification", "Independence", "falsify"]

@@ -1,4 +1,4 @@
-"""`Falsification`: what became of each statement of a graph that was put to the test."""
+"""What became of each statement of a graph that was put to the test, and the answer in words."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Picture:
 
     Attributes
     ----------
-    statement : position of the statement among `Falsification.independences`.
+    statement : position of the statement among `independences`.
     measured, adjusted : the first and the second variable. Adjusted values are residuals of normal scores;
         a nominal variable of several categories stays as measured.
     """
@@ -99,24 +99,8 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
-class Falsification:
-    """A graph put to the test by a table, as returned by `dcd.falsify`.
-
-    Attributes
-    ----------
-    names : the variables of the graph.
-    adjacency : (d, d) the graph as given, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
-    dag : (d, d) the DAG whose statements were tested: the graph itself, or one of its class.
-    independences : every statement that was tested.
-    edges : every edge, tested given the other parents of its effect.
-    alpha : the probability of any violated statement if the graph is true.
-    permuted : the number of violated statements of the same graph under each random relabelling.
-    n_equivalent : how many relabelled graphs imply the same independences as the graph.
-    n_rows, n_rows_tested : rows of the table, and rows that tests used.
-    ignored : columns of the table that are not in the graph.
-    pictures : some rows behind violated statements.
-    title : a line for people.
-    """
+class Account:
+    """What a `Falsification` holds and says in words; see there."""
 
     names: tuple[str, ...]
     adjacency: IntArray = field(repr=False)
@@ -211,11 +195,6 @@ class Falsification:
             lines.append(f"  and {len(self.violated) - _SHOWN} more")
         return "\n".join(lines).rstrip()
 
-    def _repr_html_(self) -> str:
-        from dcd.evaluation.falsification.page import notebook_html
-
-        return notebook_html(self)
-
     # --- for programs ------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
@@ -265,12 +244,6 @@ class Falsification:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON; the file is either there in full or not at all."""
         write_text(path, json.dumps(self.to_dict(), indent=1) + "\n")
-
-    def to_html(self) -> str:
-        """One self-contained page: the graph, each violated statement with its picture, and all tests."""
-        from dcd.evaluation.falsification.page import page
-
-        return page(self)
 
 
 def brief(name: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dcd.estimators.account import SHOWN_ROWS
-from dcd.evaluation.falsification.account import EdgeTest, Falsification, Independence, Picture, Shown
+from dcd.evaluation.falsification.account import Account, EdgeTest, Independence, Picture, Shown
 from dcd.graph.drawing import svg
 from dcd.graph.drawing.layout import layered_layout
 from dcd.results.model import Column
@@ -30,7 +30,7 @@ _MOST_LISTED = 60  # violated statements of the page, with a picture or without
 _WIDTH, _BOTTOM = 560.0, 130.0  # of the histogram
 
 
-def page(checked: Falsification) -> str:
+def page(checked: Account) -> str:
     """The whole HTML file as text: its style is inside, and it may load nothing."""
     pairs = _violated_pairs(checked)
     shown = {"violated": bool(checked.violated), "shuffled": bool(checked.permuted)}
@@ -57,7 +57,7 @@ def page(checked: Falsification) -> str:
     )
 
 
-def notebook_html(checked: Falsification) -> str:
+def notebook_html(checked: Account) -> str:
     """The findings, the violated statements and the graph."""
     picture = svg.graph_svg(checked.names, checked.adjacency, ())
     findings = checked.findings()
@@ -67,13 +67,13 @@ def notebook_html(checked: Falsification) -> str:
 # --- the graph -------------------------------------------------------------------------------------------
 
 
-def _violated_pairs(checked: Falsification) -> list[tuple[int, int]]:
+def _violated_pairs(checked: Account) -> list[tuple[int, int]]:
     """The pairs of violated statements, the clearest first."""
     position = {name: index for index, name in enumerate(checked.names)}
     return list(dict.fromkeys((position[one.first], position[one.second]) for one in checked.violated))
 
 
-def _graph(checked: Falsification, pairs: list[tuple[int, int]]) -> Markup:
+def _graph(checked: Account, pairs: list[tuple[int, int]]) -> Markup:
     position = {name: index for index, name in enumerate(checked.names)}
     edges = [
         svg.DrawnEdge(
@@ -121,7 +121,7 @@ def _edge_title(edge: EdgeTest) -> str:
     return f"{edge}: the data {'need it' if edge.needed else 'show no need for it'}"
 
 
-def _legend(checked: Falsification, has_pairs: bool) -> list[tuple[str, bool, float, str]]:
+def _legend(checked: Account, has_pairs: bool) -> list[tuple[str, bool, float, str]]:
     """`(classes, directed, width, words)` of what the picture has."""
     drawn = {_edge_class(edge) for edge in checked.edges}
     entries = [
@@ -138,7 +138,7 @@ def _legend(checked: Falsification, has_pairs: bool) -> list[tuple[str, bool, fl
 # --- violated statements ---------------------------------------------------------------------------------
 
 
-def _violations(checked: Falsification) -> list[tuple[Independence, list[tuple[str, Markup]]]]:
+def _violations(checked: Account) -> list[tuple[Independence, list[tuple[str, Markup]]]]:
     """Each violated statement with its two pictures, if there are any."""
     pictures = {checked.independences[picture.statement]: picture for picture in checked.pictures}
     return [(one, _panels(one, pictures.get(one))) for one in checked.violated[:_MOST_LISTED]]
@@ -164,7 +164,7 @@ def _axis(name: str, shown: Shown) -> Axis:
 # --- relabelled graphs -----------------------------------------------------------------------------------
 
 
-def _histogram(checked: Falsification) -> Markup:
+def _histogram(checked: Account) -> Markup:
     """How many relabelled graphs violate how many statements, with a mark for the graph itself."""
     n_statements = max(max(checked.permuted), len(checked.violated), 1)
     counts = np.bincount(checked.permuted, minlength=n_statements + 1)

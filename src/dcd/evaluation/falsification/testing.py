@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 from dcd.estimators.base import check_n_jobs
-from dcd.evaluation.falsification.account import EdgeTest, Falsification, Independence, Picture
+from dcd.evaluation.falsification.account import EdgeTest, Independence, Picture
 from dcd.evaluation.falsification.pictures import adjust_for, rows_behind, strength
+from dcd.evaluation.falsification.result import Falsification
 from dcd.graph.adjacency import check_adjacency
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.graph.equivalence import consistent_extension, dag_to_cpdag
