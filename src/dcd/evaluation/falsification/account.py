@@ -19,6 +19,7 @@ from dcd.runtime.text import shortened
 
 _SHOWN = 20  # statements listed in text
 _CELLS = 40  # of a name in a sentence
+_NO_TREND = 0.05  # correlation below which a violated statement is about a curve, a spread or the like
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,16 @@ class Independence:
     violated: bool
     correlation: float | None
     n_rows: int
+
+    @property
+    def strength(self) -> str:
+        """The correlation in words; nothing if there is none."""
+        if self.correlation is None:
+            return ""
+        words = f"{'partial ' if self.given else ''}rank correlation"
+        if abs(self.correlation) < _NO_TREND:
+            return f"{words} near 0: not a rising or falling relation"
+        return f"{words} {self.correlation:+.2f}"
 
     def __str__(self) -> str:
         return f"{brief(self.first)} is independent of {brief(self.second)}{given_words(self.given)}"
@@ -178,6 +189,8 @@ class Account:
             told += f" ({self.n_equivalent} of them imply the same independences)"
         if self.permutation_pvalue <= self.alpha:
             return [f"{told}: the graph fits these data far better than chance."]
+        if not self.n_no_worse:
+            return [f"{told}; it takes {int(1 / self.alpha)} or more to tell that from chance."]
         if not self.violated:
             return [f"{told}: that nothing is violated says little here, for shuffled names do as well."]
         return [f"{told}: the graph fits these data no better than shuffled names would."]
@@ -257,5 +270,4 @@ def given_words(given: Sequence[str]) -> str:
 
 
 def _violation_line(one: Independence) -> str:
-    strength = "" if one.correlation is None else f", partial rank correlation {one.correlation:+.2f}"
-    return f"  {one}: violated (p {pvalue(one.pvalue)}{strength})"
+    return f"  {one}: violated ({', '.join(filter(None, [f'p {pvalue(one.pvalue)}', one.strength]))})"

@@ -90,7 +90,7 @@ def _graph(checked: Account, pairs: list[tuple[int, int]]) -> Markup:
         edges.append(svg.DrawnEdge(x, y, False, title=title, attributes={"class": "edge violated"}))
     cells = 18 if len(checked.names) <= 20 else 13
     nodes = [
-        svg.DrawnNode(shortened(name.strip() or "(no name)", cells), name, {"class": "node"})
+        svg.DrawnNode(shortened(name.strip() or "(no name)", cells), name, {"class": "node"}, in_page=True)
         for name in checked.names
     ]
     label = "Picture of the graph; the tables below say the same in text"

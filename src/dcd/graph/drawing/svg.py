@@ -41,11 +41,16 @@ _NOTEBOOK_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node to draw: its label, full name, and attributes of its element (a link if it has `href`)."""
+    """A node to draw: its label, full name, and attributes of its element (a link if it has `href`).
+
+    Within a page (`in_page`) the label is HTML: whatever font a browser has, text that is wider than its box
+    ends in an ellipsis.
+    """
 
     label: str
     title: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    in_page: bool = False
 
 
 @dataclass(frozen=True)
