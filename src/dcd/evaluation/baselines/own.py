@@ -76,6 +76,6 @@ def _fitted(
     by_name = None if kinds is None else {f"x{index}": kind for index, kind in enumerate(kinds)}
     if knowledge is not None:
         named = {key: [(f"x{i}", f"x{j}") for i, j in pairs] for key, pairs in knowledge.items()}
-        options = {"knowledge": Knowledge(**named), **options}
+        options = {"knowledge": Knowledge.from_dict(named), **options}
     model = estimator(**{"progress": False, "kinds": by_name, **options}).fit(values)
     return model.cpdag_.adjacency

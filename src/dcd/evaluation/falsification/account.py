@@ -181,19 +181,21 @@ class Account:
 
     def comparison(self) -> list[str]:
         """How the graph compares with relabelled ones, in a sentence if there are any."""
-        if not self.permuted or not self.independences or self.permutation_pvalue is None:
+        if not self.independences or not (self.permuted or self.n_equivalent):
             return []
+        if self.permutation_pvalue is None:
+            return [
+                "Shuffled names imply the same independences: the graph says nothing about single variables."
+            ]
         n_all = len(self.permuted)
         told = f"Of {n_all} graphs of the same shape with shuffled names, {self.n_no_worse} violate no more"
-        if self.n_equivalent:
-            told += f" ({self.n_equivalent} of them imply the same independences)"
         if self.permutation_pvalue <= self.alpha:
             return [f"{told}: the graph fits these data far better than chance."]
         if not self.n_no_worse:
             return [f"{told}; it takes {int(1 / self.alpha)} or more to tell that from chance."]
         if not self.violated:
             return [f"{told}: that nothing is violated says little here, for shuffled names do as well."]
-        return [f"{told}: the graph fits these data no better than shuffled names would."]
+        return [f"{told}: the graph does not clearly fit better than shuffled names."]
 
     def _needless(self) -> list[str]:
         if not self.unneeded:

@@ -21,7 +21,7 @@ class Falsification(Account):
     edges : every edge, tested given the other parents of its effect.
     alpha : the probability of any violated statement if the graph is true.
     permuted : the number of violated statements of the same graph under each random relabelling.
-    n_equivalent : how many relabelled graphs imply the same independences as the graph.
+    n_equivalent : relabellings that were left out: they imply the same independences as the graph.
     n_rows, n_rows_tested : rows of the table, and rows that tests used.
     ignored : columns of the table that are not in the graph.
     pictures : some rows behind violated statements.

@@ -47,7 +47,6 @@ from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
 from dcd.table.sources import SomeColumns, readable_again, source_of
 
-_REMEDIES = "Fewer permutations, fewer rows (max_rows) or more processes (n_jobs) make it shorter."
 _GRAPHS = "Pass a CPDAG, a labelled adjacency matrix or a networkx.DiGraph; dcd.interop reads others."
 _MOST_STRENGTHS, _MOST_PICTURES = 200, 24  # violated statements with a correlation, and with a picture
 
@@ -88,7 +87,8 @@ def falsify(
         The probability that any statement of a true graph is violated, over all of them together. An edge
         counts as needed if its own p-value is at most this.
     n_permutations : int, default=100
-        How many random relabellings of the graph to compare with; 0 compares with none.
+        How many random relabellings of the graph to draw and to compare with; 0 compares with none. Those
+        that imply the same independences as the graph itself are left out.
     test : PartialAssociation, WeightedAssociation, a test of your own or None
         None is `PartialAssociation()`.
     max_rows : int, default=5000
@@ -130,7 +130,7 @@ def falsify(
     dataset = whole if len(whole.values) <= max_rows else row_sample(whole, max_rows)
     questions = _Questions(strategy, dataset.in_canonical_order(), tuple(dag.columns), alpha)
     statements, edges = implied_independences(dag), edge_statements(dag)
-    orders = [rng.permutation(len(dag)) for _ in range(n_permutations)]
+    orders = _informative(dag.to_numpy(), [rng.permutation(len(dag)) for _ in range(n_permutations)])
     relabelled = [[one.relabelled(order) for one in statements] for order in orders]
     questions.ask([*statements, *edges.values(), *chain(*relabelled)], n_jobs=n_jobs, progress=progress)
     independences, pictures = questions.judged(statements, rows=rows)
@@ -142,7 +142,7 @@ def falsify(
         edges=questions.judged_edges(edges, given),
         alpha=float(alpha),
         permuted=tuple(int(questions.violated(one).sum()) for one in relabelled),
-        n_equivalent=_n_equivalent(dag.to_numpy(), orders),
+        n_equivalent=n_permutations - len(orders),
         n_rows=whole.summary.n_rows,
         n_rows_tested=len(dataset.values),
         ignored=ignored,
@@ -234,14 +234,11 @@ def _read_table(
     return read_table(chosen, options=options, sample_weight=sample_weight), ignored
 
 
-def _n_equivalent(dag: IntArray, orders: Sequence[Positions]) -> int:
-    """How many relabelled graphs are of the same class."""
+def _informative(dag: IntArray, orders: Iterable[Positions]) -> list[Positions]:
+    """The relabellings that change the class of a graph; the others imply the same independences."""
     cpdag = dag_to_cpdag(dag)
-    count = 0
-    for order in orders:
-        place = np.argsort(order)  # node i of the DAG is at order[i]
-        count += np.array_equal(cpdag[np.ix_(place, place)], cpdag)
-    return count
+    places = [(order, np.argsort(order)) for order in orders]  # node i of the DAG is at order[i]
+    return [order for order, place in places if not np.array_equal(cpdag[np.ix_(place, place)], cpdag)]
 
 
 # --- tests -----------------------------------------------------------------------------------------------
@@ -265,7 +262,7 @@ class _Questions:
         with one_blas_thread():
             test = bind_test(self._strategy, self._dataset, self._alpha, sample_first=False)
         shared = Shared(test)
-        run = Run(progress=progress, at_once=n_processes(n_jobs), remedies=_REMEDIES)
+        run = Run(progress=progress, at_once=n_processes(n_jobs))
 
         def compute(pending: list[int]) -> Generator[tuple[int, list[float]]]:
             return as_done(_log_pvalues, [list(pieces[at]) for at in pending], shared=shared, n_jobs=n_jobs)
