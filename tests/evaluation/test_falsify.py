@@ -340,7 +340,7 @@ def test_a_true_graph_has_any_violation_as_often_as_the_level_says(mechanism):
 
 @pytest.mark.slow
 def test_power_against_one_missing_edge():
-    """Of the edges of random graphs with nonlinear relations, one is left out at random."""
+    """Of the edges of random graphs with nonlinear relations, one is left out at random; measured: 40 of 40."""
     n_found = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -351,7 +351,7 @@ def test_power_against_one_missing_edge():
         without = dag.copy()
         without[cause, effect] = 0
         n_found += bool(quick(without, data, rows=False).violated)
-    assert n_found >= 28
+    assert n_found >= 36
 
 
 def test_the_class_of_the_graph_is_told():
