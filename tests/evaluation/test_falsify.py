@@ -340,7 +340,7 @@ def test_a_true_graph_has_any_violation_as_often_as_the_level_says(mechanism):
 
 @pytest.mark.slow
 def test_power_against_one_missing_edge():
-    """Of the edges of random graphs with nonlinear relations, one is left out at random; measured: 40 of 40."""
+    """Of the edges of random graphs with curved relations, one is left out at random; measured: 40 of 40."""
     n_found = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
