@@ -26,6 +26,7 @@ NAMES = [
     "WeightedAssociation",
     "WholeGraph",
     "audit",
+    "falsify",
     "load_result",
     "stability",
     "summarise",

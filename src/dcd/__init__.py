@@ -11,7 +11,7 @@ neighbour
 
 `DCD` is the published method, `MarkovBoundary` selects the variables that matter for one target.
 `dcd.stability` shows how often each edge is found again in subsamples, `dcd.summarise` and `dcd.report` make
-the account of a fit, and `dcd.audit` checks a table beforehand.
+the account of a fit, `dcd.audit` checks a table beforehand, and `dcd.falsify` puts any graph to the test.
 """
 
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dcd.evaluation import datasets as datasets
     from dcd.evaluation import metrics as metrics
     from dcd.evaluation import simulate as simulate
+    from dcd.evaluation.falsification import falsify as falsify
     from dcd.graph.cpdag import CPDAG as CPDAG
     from dcd.graph.knowledge import Knowledge as Knowledge
     from dcd.independence.association import PartialAssociation as PartialAssociation
@@ -60,6 +61,7 @@ else:
             "estimators.resampling": ["stability"],
             "estimators.robust": ["RobustDCD"],
             "evaluation": ["baselines", "datasets", "metrics", "simulate"],
+            "evaluation.falsification": ["falsify"],
             "graph.cpdag": ["CPDAG"],
             "graph.knowledge": ["Knowledge"],
             "independence.association": ["PartialAssociation", "WeightedAssociation"],

@@ -40,7 +40,7 @@ NOT_CALLED = {
     *("ConvexWeights.learn", "GrowShrink.boundary", "WholeGraph.find", "HSICDescent.learn"),
     *("HSICDescent.learn_apart", "PartialAssociation.bind", "WeightedAssociation.bind"),
 }
-CHEAP = {"n_resamples": 2, "progress": False, "time_limit": 10.0}
+CHEAP = {"n_resamples": 2, "n_permutations": 2, "progress": False, "time_limit": 10.0}
 FUNCTIONS = {"markov_boundary", "pvalue"}
 NOT_WALKED = {"errors"}  # the exceptions, and the checks themselves
 

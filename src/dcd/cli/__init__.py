@@ -17,6 +17,7 @@ from dcd.cli.audit import audit
 from dcd.cli.boundary import boundary
 from dcd.cli.compare import compare
 from dcd.cli.discover import discover
+from dcd.cli.falsify import falsify
 from dcd.cli.methods import methods
 from dcd.cli.report import report
 from dcd.cli.running import BAD_INPUT, run, with_debug
@@ -30,10 +31,12 @@ Examples:
   dcd discover data.csv               the causal graph behind the table
   dcd boundary data.csv --target Y    what matters for one column
   dcd compare data.csv                several methods side by side
+  dcd falsify graph.dot data.csv      do the data contradict a graph?
 
 \b
-Exit codes: 0 fine, 1 problems found (audit) or a score missed (score),
-2 bad input or usage, 3 a method failed, 124 out of time, 130 interrupted."""
+Exit codes: 0 fine, 1 problems found (audit), a graph contradicted (falsify)
+or a score missed (score), 2 bad input or usage, 3 a method failed,
+124 out of time, 130 interrupted."""
 
 _OTHER_PACKAGE = (
     "dcd: the package 'dcd' that Python imports is another project of that name. "
@@ -54,7 +57,7 @@ def dcd(context: click.Context) -> None:
         context.exit(BAD_INPUT)
 
 
-for command in (audit, boundary, compare, discover, methods, report, score, simulate):
+for command in (audit, boundary, compare, discover, falsify, methods, report, score, simulate):
     dcd.add_command(with_debug(command))
 
 

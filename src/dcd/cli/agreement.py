@@ -1,14 +1,34 @@
-"""Where the graphs of several methods agree."""
+"""Where the graphs of several methods agree, how far apart they are, and what they have against knowledge."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dcd.graph.bound_knowledge import BoundKnowledge
     from dcd.graph.cpdag import CPDAG
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance of two graphs: its heading, and the function; the first graph is that of the row."""
+
+    heading: str
+    between: Callable[[CPDAG, CPDAG], float]
+
+
+def _shd(first: CPDAG, second: CPDAG) -> float:
+    from dcd.evaluation.metrics import compare
+
+    return compare(first, second).shd_c
+
+
+# Each is a key of the JSON, a table in the terminal and one on the page. A new distance is a line here.
+DISTANCES = {"shd": Distance("Pairs of variables on which they differ (SHD)", _shd)}
 
 _MARKS = {"parent": "->", "child": "<-", "neighbour": "-", None: ""}
 _REVERSED = {"->": "<-", "<-": "->", "-": "-", "": ""}
@@ -20,11 +40,10 @@ def agreement(graphs: Mapping[str, CPDAG], names: Sequence[str]) -> dict[str, An
     `graphs` are by method, over the variables `names`. `edges` has an entry for each two variables `a`, `b`
     with an edge in some graph, sorted by agreement: its `marks` are `->`, `<-`, `-` or empty, `agree` counts
     the methods with the most frequent mark, and `a` and `b` are ordered such that this is never `<-`.
-    `pairs` counts for two methods the edges that are the same, drawn otherwise, and of one method only;
-    `shd[first][second]` is the number of pairs of variables on which their graphs differ.
+    `pairs` counts for two methods the edges that are the same, drawn otherwise, and of one method only.
+    Each of `DISTANCES` has its matrix: `shd[first][second]` is the number of pairs of variables on which
+    their graphs differ.
     """
-    from dcd.evaluation.metrics import compare
-
     edges = [edge for a, b in combinations(names, 2) if (edge := _edge(graphs, a, b)) is not None]
     marks = [edge["marks"] for edge in edges]
     return {
@@ -40,11 +59,31 @@ def agreement(graphs: Mapping[str, CPDAG], names: Sequence[str]) -> dict[str, An
             }
             for first, second in combinations(graphs, 2)
         ],
-        "shd": {
-            first: {second: compare(graph, other).shd_c for second, other in graphs.items()}
-            for first, graph in graphs.items()
-        },
+        **{key: _matrix(graphs, distance) for key, distance in DISTANCES.items()},
     }
+
+
+def _matrix(graphs: Mapping[str, CPDAG], distance: Distance) -> dict[str, dict[str, float]]:
+    return {
+        first: {second: distance.between(graph, other) for second, other in graphs.items()}
+        for first, graph in graphs.items()
+    }
+
+
+def against_knowledge(graph: CPDAG, known: BoundKnowledge) -> list[str]:
+    """Arrows of a graph that are forbidden, and required edges that it lacks, with the statement behind each.
+
+    An undirected edge contradicts nothing: some DAGs of the class have the right direction.
+    """
+    sentences = []
+    for i, cause in enumerate(graph.names):
+        for j, effect in enumerate(graph.names):
+            role = graph.role(cause, effect) if i != j else None
+            if role == "parent" and known.forbidden[i, j]:
+                sentences.append(f"{cause} -> {effect}, but {known.reason(i, j)}")
+            elif role is None and known.required[i, j]:
+                sentences.append(f"no edge between {cause} and {effect}, but {known.reason(i, j)}")
+    return sentences
 
 
 def _edge(graphs: Mapping[str, CPDAG], a: str, b: str) -> dict[str, Any] | None:

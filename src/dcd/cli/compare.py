@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dcd.cli import options
-from dcd.cli.agreement import agreement
+from dcd.cli.agreement import DISTANCES, against_knowledge, agreement
+from dcd.cli.compare_page import compare_page
 from dcd.cli.graph_text import show_losses
 from dcd.cli.options import TableFile
-from dcd.cli.output_files import check_outputs, write_json
+from dcd.cli.output_files import check_outputs, write_json, write_text
 from dcd.cli.running import FINE, METHOD_FAILED
 from dcd.cli.terminal import remark, say, show_table
 from dcd.cli.wording import input_error_words
@@ -21,27 +23,40 @@ from dcd.runtime.errors import InputError, check_choice
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dcd.evaluation.baselines import Outcome
+    from dcd.graph.bound_knowledge import BoundKnowledge
     from dcd.graph.cpdag import CPDAG
+    from dcd.graph.knowledge import Knowledge
     from dcd.table.dataset import TableOptions, TableSummary
 
 _SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
 _DEFAULT = "robust-dcd,dcd,pc,ges"
+_USES = {True: "taken", False: "cannot take it", None: ""}
 _EPILOG = """\b
 Examples:
   dcd compare data.csv
+  dcd compare data.csv --report compare.html
   dcd compare data.csv --methods robust-dcd,dcd,pc-kcit,ges --time-limit 600
+  dcd compare data.csv --knowledge known.toml
   dcd compare data.csv --json - | jq .shd
 
 \b
 'dcd methods' lists what there is. A method that is not installed, fails or
-takes too long says so; the others still run, and the exit code is 3."""
+takes too long says so; the others still run, and the exit code is 3.
+Knowledge is given to every method that can take it; for each, the answer
+lists what it has against it."""
 
 
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")
 @options.several("--methods", text=f"Methods to run.  [default: {_DEFAULT}]")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop a method that runs longer.")
+@click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
 @options.seed
+@click.option(
+    "--report", "--page", "report", metavar="FILE", help="Write a page (HTML) with the graphs side by side."
+)
 @options.json_file
+@click.option("--title", help="Title of the page; the file's name by default.")
 @options.kinds
 @options.missing("refuse", "complete-rows")
 @options.drop_degenerate
@@ -54,33 +69,43 @@ def compare(
     drop_degenerate: bool,
     methods: tuple[str, ...],
     time_limit: float | None,
+    knowledge: str | None,
     seed: int,
+    report: str | None,
     json_path: str | None,
+    title: str | None,
 ) -> int:
     """Run several methods on the table DATA and show where their graphs agree."""
-    check_outputs({"--json": json_path}, [source.path])
+    check_outputs({"--report": report, "--json": json_path}, [source.path, knowledge])
     chosen = _known_methods(methods or _installed(_DEFAULT.split(",")))
     if time_limit is not None and not (time_limit > 0 and math.isfinite(time_limit)):
         raise click.BadParameter("must be a number of seconds above 0.", param_hint="'--time-limit'")
+    from dcd.graph.knowledge import Knowledge, bind_knowledge
     from dcd.table.dataset import TableOptions
     from dcd.table.reading import read_columns, warn_of_lost_rows
 
+    known = None if knowledge is None else Knowledge.from_toml(knowledge)
     # Not every method supports testwise deletion.
     reading = TableOptions(kinds or None, missing, drop_degenerate, testwise_possible=False)
     frame = source.read()
     table = read_columns(frame, options=reading, combinations=True).summary  # refuses what no method can use
+    bound = bind_knowledge(known, table.names, table.dropped)
     warn_of_lost_rows(table, stacklevel=2)
-    outcomes, graphs = _run_all(chosen, frame, reading, seed, time_limit)
+    task = _Task(frame, reading, known, bound, seed, time_limit)
+    outcomes, graphs = _run_all(chosen, task)
     answer = {
         "n_rows": table.n_rows,
         "n_rows_used": table.n_rows_used,
         "dropped": table.dropped,
+        "knowledge": [] if known is None else list(known.statements()),
         "methods": outcomes,
         **agreement(graphs, table.names),
     }
     write_json(json_path, answer)
-    if json_path != "-":
+    if "-" not in (json_path, report):
         _show(answer, table)
+    if report is not None:
+        write_text(report, compare_page(answer, graphs, table, title or source.title))
     return FINE if len(graphs) == len(chosen) else METHOD_FAILED
 
 
@@ -106,18 +131,39 @@ def _known_methods(names: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _run_all(
-    methods: Sequence[str], frame: pd.DataFrame, reading: TableOptions, seed: int, time_limit: float | None
-) -> tuple[dict[str, Any], dict[str, CPDAG]]:
+# --- running ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What every method is given."""
+
+    frame: pd.DataFrame = field(repr=False)
+    reading: TableOptions
+    knowledge: Knowledge | None
+    bound: BoundKnowledge
+    seed: int
+    time_limit: float | None
+
+
+def _run_all(methods: Sequence[str], task: _Task) -> tuple[dict[str, Any], dict[str, CPDAG]]:
     """The outcome of each method as in the JSON answer, and the graphs of those that have one."""
-    from dcd.evaluation.baselines import Worker
+    from dcd.evaluation.baselines import METHODS, Worker
 
     outcomes: dict[str, Any] = {}
     graphs: dict[str, CPDAG] = {}
     with Worker() as worker:
         for method in _watched(methods):
+            takes = METHODS[method].takes_knowledge if task.bound.says_something else None
             try:
-                outcome = worker.solve(method, frame, reading=reading, seed=seed, time_limit=time_limit)
+                outcome = worker.solve(
+                    method,
+                    task.frame,
+                    reading=task.reading,
+                    knowledge=task.knowledge if takes else None,
+                    seed=task.seed,
+                    time_limit=task.time_limit,
+                )
             except InputError as error:
                 outcomes[method] = {"failed": input_error_words(error)}
                 continue
@@ -125,12 +171,20 @@ def _run_all(
                 outcomes[method] = {"failed": outcome.reason}
                 continue
             graphs[method] = outcome.cpdag
-            outcomes[method] = {
-                "directed": outcome.cpdag.directed_edges,
-                "undirected": outcome.cpdag.undirected_edges,
-                "seconds": outcome.seconds,
-            }
+            outcomes[method] = _told(outcome, outcome.cpdag, task.bound, takes)
     return outcomes, graphs
+
+
+def _told(outcome: Outcome, cpdag: CPDAG, bound: BoundKnowledge, takes: bool | None) -> dict[str, Any]:
+    return {
+        "directed": cpdag.directed_edges,
+        "undirected": cpdag.undirected_edges,
+        "seconds": outcome.seconds,
+        "peak_mb": outcome.peak_mb,
+        "contradictory": outcome.contradictory,
+        "takes_knowledge": takes,
+        "against_knowledge": against_knowledge(cpdag, bound),
+    }
 
 
 def _watched(methods: Sequence[str]) -> Iterator[str]:
@@ -145,8 +199,12 @@ def _watched(methods: Sequence[str]) -> Iterator[str]:
             bar.update()
 
 
+# --- the terminal ----------------------------------------------------------------------------------------
+
+
 def _show(answer: dict[str, Any], table: TableSummary) -> None:
-    methods, ran = answer["methods"], list(answer["shd"])
+    methods = answer["methods"]
+    ran = [method for method in methods if "failed" not in methods[method]]
     say(f"{len(table.names)} variables, {table.n_rows} rows, {len(methods)} methods", style="bold")
     show_losses(table)
     for method, outcome in methods.items():
@@ -170,6 +228,8 @@ def _show(answer: dict[str, Any], table: TableSummary) -> None:
         say("No method found an edge.")
     if len(ran) > 1:
         _show_distances(answer, ran)
+    _show_against(methods, ran)
+    _show_methods(methods, ran)
 
 
 def _show_distances(answer: dict[str, Any], ran: Sequence[str]) -> None:
@@ -177,7 +237,37 @@ def _show_distances(answer: dict[str, Any], ran: Sequence[str]) -> None:
     say("Edges of two methods", style="bold")
     header = ["first", "second", "same", "drawn otherwise", "first only", "second only"]
     show_table(header, [list(pair.values()) for pair in answer["pairs"]], right=header[2:])
+    for key, distance in DISTANCES.items():
+        say()
+        say(distance.heading, style="bold")
+        rows = [[method, *(f"{value:g}" for value in answer[key][method].values())] for method in ran]
+        show_table(["", *ran], rows, right=ran)
+
+
+def _show_against(methods: dict[str, Any], ran: Sequence[str]) -> None:
+    """What each method has against the knowledge that was given."""
+    found = [(method, words) for method in ran for words in methods[method]["against_knowledge"]]
+    if found:
+        say()
+        say(f"Against knowledge ({len(found)})", style="bold")
+        show_table(["", ""], found)
+
+
+def _show_methods(methods: dict[str, Any], ran: Sequence[str]) -> None:
+    """Times, which differ from run to run, come last."""
     say()
-    say("Pairs of variables on which they differ (SHD)", style="bold")
-    rows = [[method, *answer["shd"][method].values()] for method in ran]
-    show_table(["", *ran], rows, right=ran)
+    say("Methods", style="bold")
+    header = ["method", "edges", "arrows", "seconds"]
+    rows = [
+        [
+            method,
+            len(methods[method]["directed"]) + len(methods[method]["undirected"]),
+            len(methods[method]["directed"]),
+            f"{methods[method]['seconds']:.2f}",
+            _USES[methods[method]["takes_knowledge"]],
+        ]
+        for method in ran
+    ]
+    informed = any(row[-1] for row in rows)
+    shown = rows if informed else [row[:-1] for row in rows]
+    show_table([*header, *(["knowledge"] if informed else [])], shown, right=header[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,25 +21,30 @@ _DIRECTED = ("->", "-->", "directed")
 _UNDIRECTED = ("-", "--", "---", "undirected")
 
 
-def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:
+def read_graph(path: str, *, with_knowledge: bool = False, as_written: bool = False) -> pd.DataFrame:
     """The labelled adjacency matrix in a file: `[i, j] = 1` for `i -> j`, both for `i - j`.
 
     The file is a result of `dcd discover --json`, GraphML, DOT, a CSV matrix with names on both sides, or a
     CSV list of edges with columns such as `from,to` and optionally `type` (`->` or `-`). A list need not name
     variables without edges, so `attrs["open"]` of the matrix is set. Arrows of a result that follow from
-    knowledge alone are directed only `with_knowledge`.
+    knowledge alone are directed only `with_knowledge`. With `as_written`, a DAG is not replaced by its class,
+    and a result has all arrows, uncertain ones too.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         from dcd.results.model import load_result
 
         cpdag = load_result(path).cpdag
+        if as_written:
+            return replace(cpdag, uncertain=()).to_frame()
         return (cpdag if with_knowledge else cpdag.without_background()).to_frame()
     if suffix in (".graphml", ".dot", ".gv"):
-        from dcd import interop
+        from dcd.interop import common
+        from dcd.interop.dot import read_dot
+        from dcd.interop.graphml import read_graphml
 
-        read = interop.from_graphml if suffix == ".graphml" else interop.from_dot
-        return read(read_text(path)).to_frame()
+        written = (read_graphml if suffix == ".graphml" else read_dot)(read_text(path))
+        return written if as_written else common.class_of_frame(written).to_frame()
     if suffix in (".csv", ".tsv"):
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
     problem = "has an extension that names no kind of graph"

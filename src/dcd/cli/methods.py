@@ -30,13 +30,14 @@ def methods(*, json_path: str | None) -> None:
             "extra": method.extra,
             "cost": method.cost,
             "discrete": method.discrete,
+            "takes_knowledge": method.takes_knowledge,
         }
         for name, method in METHODS.items()
     ]
     write_json(json_path, rows)
     if json_path != "-":
         show_table(
-            ["name", "method", "can run", "cost", "made for"],
+            ["name", "method", "can run", "cost", "made for", "knowledge"],
             [
                 (
                     row["name"],
@@ -44,6 +45,7 @@ def methods(*, json_path: str | None) -> None:
                     "yes" if row["installed"] else f"no: pip install 'causal-dcd[{row['extra']}]'",
                     _COSTS[str(row["cost"])],
                     "categories" if row["discrete"] else "measurements",
+                    "taken" if row["takes_knowledge"] else "no",
                 )
                 for row in rows
             ],

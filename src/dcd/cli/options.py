@@ -63,7 +63,12 @@ class TableFile:
     @property
     def title(self) -> str:
         """The file's name, for headings."""
-        return "standard input" if self.path == "-" else self.path.replace("\\", "/").rsplit("/", 1)[-1]
+        return "standard input" if self.path == "-" else file_name(self.path)
+
+
+def file_name(path: str) -> str:
+    """A path without its folders."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _split(text: str) -> list[str]:
@@ -91,7 +96,8 @@ def _gathered(
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def gathering(*positional: Any, **values: Any) -> Any:
-            values[keyword] = kind(**{name: values.pop(name) for name in kind.__dataclass_fields__})
+            taken = [name for name in kind.__dataclass_fields__ if name in values]
+            values[keyword] = kind(**{name: values.pop(name) for name in taken})
             return command(*positional, **values)
 
         decorated: Command = gathering
@@ -224,15 +230,15 @@ class Handling:
 
     kinds: dict[str, str]
     missing: str
-    drop_degenerate: bool
     sample_weight: str | None
     counts: str | None
     memory_limit: str | None
+    drop_degenerate: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator."""
-        names = ("drop_degenerate", "memory_limit", "missing")
+        names = ("memory_limit", "missing", *(["drop_degenerate"] if self.drop_degenerate else []))
         return {"kinds": self.kinds or None, **{name: getattr(self, name) for name in names}}
 
     def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
@@ -257,13 +263,11 @@ class Handling:
         return table.select(others), weights
 
 
-handles_real_columns = _gathered(
-    "handling",
-    Handling,
-    kinds,
-    missing(*_MISSING),
-    drop_degenerate,
-    click.option("--sample-weight", metavar="COLUMN", help="Column of survey weights; it is not a variable."),
-    click.option("--counts", metavar="COLUMN", help="Column that says how often each row was observed."),
-    memory_limit,
+_sample_weight = click.option(
+    "--sample-weight", metavar="COLUMN", help="Column of survey weights; it is not a variable."
 )
+_counts = click.option("--counts", metavar="COLUMN", help="Column that says how often each row was observed.")
+_parts = (kinds, missing(*_MISSING), drop_degenerate, _sample_weight, _counts, memory_limit)
+handles_real_columns = _gathered("handling", Handling, *_parts)
+# Without dropping columns: every variable of a graph is needed.
+handles_rows = _gathered("handling", Handling, *(part for part in _parts if part is not drop_degenerate))

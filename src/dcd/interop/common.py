@@ -101,6 +101,11 @@ def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
 
 def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
     """The CPDAG of a graph from its nodes and edges; arrows in both directions are an undirected edge."""
+    return class_of_frame(frame_of_edges(names, arrows, lines))
+
+
+def frame_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> pd.DataFrame:
+    """The labelled adjacency matrix of a graph as it stands."""
     nodes = list(names)
     if len(nodes) > _MOST_NODES:
         problem = f"has {len(nodes)} nodes, the most is {_MOST_NODES}"
@@ -111,17 +116,23 @@ def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterab
         adjacency[position[a], position[b]] = 1
     for a, b in lines:
         adjacency[position[a], position[b]] = adjacency[position[b], position[a]] = 1
-    return class_of_matrix([str(node) for node in nodes], adjacency)
+    labels = [str(node) for node in nodes]
+    return pd.DataFrame(adjacency, index=labels, columns=labels)
 
 
-def class_of_labelled_edges(
+def class_of_frame(frame: pd.DataFrame) -> CPDAG:
+    """The CPDAG of a labelled adjacency matrix; see `class_of_matrix`."""
+    return class_of_matrix(list(frame.columns), frame.to_numpy())
+
+
+def frame_of_labelled_edges(
     labels: Mapping[str, str], arrows: Iterable[Edge], lines: Iterable[Edge], *, attribute: str
-) -> CPDAG:
-    """The CPDAG of a graph whose nodes are named by `labels[node]`."""
+) -> pd.DataFrame:
+    """The matrix of a graph whose nodes are named by `labels[node]`."""
     if len(set(labels.values())) < len(labels):
         raise InputError("parameter 'names'", f"two nodes have the same {attribute}", "Use names='id'.")
     relabelled = ([(labels[a], labels[b]) for a, b in edges] for edges in (arrows, lines))
-    return class_of_edges(labels.values(), *relabelled)
+    return frame_of_edges(labels.values(), *relabelled)
 
 
 def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+import pandas as pd
+
 from dcd.graph.cpdag import CPDAG
 from dcd.interop import common
 from dcd.interop.common import Graph
@@ -73,6 +75,11 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     text : the graph, not a path.
     names : name variables by the "id" of their node, or by its "label" (as written by causal-learn).
     """
+    return common.class_of_frame(read_dot(text, names=names))
+
+
+def read_dot(text: str, *, names: Literal["id", "label"] = "id") -> pd.DataFrame:
+    """The labelled adjacency matrix of a graph in DOT, with its arrows as they stand; see `from_dot`."""
     check_choice("names", names, ("id", "label"))
     common.check_text(text)
     parser = _DotParser(text)
@@ -87,7 +94,7 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
         else:
             lines.append((start, end))
     labels = {node: node if names == "id" else parser.labels.get(node, node) for node in parser.nodes}
-    return common.class_of_labelled_edges(labels, arrows, lines, attribute=names)
+    return common.frame_of_labelled_edges(labels, arrows, lines, attribute=names)
 
 
 def _arrowheads(edge: str, attributes: dict[str, str], directed: bool) -> list[bool]:

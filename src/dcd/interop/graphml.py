@@ -10,6 +10,8 @@ import io
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
+import pandas as pd
+
 from dcd.graph.cpdag import CPDAG
 from dcd.interop import common
 from dcd.interop.common import Edge, Graph
@@ -45,6 +47,11 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
     text : the XML, not a path.
     names : name variables by the "id" of their node, or by this attribute (igraph: "name").
     """
+    return common.class_of_frame(read_graphml(text, names=names))
+
+
+def read_graphml(text: str, *, names: str = "id") -> pd.DataFrame:
+    """The labelled adjacency matrix of a graph in GraphML, with its arrows as they stand."""
     common.check_text(text)
     check_type("names", names, str, "Use names='id'.")
     root = _parsed(text)
@@ -61,7 +68,7 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
                 raise InputError(f"edge {edge[0]!r}, {edge[1]!r}", f"has no node {node!r}", _REMEDY)
         is_directed = _chosen(element, "directed", _DIRECTED, by_default)
         (arrows if is_directed else lines).append(edge)
-    return common.class_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
+    return common.frame_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
 
 
 def _parsed(text: str) -> ElementTree.Element:

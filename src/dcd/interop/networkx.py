@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse.csgraph import breadth_first_order
 
 from dcd.graph.adjacency import undirected_part
@@ -33,6 +34,11 @@ def _filled(graph: Any, names: tuple[str, ...], edges: list[Edge]) -> Any:
 
 def from_networkx(graph: nx.Graph) -> CPDAG:
     """The CPDAG of a `networkx.DiGraph`; an edge in both directions, or of a plain `Graph`, is undirected."""
+    return common.class_of_frame(read_networkx(graph))
+
+
+def read_networkx(graph: nx.Graph) -> pd.DataFrame:
+    """The labelled adjacency matrix of a graph of networkx, with its arrows as they stand."""
     common.check_type(graph, common.load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
     if graph.is_multigraph():
         raise InputError(
@@ -41,7 +47,7 @@ def from_networkx(graph: nx.Graph) -> CPDAG:
             "Pass networkx.DiGraph(graph) if they mean the same edge.",
         )
     arrows, lines = (graph.edges, ()) if graph.is_directed() else ((), graph.edges)
-    return common.class_of_edges(graph.nodes, arrows, lines)
+    return common.frame_of_edges(graph.nodes, arrows, lines)
 
 
 def to_pgmpy(graph: Graph) -> Any:

@@ -60,6 +60,19 @@ class TableSource:
         """The table with some of its rows."""
         return replace(self, n_rows=len(rows), rows=rows if self.rows is None else self.rows[rows])
 
+    def select(self, names: Sequence[str]) -> TableSource:
+        """The table with some of its columns, in this order."""
+        place = dict(zip(self.names, self.positions, strict=False))  # an array has them, others do not
+        return replace(self, names=tuple(names), positions=tuple(place[name] for name in names if place))
+
+
+@dataclass(frozen=True)
+class SomeColumns:
+    """Some columns of any table; the others are not read."""
+
+    table: Any
+    names: tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class SomeRows:
@@ -105,6 +118,8 @@ def source_of(table: Any, memory: Memory = NO_LIMIT) -> TableSource:
         table = open_file(Path(table))
     if isinstance(table, SomeRows):
         return source_of(table.table, memory).take(table.rows)
+    if isinstance(table, SomeColumns):
+        return source_of(table.table, memory).select(table.names)
     if isinstance(table, ArrayFile):
         return _array_source(table.array, table.names, table.positions)
     if isinstance(table, StoredTable):

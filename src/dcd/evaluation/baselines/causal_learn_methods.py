@@ -6,13 +6,15 @@ which is read as undirected.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from causallearn.graph.GraphNode import GraphNode
 from causallearn.search.ConstraintBased.PC import pc
 from causallearn.search.ScoreBased.GES import ges as causal_learn_ges
 from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
+from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 
 from dcd.evaluation.baselines.ensemble import EnsembleTest, Test, n_parts
 from dcd.evaluation.baselines.kernel_test import KernelTest
@@ -21,43 +23,63 @@ from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_number
 
 _OUR_TEST = "a test of dcd"
+Arrows = Mapping[str, Sequence[tuple[int, int]]] | None  # "required" and "forbidden", by position
 
 
-def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
+def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05, knowledge: Arrows = None) -> IntArray:
     """PC with Fisher's z test of partial correlation."""
     _check_rows(len(values), values.shape[1])
-    return _pc(values, CIT(values, "fisherz"), alpha)
+    return _pc(values, CIT(values, "fisherz"), alpha, knowledge)
 
 
 def pc_ensemble_fisherz(
-    values: FloatArray, *, seed: int, alpha: float = 0.05, stable_index: float = 2.0
+    values: FloatArray,
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    stable_index: float = 2.0,
+    knowledge: Arrows = None,
 ) -> IntArray:
     """PC with Fisher's z test on parts of the sample."""
     _check_rows(len(values) // n_parts(len(values)), values.shape[1], " in each part")
     test = EnsembleTest(lambda part: CIT(part, "fisherz"), values, seed=seed, stable_index=stable_index)
-    return _pc(values, test, alpha)
+    return _pc(values, test, alpha, knowledge)
 
 
-def pc_kcit(values: FloatArray, *, seed: int, alpha: float = 0.05, original: bool = False) -> IntArray:
+def pc_kcit(
+    values: FloatArray,
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    original: bool = False,
+    knowledge: Arrows = None,
+) -> IntArray:
     """PC with the kernel test; `original` uses causal-learn's implementation, with the same p-values."""
-    return _pc(values, CIT(values, "kci") if original else KernelTest(values), alpha)
+    return _pc(values, CIT(values, "kci") if original else KernelTest(values), alpha, knowledge)
 
 
 def pc_ensemble_kcit(
-    values: FloatArray, *, seed: int, alpha: float = 0.05, stable_index: float = 2.0
+    values: FloatArray,
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    stable_index: float = 2.0,
+    knowledge: Arrows = None,
 ) -> IntArray:
     """PC with the kernel test on parts of the sample."""
-    return _pc(values, EnsembleTest(KernelTest, values, seed=seed, stable_index=stable_index), alpha)
+    return _pc(
+        values, EnsembleTest(KernelTest, values, seed=seed, stable_index=stable_index), alpha, knowledge
+    )
 
 
-def pc_dcd(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
+def pc_dcd(values: FloatArray, *, seed: int, alpha: float = 0.05, knowledge: Arrows = None) -> IntArray:
     """PC with the decoupling test, `dcd.IndependenceTest`."""
-    return _pc(values, IndependenceTest(values, level=alpha), alpha)
+    return _pc(values, IndependenceTest(values, level=alpha), alpha, knowledge)
 
 
-def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
+def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05, knowledge: Arrows = None) -> IntArray:
     """PC with the G² test, for columns of categories."""
-    return _pc(values, CIT(_categories(values), "gsq"), alpha)
+    return _pc(values, CIT(_categories(values), "gsq"), alpha, knowledge)
 
 
 def ges(values: FloatArray, *, seed: int) -> IntArray:
@@ -86,10 +108,24 @@ class _OurTest(CIT_Base):
 register_ci_test(_OUR_TEST, _OurTest)
 
 
-def _pc(values: FloatArray, test: Test, alpha: float) -> IntArray:
+def _pc(values: FloatArray, test: Test, alpha: float, knowledge: Arrows) -> IntArray:
     check_number("alpha", alpha, above=0, below=1, suggestion=0.05)
-    graph = pc(values, alpha, _OUR_TEST, test=test, show_progress=False).G.graph
-    return from_causal_learn(graph)
+    names = [f"X{index + 1}" for index in range(values.shape[1])]
+    known = _background(knowledge, names)
+    options = {"test": test, "show_progress": False, "node_names": names, "background_knowledge": known}
+    return from_causal_learn(pc(values, alpha, _OUR_TEST, **options).G.graph)
+
+
+def _background(knowledge: Arrows, names: Sequence[str]) -> BackgroundKnowledge | None:
+    """Knowledge as PC takes it: it draws no forbidden arrow, but may miss a required edge."""
+    if knowledge is None:
+        return None
+    nodes, known = [GraphNode(name) for name in names], BackgroundKnowledge()
+    for i, j in knowledge["forbidden"]:
+        known.add_forbidden_by_node(nodes[i], nodes[j])
+    for i, j in knowledge["required"]:
+        known.add_required_by_node(nodes[i], nodes[j])
+    return known
 
 
 def from_causal_learn(graph: Any) -> IntArray:

@@ -21,6 +21,8 @@ import numpy as np
 from dcd.evaluation.baselines.registry import find_method
 from dcd.evaluation.baselines.worker import receive, send
 from dcd.graph.cpdag import CPDAG
+from dcd.graph.equivalence import with_arrows
+from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
 from dcd.table.checks import linear_combinations, raise_first
 from dcd.table.columns import Kind, TableColumn, column_list
@@ -70,6 +72,7 @@ def run(
     kinds: Mapping[str, Kind] | None = None,
     missing: Literal["refuse", "complete-rows"] = "refuse",
     drop_degenerate: bool = False,
+    knowledge: Knowledge | None = None,
     random_state: int = 0,
     time_limit: float | None = None,
     **options: Any,
@@ -82,6 +85,8 @@ def run(
     table : NumPy array, or pandas, polars or pyarrow table. Only methods of this package and those for
         categorical data accept unordered categories.
     kinds, missing, drop_degenerate : as in `dcd.DCD`, without testwise deletion.
+    knowledge : background knowledge, for methods that take it (`METHODS[method].takes_knowledge`). PC draws
+        no forbidden arrow, but may miss a required edge.
     random_state : seed of methods that draw random numbers.
     time_limit : seconds after which the run is stopped, not counting the loading of libraries.
     options : parameters of the method's adapter, such as `alpha=0.01` for PC.
@@ -99,7 +104,13 @@ def run(
     reading = TableOptions(kinds, missing, drop_degenerate)
     with Worker() as worker:
         outcome = worker.solve(
-            method, table, reading=reading, seed=random_state, time_limit=time_limit, options=options
+            method,
+            table,
+            reading=reading,
+            knowledge=knowledge,
+            seed=random_state,
+            time_limit=time_limit,
+            options=options,
         )
     if outcome.cpdag is None:
         raise BaselineError(method, outcome)
@@ -124,6 +135,7 @@ class Worker:
         table: Any,
         *,
         reading: TableOptions | None = None,
+        knowledge: Knowledge | None = None,
         seed: int = 0,
         time_limit: float | None = None,
         options: dict[str, Any] | None = None,
@@ -137,6 +149,7 @@ class Worker:
             check_number("time_limit", time_limit, above=0, at_most=1e9, suggestion=600)
         plain_options = {name: _plain(name, value) for name, value in (options or {}).items()}
         task = {"method": method, "seed": int(seed), "options": plain_options, "kinds": dataset.kinds}
+        task["knowledge"] = _arrows(method, knowledge, dataset)
         numbers = np.ascontiguousarray(dataset.values, dtype=np.float64)
         task |= {"shape": numbers.shape, "values": base64.b64encode(numbers.tobytes()).decode("ascii")}
         try:
@@ -229,6 +242,17 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
     return dataset
 
 
+def _arrows(method: str, knowledge: Knowledge | None, dataset: Dataset) -> dict[str, Any] | None:
+    """The required and forbidden arrows among the columns, by position; None without any."""
+    bound = bind_knowledge(knowledge, dataset.names, dataset.summary.dropped)
+    if not bound.says_something:
+        return None
+    if not find_method(method).takes_knowledge:
+        remedy = "Leave it out; METHODS[name].takes_knowledge tells which methods can."
+        raise InputError("parameter 'knowledge'", f"cannot be taken into account by {method!r}", remedy)
+    return {key: np.argwhere(getattr(bound, key)).tolist() for key in ("required", "forbidden")}
+
+
 def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> dict[str, Any] | None:
     """The next message, None if the process dies; it is killed after the limit."""
     assert process.stdout is not None
@@ -265,6 +289,9 @@ def _read_answer(answer: dict[str, Any], names: tuple[str, ...]) -> Outcome:
     """The outcome in a worker's answer; bad input is raised as `InputError`."""
     if answer["status"] == "bad input":
         raise InputError(*answer["reason"])
-    adjacency = answer.pop("adjacency", None)
-    cpdag = None if adjacency is None else CPDAG(names, np.array(adjacency, dtype=np.int8))
-    return Outcome(cpdag=cpdag, **answer)
+    adjacency, background = answer.pop("adjacency", None), answer.pop("background", [])
+    if adjacency is None:
+        return Outcome(**answer)
+    cpdag = with_arrows(np.array(adjacency, dtype=np.int8), background)
+    arrows = tuple((names[i], names[j]) for i, j in background)
+    return Outcome(cpdag=CPDAG(names, cpdag, arrows), **answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Literal
 
@@ -36,6 +36,7 @@ class Method:
     discrete : made for categorical data.
     combinations : accepts columns that are linear combinations of others.
     takes_kinds : takes the kinds of the columns.
+    takes_knowledge : takes required and forbidden arrows, as `knowledge` with lists of pairs of positions.
     """
 
     label: str
@@ -46,6 +47,7 @@ class Method:
     discrete: bool = False
     combinations: bool = False
     takes_kinds: bool = False
+    takes_knowledge: bool = False
 
     @property
     def packages(self) -> dict[str, str]:
@@ -64,21 +66,26 @@ def _causal_learn(label: str, function: str, cost: Cost = "low", discrete: bool 
     return Method(label, module, function, "causal-learn", cost, discrete, combinations)
 
 
+def _pc(label: str, function: str, cost: Cost = "low", discrete: bool = False) -> Method:
+    return replace(_causal_learn(label, function, cost, discrete), takes_knowledge=True)
+
+
 def _gcastle(label: str, function: str, cost: Cost = "low", combinations: bool = False) -> Method:
     module = "dcd.evaluation.baselines.gcastle_methods"
     return Method(label, module, function, "gcastle", cost, combinations=combinations)
 
 
 def _own(label: str, function: str) -> Method:
-    return Method(label, "dcd.evaluation.baselines.own", function, takes_kinds=True)
+    module = "dcd.evaluation.baselines.own"
+    return Method(label, module, function, takes_kinds=True, takes_knowledge=True)
 
 
 METHODS: dict[str, Method] = {
     "dcd": _own("DCD", "dcd"),
-    "pc-fisherz": _causal_learn("PC (FisherZ)", "pc_fisherz"),
-    "pc-e-fisherz": _causal_learn("PC (E-FisherZ)", "pc_ensemble_fisherz"),
-    "pc-kcit": _causal_learn("PC (KCIT)", "pc_kcit", cost="kernel"),
-    "pc-e-kcit": _causal_learn("PC (E-KCIT)", "pc_ensemble_kcit", cost="kernel"),
+    "pc-fisherz": _pc("PC (FisherZ)", "pc_fisherz"),
+    "pc-e-fisherz": _pc("PC (E-FisherZ)", "pc_ensemble_fisherz"),
+    "pc-kcit": _pc("PC (KCIT)", "pc_kcit", cost="kernel"),
+    "pc-e-kcit": _pc("PC (E-KCIT)", "pc_ensemble_kcit", cost="kernel"),
     "ges": _causal_learn("GES", "ges"),
     "icalingam": _gcastle("ICALiNGAM", "icalingam"),
     "directlingam": _gcastle("DirectLiNGAM", "directlingam"),
@@ -89,10 +96,10 @@ METHODS: dict[str, Method] = {
     "robust-dcd-equal": _own("Robust DCD, equal weights", "robust_equal_weights"),
     "robust-dcd-always": _own("Robust DCD, always weights", "robust_always_weights"),
     "robust-dcd-unadjusted": _own("Robust DCD, weights alone", "robust_weights_only"),
-    "pc-dcd": _causal_learn("PC (decoupling test)", "pc_dcd"),
+    "pc-dcd": _pc("PC (decoupling test)", "pc_dcd"),
     "rsl-dcd": Method("RSL (decoupling)", "dcd.evaluation.baselines.removable", "rsl", "rcd"),
     "marvel-dcd": Method("MARVEL (decoupling)", "dcd.evaluation.baselines.removable", "marvel", "rcd"),
-    "pc-gsq": _causal_learn("PC (G²)", "pc_gsq", discrete=True),
+    "pc-gsq": _pc("PC (G²)", "pc_gsq", discrete=True),
     "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
 }
 

@@ -22,6 +22,7 @@ from typing import IO, Any
 import numpy as np
 
 from dcd.evaluation.baselines.registry import METHODS, Adapter
+from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.equivalence import consistent_extension, to_cpdag
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, suggest
@@ -65,9 +66,10 @@ def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
         method = METHODS[task["method"]]
         adapter = method.load()
         _check_options(task["method"], adapter, task["options"])
-        kinds = {"kinds": task.get("kinds")} if method.takes_kinds else {}
+        given = {"kinds": task.get("kinds")} if method.takes_kinds else {}
+        given |= {"knowledge": task["knowledge"]} if task.get("knowledge") else {}
         started = time.perf_counter()
-        graph = adapter(values, seed=task["seed"], **kinds, **task["options"])
+        graph = adapter(values, seed=task["seed"], **given, **task["options"])
         seconds = time.perf_counter() - started
     except InputError as error:
         return {"status": "bad input", "reason": [error.subject, error.problem, error.remedy]}
@@ -77,7 +79,10 @@ def solve(task: dict[str, Any], values: FloatArray) -> dict[str, Any]:
         cpdag, contradictory = to_cpdag(graph), consistent_extension(graph) is None
     except InputError as error:
         return _failure(error)
-    return {"status": "ok", "adjacency": cpdag.tolist(), "contradictory": contradictory, "seconds": seconds}
+    answer = {"status": "ok", "adjacency": cpdag.tolist(), "contradictory": contradictory, "seconds": seconds}
+    if task.get("knowledge") and not contradictory:  # arrows that the class alone leaves open
+        answer["background"] = np.argwhere(directed_part(graph) & undirected_part(cpdag)).tolist()
+    return answer
 
 
 def _failure(error: Exception) -> dict[str, Any]:
@@ -87,7 +92,7 @@ def _failure(error: Exception) -> dict[str, Any]:
 def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> None:
     """Raise `InputError` for an option that the adapter does not have."""
     kind_of = {name: parameter.kind for name, parameter in signature(adapter).parameters.items()}
-    ours = ("seed", "kinds")
+    ours = ("seed", "kinds", "knowledge")
     known = [name for name in kind_of if kind_of[name] is Parameter.KEYWORD_ONLY and name not in ours]
     takes_any = Parameter.VAR_KEYWORD in kind_of.values()
     for option in options:

@@ -41,11 +41,16 @@ _NOTEBOOK_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node to draw: its label, full name, and attributes of its element (a link if it has `href`)."""
+    """A node to draw: its label, full name, and attributes of its element (a link if it has `href`).
+
+    Within a page (`in_page`) the label is HTML: whatever font a browser has, text that is wider than its box
+    ends in an ellipsis.
+    """
 
     label: str
     title: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    in_page: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,7 @@ def draw_graph(
     edges: Sequence[DrawnEdge],
     *,
     attributes: Mapping[str, Any],
+    layout: Layout | None = None,
     scale: float = 1.0,
     tallest_layer: float = _LAYER,
     **texts: str,
@@ -97,11 +103,13 @@ def draw_graph(
     adjacency : of the CPDAG.
     nodes, edges : what to draw, nodes in the order of the matrix.
     attributes : of the svg element.
+    layout : of a larger graph, with a route for each edge, so that several pictures agree; made without it.
+        Arrows may point up in it.
     scale : size relative to the report, where labels have 14 pixels.
     tallest_layer : largest distance between layers in pixels, used for wide graphs.
     texts : `summary` and `description` for screen readers.
     """
-    layout = layered_layout(adjacency)
+    layout = layout or layered_layout(adjacency)
     widths = [max(54.0, _CELL * text_width(node.label) + 2 * _PADDING + 4.0) for node in nodes]
     to_page = _Page(layout, max(widths), tallest_layer)
     centres = to_page(layout.positions)
@@ -113,7 +121,10 @@ def draw_graph(
     return _render(
         "graph.svg.j2",
         nodes=list(zip(nodes, boxes, strict=True)),
-        edges=[(edge, _shapes(edge, path)) for edge, path in zip(edges, paths, strict=True)],
+        edges=[
+            (edge, _shapes(edge, path, upwards=(edge.first, edge.second) not in layout.routes))
+            for edge, path in zip(edges, paths, strict=True)
+        ],
         attributes=attributes,
         size=to_page.size.round(),
         scale=scale,
@@ -163,16 +174,17 @@ def _slant(path: FloatArray, side: int) -> float:
     return float(across / max(abs(down), 1.0))
 
 
-def _shapes(edge: DrawnEdge, path: FloatArray) -> dict[str, Any]:
-    """The curve of an edge, its arrowhead, and the positions of its badges."""
-    x, y = path[-1]
+def _shapes(edge: DrawnEdge, path: FloatArray, *, upwards: bool) -> dict[str, Any]:
+    """The curve of an edge, its arrowhead, and the positions of its badges; the path goes down."""
+    end, sign = (0, -1) if upwards else (-1, 1)
+    x, y = path[end]
     middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
     length = _HEAD * edge.head
     if edge.directed:
-        path[-1, 1] -= length - 1
+        path[end, 1] -= sign * (length - 1)
     return {
         "curve": _curve(path.tolist()),
-        "head": f"M{x:.1f} {y:.1f}l-{length / 2:g} -{length:g}h{length:g}z" if edge.directed else None,
+        "head": f"M{x:.1f} {y:.1f}l-{length / 2:g} {-sign * length:g}h{length:g}z" if edge.directed else None,
         "label": middle.round(1) + np.array([6, 12 if edge.badges else 0]),
         "badges": [
             (badge, middle.round(1) - np.array([0, 18 * index])) for index, badge in enumerate(edge.badges)

@@ -51,6 +51,7 @@ def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.DrawnNo
             "data-variable": index,
             "aria-label": f"{name}{', a collider' if is_collider else ''}",
         },
+        in_page=True,
     )
 
 
