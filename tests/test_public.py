@@ -26,6 +26,7 @@ NAMES = [
     "WeightedAssociation",
     "WholeGraph",
     "audit",
+    "effect",
     "load_result",
     "stability",
     "summarise",

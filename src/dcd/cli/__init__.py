@@ -17,6 +17,7 @@ from dcd.cli.audit import audit
 from dcd.cli.boundary import boundary
 from dcd.cli.compare import compare
 from dcd.cli.discover import discover
+from dcd.cli.effect import effect
 from dcd.cli.methods import methods
 from dcd.cli.report import report
 from dcd.cli.running import BAD_INPUT, run, with_debug
@@ -28,6 +29,7 @@ _EPILOG = """\b
 Examples:
   dcd audit data.csv                  is the table fit for it?
   dcd discover data.csv               the causal graph behind the table
+  dcd effect data.csv --of T --on Y   how much one column changes another
   dcd boundary data.csv --target Y    what matters for one column
   dcd compare data.csv                several methods side by side
 
@@ -49,7 +51,7 @@ def dcd(context: click.Context) -> None:
         context.exit(BAD_INPUT)
 
 
-for command in (audit, boundary, compare, discover, methods, report, score, simulate):
+for command in (audit, boundary, compare, discover, effect, methods, report, score, simulate):
     dcd.add_command(with_debug(command))
 
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dcd.cli import options
 from dcd.cli.graph_text import show_result
 from dcd.cli.options import Handling, TableFile
-from dcd.cli.output_files import check_outputs, write_json, write_text
+from dcd.cli.output_files import check_outputs, check_plot, draw, write_json, write_text
 from dcd.cli.running import State, silent_children
 from dcd.cli.terminal import remark
-from dcd.runtime.files import whole_file
-
-if TYPE_CHECKING:
-    from dcd.estimators.base import Discovery
 
 _EPILOG = """\b
 Examples:
@@ -38,7 +33,7 @@ the probabilities of this arrow and of any edge between the two."""
 @click.command(epilog=_EPILOG, short_help="The causal graph behind a table.")
 @options.method
 @options.alpha
-@click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
+@options.knowledge
 @click.option(
     "--stability",
     "n_resamples",
@@ -89,8 +84,7 @@ def discover(
     started = time.monotonic()
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge])
-    if plot is not None:
-        _check_plot(plot)
+    check_plot(plot)
 
     import dcd
 
@@ -121,7 +115,7 @@ def discover(
     if report is not None:
         write_text(report, dcd.report.render(result))
     if plot is not None:
-        _draw(model, plot)
+        draw(model, plot)
 
 
 def _save(result: Any, path: str) -> None:
@@ -135,22 +129,3 @@ def _save(result: Any, path: str) -> None:
 def _remaining(max_time: float | None, started: float) -> float | None:
     """The remaining time, with reading the table counted."""
     return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))
-
-
-def _check_plot(path: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise click.UsageError("--plot needs matplotlib: pip install 'dcd[plot]'.")
-    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise click.UsageError(f"--plot draws .png, .svg or .pdf, not {path!r}.")
-
-
-def _draw(model: Discovery, path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    figure: Any = model.plot().figure
-    with whole_file(path) as temporary:
-        figure.savefig(temporary)
-    remark("wrote", path)

@@ -13,11 +13,30 @@ from dcd.runtime.files import read_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dcd.graph.cpdag import CPDAG
+
 _FROM = ("from", "cause", "source")
 _TO = ("to", "effect", "target")
 _TYPE = ("type", "edge", "mark", "kind")
 _DIRECTED = ("->", "-->", "directed")
 _UNDIRECTED = ("-", "--", "---", "undirected")
+
+
+def read_given_graph(path: str) -> CPDAG:
+    """The graph in a file, its arrows taken as known; of a result, with its uncertain arrows."""
+    from dcd.estimators.effects import as_given
+
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        from dcd.results.model import load_result
+
+        return load_result(path).cpdag
+    if suffix in (".graphml", ".dot", ".gv"):
+        from dcd import interop
+
+        read = interop.from_graphml if suffix == ".graphml" else interop.from_dot
+        return read(read_text(path), as_given=True)
+    return as_given(read_graph(path))
 
 
 def read_graph(path: str, *, with_knowledge: bool = False) -> pd.DataFrame:

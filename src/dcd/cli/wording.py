@@ -17,9 +17,11 @@ _RENAMED = {
     "n_samples": "rows",
     "n_variables": "variables",
     "random_state": "seed",
+    "outcome": "on",
+    "treatment": "of",
 }
 _NAMES = "|".join(_RENAMED) + (
-    "|alpha|checkpoint|counts|decimal|degree|delimiter|drop_degenerate|encoding|exclude|format|kinds|max_time"
+    "|alpha|checkpoint|confidence|counts|decimal|degree|delimiter|drop_degenerate|encoding|exclude|format|kinds|knowledge|levels|max_time"
     "|memory_limit|methods|missing|noise_std|sample_weight|sheet|target|time_limit"
 )
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")

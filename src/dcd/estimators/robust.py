@@ -131,6 +131,8 @@ class RobustDCD(Discovery):
         For each pair of variables, `first` and `second`, the posterior probabilities that the CPDAG has the
         arrow first -> second (`forward`), the arrow second -> first (`backward`), an `undirected` edge or
         none (`absent`). None with `WholeGraph(chains=0)` or a search of your own that has none.
+    sampled_graphs_ : (k, d, d) array of bool or None
+        Some of the DAGs behind the probabilities, `[., i, j]` is i -> j; `effect` goes through them.
     diagnostics_ : RobustDiagnostics
         Which edges tests left out, which sets were decoupled, how far, and which associations that explained
         away; and whether the chains behind the probabilities have converged.

@@ -20,7 +20,7 @@ from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.graph.equivalence import consistent_extension, contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, MissingLibraryError
+from dcd.runtime.errors import InputError, MissingLibraryError, check_flag
 
 Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
@@ -99,7 +99,9 @@ def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
 # --- from others-------------------------------------------------------------------------------------------
 
 
-def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
+def class_of_edges(
+    names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = (), *, as_given: bool = False
+) -> CPDAG:
     """The CPDAG of a graph from its nodes and edges; arrows in both directions are an undirected edge."""
     nodes = list(names)
     if len(nodes) > _MOST_NODES:
@@ -111,21 +113,30 @@ def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterab
         adjacency[position[a], position[b]] = 1
     for a, b in lines:
         adjacency[position[a], position[b]] = adjacency[position[b], position[a]] = 1
-    return class_of_matrix([str(node) for node in nodes], adjacency)
+    return class_of_matrix([str(node) for node in nodes], adjacency, as_given=as_given)
 
 
 def class_of_labelled_edges(
-    labels: Mapping[str, str], arrows: Iterable[Edge], lines: Iterable[Edge], *, attribute: str
+    labels: Mapping[str, str],
+    arrows: Iterable[Edge],
+    lines: Iterable[Edge],
+    *,
+    attribute: str,
+    as_given: bool,
 ) -> CPDAG:
     """The CPDAG of a graph whose nodes are named by `labels[node]`."""
     if len(set(labels.values())) < len(labels):
         raise InputError("parameter 'names'", f"two nodes have the same {attribute}", "Use names='id'.")
     relabelled = ([(labels[a], labels[b]) for a, b in edges] for edges in (arrows, lines))
-    return class_of_edges(labels.values(), *relabelled)
+    return class_of_edges(labels.values(), *relabelled, as_given=as_given)
 
 
-def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
-    """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph."""
+def class_of_matrix(names: Sequence[str], adjacency: IntArray, *, as_given: bool = False) -> CPDAG:
+    """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph.
+
+    With `as_given`, all arrows of the graph are kept, as background knowledge.
+    """
+    check_flag("as_given", as_given)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         subject = f"variable {repeated[0]!r}"
@@ -136,7 +147,8 @@ def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
     dag = consistent_extension(adjacency)
     if dag is None:
         raise _contradiction(names, adjacency)
-    return CPDAG.from_dag(names, dag)
+    known = np.argwhere(directed_part(adjacency)) if as_given else ()
+    return CPDAG.from_dag(names, dag, [(names[i], names[j]) for i, j in known])
 
 
 def foreign_mark(edge: str, mark: str) -> InputError:

@@ -62,7 +62,7 @@ def _unquoted(text: str) -> str:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
+def from_dot(text: str, *, names: Literal["id", "label"] = "id", as_given: bool = False) -> CPDAG:
     """The CPDAG of a graph in DOT.
 
     `a -> b` is an arrow. `a -> b [dir=none]`, `a -> b` together with `b -> a`, and `a -- b` in a `graph` are
@@ -72,6 +72,7 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     ----------
     text : the graph, not a path.
     names : name variables by the "id" of their node, or by its "label" (as written by causal-learn).
+    as_given : keep all arrows, as background knowledge, not only those of the class.
     """
     check_choice("names", names, ("id", "label"))
     common.check_text(text)
@@ -87,7 +88,7 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
         else:
             lines.append((start, end))
     labels = {node: node if names == "id" else parser.labels.get(node, node) for node in parser.nodes}
-    return common.class_of_labelled_edges(labels, arrows, lines, attribute=names)
+    return common.class_of_labelled_edges(labels, arrows, lines, attribute=names, as_given=as_given)
 
 
 def _arrowheads(edge: str, attributes: dict[str, str], directed: bool) -> list[bool]:

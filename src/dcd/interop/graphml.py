@@ -37,13 +37,14 @@ def to_graphml(graph: Graph) -> str:
     return ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True).decode() + "\n"
 
 
-def from_graphml(text: str, *, names: str = "id") -> CPDAG:
+def from_graphml(text: str, *, names: str = "id", as_given: bool = False) -> CPDAG:
     """The CPDAG of a graph in GraphML; two edges in opposite directions are one undirected edge.
 
     Parameters
     ----------
     text : the XML, not a path.
     names : name variables by the "id" of their node, or by this attribute (igraph: "name").
+    as_given : keep all arrows, as background knowledge, not only those of the class.
     """
     common.check_text(text)
     check_type("names", names, str, "Use names='id'.")
@@ -61,7 +62,7 @@ def from_graphml(text: str, *, names: str = "id") -> CPDAG:
                 raise InputError(f"edge {edge[0]!r}, {edge[1]!r}", f"has no node {node!r}", _REMEDY)
         is_directed = _chosen(element, "directed", _DIRECTED, by_default)
         (arrows if is_directed else lines).append(edge)
-    return common.class_of_labelled_edges(labels, arrows, lines, attribute=repr(names))
+    return common.class_of_labelled_edges(labels, arrows, lines, attribute=repr(names), as_given=as_given)
 
 
 def _parsed(text: str) -> ElementTree.Element:

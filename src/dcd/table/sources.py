@@ -60,6 +60,11 @@ class TableSource:
         """The table with some of its rows."""
         return replace(self, n_rows=len(rows), rows=rows if self.rows is None else self.rows[rows])
 
+    def select(self, names: Sequence[str]) -> TableSource:
+        """The table with some of its columns."""
+        places = [self.names.index(name) for name in names] if self.positions else []
+        return replace(self, names=tuple(names), positions=tuple(self.positions[at] for at in places))
+
 
 @dataclass(frozen=True)
 class SomeRows:
