@@ -42,6 +42,7 @@ _EXPLAINED = 0.9  # share of the variance of a treatment that the others may exp
 _NOTHING_LEFT = 1e-8
 _MOST_PRODUCTS = 20  # columns of which products are taken
 _KNOTS = 5
+_KERNEL_COLUMNS = 150
 _ALPHAS = np.logspace(-2, 4, 7)
 
 
@@ -204,7 +205,8 @@ def _predicted(
         for position, (columns, make) in enumerate(learners, start=1):
             predictions[test, position] = mean
             if np.ptp(target[train]) > 0:
-                model = make().fit(columns[train], target[train], sample_weight=sample.weights[train])
+                weights = sample.weights[train] if np.ptp(sample.weights) else None  # binning by weights is slow
+                model = make().fit(columns[train], target[train], sample_weight=weights)
                 predictions[test, position] = _values(model, columns[test])
     shares = _stacked(predictions[among], target[among], sample.weights[among])
     return predictions @ shares
@@ -233,7 +235,7 @@ def _learners(sample: Sample, indicator: bool) -> Sequence[tuple[FloatArray, Cal
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
-    trees = {"max_iter": 100, "learning_rate": 0.06, "max_leaf_nodes": 8, "random_state": 0}
+    trees = {"max_iter": 100, "learning_rate": 0.06, "max_leaf_nodes": 8, "max_bins": 63, "random_state": 0}
     if indicator:
         boosted: Callable[[], Any] = lambda: HistGradientBoostingClassifier(**trees)
         linear: Callable[[], Any] = lambda: LogisticRegression(max_iter=200)
@@ -254,7 +256,17 @@ def _designs(sample: Sample) -> list[FloatArray]:
     if plain.shape[1] <= _MOST_PRODUCTS and n_numbers + sample.categories.shape[1] > 1:
         products = PolynomialFeatures(2, include_bias=False).fit_transform(plain)
         designs.append(np.column_stack([_standardised(column) for column in products.T]))
+    designs.append(_kernel_columns(plain))
     return designs
+
+
+def _kernel_columns(plain: FloatArray) -> FloatArray:
+    """The columns themselves, and features of a Gaussian kernel of all of them."""
+    from sklearn.kernel_approximation import Nystroem
+
+    n_columns = min(_KERNEL_COLUMNS, len(plain) // 4)
+    kernel = Nystroem(gamma=0.5 / plain.shape[1], n_components=n_columns, random_state=0)
+    return np.hstack([plain, kernel.fit_transform(plain) * np.sqrt(n_columns)])
 
 
 def _curves(column: FloatArray) -> FloatArray:
