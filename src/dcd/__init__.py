@@ -10,9 +10,9 @@ tell; an edge whose direction they leave open is undirected.
 neighbour
 
 `DCD` is the published method, `MarkovBoundary` selects the variables that matter for one target.
-`model.effect` and `dcd.effect` tell how much one variable changes another, `dcd.stability` how often each edge is
-found again in subsamples. `dcd.summarise` and `dcd.report` make the account of a fit, and `dcd.audit` checks a
-table beforehand.
+`model.effect` and `dcd.effect` tell how much one variable changes another, `dcd.stability` how often each
+edge is found again in subsamples. `dcd.summarise` and `dcd.report` make the account of a fit, and `dcd.audit`
+checks a table beforehand.
 """
 
 from typing import TYPE_CHECKING

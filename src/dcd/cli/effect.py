@@ -104,9 +104,13 @@ def effect(
         "random_state": seed,
     }
     if graph is None:
-        estimators = {"dcd": dcd.DCD}
-        parameters = {"alpha": alpha, "n_jobs": jobs, "random_state": seed, "knowledge": known}
-        model = estimators.get(method, dcd.RobustDCD)(**parameters, **handling.parameters)
+        parameters: dict[str, Any] = {
+            "alpha": alpha,
+            "n_jobs": jobs,
+            "random_state": seed,
+            "knowledge": known,
+        }
+        model = (dcd.DCD if method == "dcd" else dcd.RobustDCD)(**parameters, **handling.parameters)
         with silent_children(really=jobs not in (None, 1) and not state.debug):
             found = model.fit(table, **weights).effect(treatment, outcome, **asked)
     else:

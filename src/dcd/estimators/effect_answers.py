@@ -20,6 +20,7 @@ Over = Literal["posterior", "class"]
 OVER: tuple[Over, ...] = get_args(Over)
 _BLUE, _GREY = "#0072B2", "#777777"
 _NAMES_SHOWN = 6
+_SHOWN = 8  # answers listed in text
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ class Effect:
             between = f"is between {self.low:.3g} and {self.high:.3g}{self._unit}"
             return f"{effect} {between} ({confidence} confidence: {low} to {high})."
         if only.adjustment is None:
-            return f"{effect} is 0: {self.treatment} does not cause {self.outcome} in {self._graphs(True)}."
+            where = "in any graph of the class" if self.over == "class" else f"({percent(only.share or 0)})"
+            return f"{effect} is 0: {self.treatment} does not cause {self.outcome} {where}."
         return f"{effect} is {only.estimate:.3g}{self._unit} ({confidence} confidence: {low} to {high})."
 
     @property
@@ -127,10 +129,9 @@ class Effect:
     def _unit(self) -> str:
         return f" per unit of {self.treatment}" if self.levels is None else ""
 
-    def _graphs(self, every: bool = False) -> str:
-        if self.over == "class":
-            return "any graph of the class" if every else "of the graphs of the class"
-        return "any sampled graph" if every else "of the probability"
+    @property
+    def _graphs(self) -> str:
+        return "of the graphs of the class" if self.over == "class" else "of the probability"
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -138,18 +139,25 @@ class Effect:
         return tuple(self._reasons())
 
     def _reasons(self) -> Iterator[str]:
-        for answer in self.answers:
-            share = "some graphs" if answer.share is None else f"{percent(answer.share)} {self._graphs()}"
-            if len(self.answers) == 1:
-                share = "every graph of the class" if self.over == "class" else share
+        for answer in self.answers[:_SHOWN]:
             if answer.adjustment is None:
-                yield f"{share}: no effect, {self.treatment} does not cause {self.outcome}"
+                yield f"{self._share(answer)}: no effect, {self.treatment} does not cause {self.outcome}"
                 continue
             low, high = answer.interval
             estimate = f"{answer.estimate:.3g} ({low:.3g} to {high:.3g})"
-            yield f"{share}: {estimate}, {answer.words}, {answer.n_rows} rows"
+            yield f"{self._share(answer)}: {estimate}, {answer.words}, {answer.n_rows} rows"
+        if rest := self.answers[_SHOWN:]:
+            low, high = (f"{end([answer.estimate for answer in rest]):.3g}" for end in (min, max))
+            share = sum(answer.share or 0 for answer in rest)
+            words = f"{percent(share)} {self._graphs}" if share else "other graphs"
+            yield f"{words}: {low} to {high}, {len(rest)} other adjustments"
         if self.left_out > 0:
-            yield f"{percent(self.left_out)} {self._graphs()}: adjustments too rare to be estimated"
+            yield f"{percent(self.left_out)} {self._graphs}: adjustments too rare to be estimated"
+
+    def _share(self, answer: EffectAnswer) -> str:
+        if len(self.answers) == 1 and self.over == "class":
+            return "every graph of the class"
+        return "some graphs" if answer.share is None else f"{percent(answer.share)} {self._graphs}"
 
     def __str__(self) -> str:
         lines = [self.sentence, *(f"  {reason}" for reason in self.reasons)]

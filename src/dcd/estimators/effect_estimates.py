@@ -21,7 +21,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -205,7 +205,8 @@ def _predicted(
         for position, (columns, make) in enumerate(learners, start=1):
             predictions[test, position] = mean
             if np.ptp(target[train]) > 0:
-                weights = sample.weights[train] if np.ptp(sample.weights) else None  # binning by weights is slow
+                # Equal weights are none, because bins by weights take long.
+                weights = sample.weights[train] if np.ptp(sample.weights) else None
                 model = make().fit(columns[train], target[train], sample_weight=weights)
                 predictions[test, position] = _values(model, columns[test])
     shares = _stacked(predictions[among], target[among], sample.weights[among])
@@ -236,13 +237,9 @@ def _learners(sample: Sample, indicator: bool) -> Sequence[tuple[FloatArray, Cal
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
     trees = {"max_iter": 100, "learning_rate": 0.06, "max_leaf_nodes": 8, "max_bins": 63, "random_state": 0}
-    if indicator:
-        boosted: Callable[[], Any] = lambda: HistGradientBoostingClassifier(**trees)
-        linear: Callable[[], Any] = lambda: LogisticRegression(max_iter=200)
-    else:
-        boosted = lambda: HistGradientBoostingRegressor(**trees)
-        linear = lambda: RidgeCV(_ALPHAS)
-    return [*((columns, linear) for columns in _designs(sample)), (sample.plain, boosted)]
+    boosted = HistGradientBoostingClassifier if indicator else HistGradientBoostingRegressor
+    linear = partial(LogisticRegression, max_iter=200) if indicator else partial(RidgeCV, _ALPHAS)
+    return [*((columns, linear) for columns in _designs(sample)), (sample.plain, partial(boosted, **trees))]
 
 
 def _designs(sample: Sample) -> list[FloatArray]:

@@ -39,7 +39,7 @@ from dcd.table.reading import with_kinds
 from dcd.table.row_weights import repeated, survey_weights
 from dcd.table.sources import fill, source_of
 
-_MOST_ANSWERS = 12
+_MOST_ANSWERS = 20
 _ENOUGH = 0.95  # of the probability, beyond which rarer adjustments are not estimated
 
 
@@ -283,10 +283,8 @@ def _contrast(
     if len(values) < 2:
         problem = "has the same value in every row"
         raise InputError(f"column {treatment!r}", problem, "Its effect cannot be seen: choose another one.")
-    labels = list(column.levels) or [_number_text(value) for value in values]
-    present = {label: value for label, value in zip(labels, values, strict=False)}
-    if column.levels:
-        present = {label: float(code) for code, label in enumerate(column.levels) if code in values}
+    names = {value: column.levels[int(value)] if column.levels else _number_text(value) for value in values}
+    present = {name: float(value) for value, name in names.items()}
     if levels is None:
         if len(values) == 2:
             low, high = present
@@ -382,13 +380,13 @@ def _answer(
     caution = ""
     if found.caution == "overlap":
         caution = (
-            f"With {listed} held fixed, one of the levels of {treatment} hardly occurs (probability below 5 %) "
-            f"in {percent(found.share)} of the rows: there the estimate rests on the model."
+            f"With {listed} held fixed, one level of {treatment} hardly occurs (probability below 5 %) in "
+            f"{percent(found.share)} of the rows: there the estimate rests on the model."
         )
     elif found.caution == "explained":
         caution = (
-            f"{listed} explain{'s' * (len(fixed) == 1)} {percent(found.share)} of the variance of {treatment}: "
-            "little is left to learn its effect from."
+            f"{listed} explain{'s' * (len(fixed) == 1)} {percent(found.share)} of the variance of "
+            f"{treatment}: little is left to learn from."
         )
     interval = (found.value - half, found.value + half)
     n_rows = len(sample.outcome)
@@ -401,6 +399,13 @@ def _cautions(result: Effect, adjustments: Adjustments, table: EffectTable) -> t
     if fewest < table.n_rows:
         left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
         cautions.append(f"{left_out}: a value of a column that is used is missing, or the weight is 0.")
+    none = next((answer for answer in result.answers if answer.adjustment is None), None)
+    if none is not None:
+        tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
+        cautions.append(
+            "No effect is a claim about directions, which data tell less well than edges. If "
+            f"{result.outcome} comes after {result.treatment}, say so in knowledge: {tiers}."
+        )
     if not adjustments.complete:
         cautions.append("There are too many graphs to go through all: the range can be wider.")
     if table.note:

@@ -12,8 +12,8 @@ of the graph.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Literal, get_args
@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 Adjustment = tuple[int, ...] | None  # the variables to hold fixed; None where x does not cause y
 
 _MOST_PARENT_SETS = 500  # of x in one class; a few milliseconds each
-_MOST_REVERSALS = 64  # of uncertain arrows
+_MOST_REVERSALS = 512  # sets of uncertain arrows that are reversed
 _MOST_COUNTED = 400  # partial orientations that are looked at to count the members of a class
 
 
@@ -62,7 +62,7 @@ def adjustment_of(dag: IntArray, x: int, y: int, rule: Rule = "optimal") -> Adju
     on_paths[x] = False
     forbidden = on_paths.copy()
     for node in np.flatnonzero(on_paths):
-        forbidden |= _reached(dag, node)
+        forbidden |= _reached(dag, int(node))
     forbidden[x] = True
     parents = dag[:, on_paths].any(axis=1)
     return tuple(np.flatnonzero(parents & ~forbidden).tolist())
@@ -89,7 +89,7 @@ def sampled_adjustments(
     `oriented[i, j]` is true where knowledge allows i -> j alone: members that disagree do not count.
     """
     counts = Counter(np.ascontiguousarray(dag, dtype=np.int8).tobytes() for dag in dags)
-    total: Counter[Adjustment] = Counter()
+    total: dict[Adjustment, float] = defaultdict(float)
     complete, known = True, dict[bytes, _ClassCounts]()
     for raw, count in counts.items():
         dag = np.frombuffer(raw, dtype=np.int8).reshape(oriented.shape)
@@ -105,7 +105,7 @@ def sampled_adjustments(
     return Adjustments(_shares(total), counted=True, complete=complete)
 
 
-def _shares(total: Counter[Adjustment]) -> dict[Adjustment, float]:
+def _shares(total: Mapping[Adjustment, float]) -> dict[Adjustment, float]:
     whole = sum(total.values())
     ordered = sorted(total.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ()))
     return {adjustment: weight / whole for adjustment, weight in ordered}

@@ -122,7 +122,7 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
 
 
 def _undecided(cpdag: CPDAG, treatment: str, outcome: str) -> list[Edge]:
-    """The lines at the treatment that begin a possibly directed path to the outcome, then uncertain arrows."""
+    """The lines at the treatment that may begin a path to the outcome, and uncertain arrows elsewhere."""
     x, y = cpdag.index(treatment), cpdag.index(outcome)
     without_treatment = cpdag.drawn.copy()
     without_treatment[x, :] = without_treatment[:, x] = 0
