@@ -124,8 +124,7 @@ def effect(
 
 
 def _show(found: Effect) -> None:
-    say(found.sentence, style="bold")
-    for reason in found.reasons:
-        say(f"  {reason}")
-    for caution in found.cautions:
-        say(f"Caveat: {caution}")
+    sentence, *others = found.lines
+    say(sentence, style="bold")
+    for line in others:
+        say(line)

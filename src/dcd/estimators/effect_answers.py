@@ -147,10 +147,10 @@ class Effect:
             estimate = f"{answer.estimate:.3g} ({low:.3g} to {high:.3g})"
             yield f"{self._share(answer)}: {estimate}, {answer.words}, {answer.n_rows} rows"
         if rest := self.answers[_SHOWN:]:
-            low, high = (f"{end([answer.estimate for answer in rest]):.3g}" for end in (min, max))
+            low, high = (end(answer.estimate for answer in rest) for end in (min, max))
             share = sum(answer.share or 0 for answer in rest)
             words = f"{percent(share)} {self._graphs}" if share else "other graphs"
-            yield f"{words}: {low} to {high}, {len(rest)} other adjustments"
+            yield f"{words}: {low:.3g} to {high:.3g}, {len(rest)} other adjustments"
         if self.left_out > 0:
             yield f"{percent(self.left_out)} {self._graphs}: adjustments too rare to be estimated"
 
@@ -159,9 +159,15 @@ class Effect:
             return "every graph of the class"
         return "some graphs" if answer.share is None else f"{percent(answer.share)} {self._graphs}"
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The sentence, the reasons and the caveats."""
+        several = ["Possible graphs differ in what has to be held fixed:"] * (len(self.answers) > 1)
+        reasons = (f"  {reason}" for reason in self.reasons)
+        return (self.sentence, *several, *reasons, *(f"Caveat: {caution}" for caution in self.cautions))
+
     def __str__(self) -> str:
-        lines = [self.sentence, *(f"  {reason}" for reason in self.reasons)]
-        return "\n".join([*lines, *(f"Caveat: {caution}" for caution in self.cautions)])
+        return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -195,9 +201,12 @@ class Effect:
         return {**asdict(self), **{name: getattr(self, name) for name in derived}}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the estimates with their intervals, a line for each answer, the largest share on top."""
+        """Draw the estimates with their intervals, a line for each answer, the largest share on top.
+
+        Dots are larger the larger the share; the range of the estimates is shaded.
+        """
         if ax is None:
-            size = (7.2, 1.3 + 0.45 * len(self.answers))
+            size = (7.2, 1.2 + 0.32 * len(self.answers))
             ax = import_pyplot().subplots(figsize=size, layout="constrained")[1]
         check_contract("ax", ax, methods=("errorbar", "axvspan"), example="ax=None")
         ax.axvline(0.0, color=_GREY, lw=1, ls="dotted")
@@ -205,7 +214,9 @@ class Effect:
         labels = []
         for position, answer in enumerate(self.answers):
             ax.plot(answer.interval, [position, position], color=_BLUE, lw=2, solid_capstyle="butt")
-            ax.plot(answer.estimate, position, "o", color=_BLUE)
+            ax.plot(
+                answer.estimate, position, "o", color=_BLUE, markersize=4 + 6 * (answer.share or 0) ** 0.5
+            )
             share = "" if answer.share is None else f"  {percent(answer.share)}"
             labels.append(f"{shortened(visible(answer.words), 2 * LABEL_CELLS)}{share}")
         ax.set_yticks(range(len(labels)), labels, parse_math=False)

@@ -196,7 +196,9 @@ def _predicted(
 ) -> FloatArray:
     """(n,) cross-fitted predictions of a target from Z, by models of the rows `among` which it is known."""
     among = np.ones(len(target), dtype=bool) if among is None else among
-    learners = _learners(sample, bool(np.isin(target[among], (0.0, 1.0)).all())) if sample.fixed else []
+    if not sample.fixed:
+        return np.full(len(target), np.average(target[among], weights=sample.weights[among]))
+    learners = _learners(sample, bool(np.isin(target[among], (0.0, 1.0)).all()))
     predictions = np.empty((len(target), 1 + len(learners)))
     for fold in range(_FOLDS):
         train, test = among & (folds != fold), folds == fold
