@@ -223,12 +223,13 @@ def _values(model: Any, columns: FloatArray) -> FloatArray:
 
 def _stacked(predictions: FloatArray, target: FloatArray, weights: FloatArray) -> FloatArray:
     """The shares of several predictions, at least 0 and 1 in all, with the least squared error."""
-    root = np.sqrt(weights / weights.mean())
-    scale = max(float(np.abs(predictions).max()), float(np.abs(target).max()), np.finfo(float).tiny)
-    sum_to_one = np.full(predictions.shape[1], 1e3 * np.sqrt(len(target)))
+    root = np.sqrt(weights)
+    centre = np.average(target, weights=weights)
+    scale = max(float(np.std(target)), np.finfo(float).tiny)
+    sum_to_one = np.full(predictions.shape[1], 1e3 * np.sqrt(weights.sum()))
     shares = nnls(
-        np.vstack([predictions / scale * root[:, None], sum_to_one]),
-        np.append(target / scale * root, sum_to_one[0]),
+        np.vstack([(predictions - centre) / scale * root[:, None], sum_to_one]),
+        np.append((target - centre) / scale * root, sum_to_one[0]),
     )[0]
     return np.asarray(shares / shares.sum())
 
