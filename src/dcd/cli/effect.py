@@ -93,9 +93,12 @@ def effect(
     check_plot(plot)
 
     import dcd
+    from dcd.estimators.effects import check_pair
+    from dcd.table.sources import source_of
 
     known = None if knowledge is None else dcd.Knowledge.from_toml(knowledge)
     table, weights = handling.read(source, also=[treatment, outcome])
+    check_pair(treatment, outcome, source_of(table).names, "table")  # before a fit that can take long
     asked: dict[str, Any] = {
         "levels": levels or None,
         "adjustment": adjust,

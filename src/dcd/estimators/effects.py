@@ -127,11 +127,11 @@ def effect(
     return estimated(cpdag.names, adjustments, table, (treatment, outcome), "class", options)
 
 
-def check_pair(treatment: object, outcome: object, names: Sequence[str]) -> None:
-    """Raise `InputError` unless treatment and outcome are two different variables of a graph."""
+def check_pair(treatment: object, outcome: object, names: Sequence[str], where: str = "graph") -> None:
+    """Raise `InputError` unless treatment and outcome are two different variables of a graph or table."""
     for parameter, name in {"treatment": treatment, "outcome": outcome}.items():
         if not isinstance(name, (str, int)) or name not in names:
-            problem = f"is {name!r:.80}, which is not in the graph"
+            problem = f"is {name!r:.80}, which is not in the {where}"
             raise InputError(f"parameter '{parameter}'", problem, suggest(name, [str(one) for one in names]))
     if treatment == outcome:
         raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
