@@ -73,9 +73,12 @@ def test_an_uncertain_arrow_is_not_handed_over_as_certain():
     doubtful = CPDAG(sure.names, sure.adjacency, sure.background, uncertain=[("t", "c")])
     with pytest.raises(InputError, match=r"edge 't' - 'c': can go .* dcd\.effect\(cpdag, table, 't', 'y'\)"):
         interop.to_dowhy(doubtful, treatment="t", outcome="y")
+    dag[1, 3] = 0
+    sure = CPDAG.from_dag("btcy", dag, [("b", "t"), ("t", "c"), ("c", "y")])
     behind = CPDAG(sure.names, sure.adjacency, sure.background, uncertain=[("c", "y")])
     with pytest.raises(InputError, match="edge 'c' - 'y': can go either way"):
-        interop.to_dowhy(behind, treatment="t", outcome="c")
+        interop.to_dowhy(behind, treatment="t", outcome="y")
+    interop.to_dowhy(behind, treatment="t", outcome="c")
 
 
 def test_dowhy_is_asked_with_names_of_the_graph():

@@ -399,8 +399,8 @@ def _cautions(result: Effect, adjustments: Adjustments, table: EffectTable) -> t
     if fewest < table.n_rows:
         left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
         cautions.append(f"{left_out}: a value of a column that is used is missing, or the weight is 0.")
-    none = next((answer for answer in result.answers if answer.adjustment is None), None)
-    if none is not None:
+    denied = any(answer.adjustment is None for answer in result.answers)
+    if denied and (result.over == "posterior" or len(result.answers) > 1):  # not of a graph that is given
         tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
         cautions.append(
             "No effect is a claim about directions, which data tell less well than edges. If "
