@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.estimators.effect_answers import OVER, Effect, Over
+from dcd.estimators.effect_columns import EffectTable
 from dcd.estimators.effect_estimates import Method
-from dcd.estimators.effects import EffectOptions, EffectTable, check_pair, estimated
+from dcd.estimators.effects import EffectOptions, check_pair, estimated
 from dcd.graph.adjustment_sets import Rule, class_adjustments, sampled_adjustments
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.drawing.cpdag_plot import plot_cpdag

@@ -14,30 +14,17 @@ import pandas as pd
 from scipy.stats import norm
 
 from dcd.estimators.effect_answers import Effect, EffectAnswer, Over
-from dcd.estimators.effect_estimates import (
-    FEWEST_IN_A_LEVEL,
-    FEWEST_ROWS,
-    METHODS,
-    Estimate,
-    Method,
-    Sample,
-    estimate,
-)
+from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
+from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
 from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
 from dcd.graph.adjustment_sets import RULES, Adjustment, Adjustments, Rule, class_adjustments
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import consistent_extension, with_arrows
 from dcd.graph.knowledge import Knowledge, bind_knowledge
-from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.errors import InputError, as_tuple, check_choice, check_number, make_generator, suggest
-from dcd.runtime.memory import Memory
+from dcd.runtime.errors import InputError, check_choice, check_number, make_generator, suggest
 from dcd.runtime.text import percent
-from dcd.table.checks import VALUE_CHECKS, raise_first
-from dcd.table.columns import Kind, TableColumn
-from dcd.table.dataset import TableOptions, find_column
-from dcd.table.reading import with_kinds
-from dcd.table.row_weights import repeated, survey_weights
-from dcd.table.sources import fill, source_of
+from dcd.table.columns import Kind
+from dcd.table.row_weights import repeated
 
 _MOST_ANSWERS = 20
 _ENOUGH = 0.95  # of the probability, beyond which rarer adjustments are not estimated
@@ -184,42 +171,6 @@ def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
     return CPDAG(names, restricted.adjacency, restricted.background, uncertain)
 
 
-# --- the columns of a table ------------------------------------------------------------------------------
-
-
-class EffectTable:
-    """Columns of a table, read when they are asked for."""
-
-    def __init__(
-        self, X: Any, kinds: Mapping[str, Kind] | None = None, sample_weight: Any = None, note: str = ""
-    ) -> None:
-        TableOptions(kinds=kinds).check()
-        self._source, self._kinds = source_of(X), {str(name): kind for name, kind in (kinds or {}).items()}
-        self.n_rows, self.note = self._source.n_rows, note
-        weights = survey_weights(sample_weight, self.n_rows)
-        self.weights: FloatArray = np.ones(self.n_rows) if weights is None else weights
-        self._columns: dict[str, tuple[TableColumn, Kind]] = {}
-
-    def column(self, name: str) -> tuple[TableColumn, Kind]:
-        """A column with its kind, checked."""
-        if name not in self._columns:
-            found = find_column(name, self._source.names)
-            memory = Memory()
-            columns = fill(memory.array((self.n_rows, 1)), self._source.select([found]), memory)
-            declared = {found: self._kinds[found]} if found in self._kinds else None
-            columns, reasons = with_kinds(columns, declared)
-            raise_first(VALUE_CHECKS, columns, TableOptions())
-            self._columns[name] = columns[0], reasons[found][0]
-        return self._columns[name]
-
-    def complete_in(self, names: Sequence[str]) -> BoolArray:
-        """(n,) which rows have a weight, and a value in all of some columns."""
-        complete: BoolArray = self.weights > 0
-        for name in names:
-            complete = complete & ~np.isnan(self.column(name)[0].values)
-        return complete
-
-
 # --- estimates -------------------------------------------------------------------------------------------
 
 
@@ -233,9 +184,9 @@ def estimated(
 ) -> Effect:
     """The effect of one variable of a pair on the other, given the adjustments that graphs ask for."""
     treatment, outcome = pair
-    contrast = _contrast(table, treatment, options.levels)
-    event = _event(table, outcome)
-    rng = make_generator(options.random_state)
+    levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
+    event, event_name = event_of(table, outcome) or (None, None)
+    seed = int(make_generator(options.random_state).integers(2**31))  # the same folds for every answer
     chosen, left_out = _most_probable(adjustments, over)
     answers = []
     for adjustment in chosen:
@@ -244,14 +195,14 @@ def estimated(
             answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0))
             continue
         fixed = tuple(sorted(names[v] for v in adjustment))
-        sample = _sample(table, pair, fixed, None if contrast is None else contrast[0])
-        found = estimate(sample, options.estimator, rng)
+        sample = sample_of(table, pair, fixed, levels, event)
+        found = estimate(sample, options.estimator, np.random.default_rng(seed))
         answers.append(_answer(found, sample, pair, fixed, share, options.confidence))
     result = Effect(
         treatment=treatment,
         outcome=outcome,
-        levels=None if contrast is None else contrast[1],
-        outcome_level=event,
+        levels=level_names,
+        outcome_level=event_name,
         answers=tuple(answers),
         over=over,
         confidence=float(options.confidence),
@@ -272,96 +223,6 @@ def _most_probable(adjustments: Adjustments, over: Over) -> tuple[list[Adjustmen
         chosen.append(adjustment)
         covered += share
     return chosen, 0.0
-
-
-def _contrast(
-    table: EffectTable, treatment: str, levels: object
-) -> tuple[tuple[float, float], tuple[str, str]] | None:
-    """The two levels to compare, as values and as words; None for the change per unit."""
-    column, kind = table.column(treatment)
-    values = np.unique(column.values[~np.isnan(column.values)])
-    if len(values) < 2:
-        problem = "has the same value in every row"
-        raise InputError(f"column {treatment!r}", problem, "Its effect cannot be seen: choose another one.")
-    names = {value: column.levels[int(value)] if column.levels else _number_text(value) for value in values}
-    present = {name: float(value) for value, name in names.items()}
-    if levels is None:
-        if len(values) == 2:
-            low, high = present
-            return (present[low], present[high]), (low, high)
-        if kind == "nominal":
-            shown = ", ".join(repr(label) for label in list(present)[:5])
-            problem = f"has {len(values)} categories ({shown}{', ...' * (len(values) > 5)})"
-            remedy = f"Choose two of them to compare: levels={tuple(present)[:2]!r}."
-            raise InputError(f"column {treatment!r}", problem, remedy)
-        return None
-    asked = as_tuple("parameter 'levels'", levels, "levels=('control', 'treated')", letters=False)
-    words = [_number_text(level) for level in asked]
-    if len(words) != 2 or words[0] == words[1]:
-        problem = f"must be two different levels, got {levels!r:.80}"
-        raise InputError("parameter 'levels'", problem, f"Try levels={tuple(present)[:2]!r}.")
-    for word in words:
-        if word not in present:
-            problem = f"{word!r:.80} is not a level of {treatment!r}"
-            raise InputError("parameter 'levels'", problem, suggest(word, list(present)))
-    return (present[words[0]], present[words[1]]), (words[0], words[1])
-
-
-def _number_text(value: object) -> str:
-    """A level as text: 1 for 1.0."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _event(table: EffectTable, outcome: str) -> str | None:
-    """The level of an outcome with two whose probability is told; None for numbers."""
-    column, kind = table.column(outcome)
-    n_distinct = column.n_distinct
-    if n_distinct < 2:
-        problem = "has the same value in every row"
-        raise InputError(
-            f"column {outcome!r}", problem, "Nothing can have an effect on it: choose another one."
-        )
-    if kind == "nominal" and n_distinct > 2:
-        level = column.levels[0]
-        remedy = f"Replace it by a column that says whether it is one of them, such as {level!r}."
-        raise InputError(f"column {outcome!r}", f"has {n_distinct} categories, which have no mean", remedy)
-    return column.levels[1] if kind == "nominal" and len(column.levels) == 2 else None
-
-
-def _sample(
-    table: EffectTable, pair: tuple[str, str], fixed: Sequence[str], levels: tuple[float, float] | None
-) -> Sample:
-    treatment, outcome = pair
-    rows = table.complete_in([*pair, *fixed])
-    columns = [table.column(name) for name in fixed]
-    numbers = [column.values[rows] for column, kind in columns if kind != "nominal"]
-    codes = [column.values[rows] for column, kind in columns if kind == "nominal"]
-    n_rows = int(rows.sum())
-    needed = max(FEWEST_ROWS, 3 * (len(columns) + 2))
-    if n_rows < needed:
-        problem = f"has {n_rows} rows that are complete in {', '.join(map(repr, (*pair, *fixed)))}"
-        raise InputError("the table", problem, f"An effect needs {needed}: collect more, or fill gaps in.")
-    empty = np.empty((n_rows, 0))
-    sample = Sample(
-        treatment=table.column(treatment)[0].values[rows],
-        outcome=table.column(outcome)[0].values[rows],
-        numbers=np.column_stack(numbers) if numbers else empty,
-        categories=np.column_stack(codes) if codes else empty,
-        weights=table.weights[rows] / table.weights[rows].mean(),
-        levels=levels,
-    )
-    for name, values in {treatment: sample.treatment, outcome: sample.outcome}.items():
-        if np.ptp(values) == 0:
-            problem = f"has the same value in the {n_rows} rows without gaps"
-            raise InputError(f"column {name!r}", problem, "Fill gaps in, or choose another one.")
-    for level in levels or ():
-        count = int((sample.treatment == level).sum())
-        if count < FEWEST_IN_A_LEVEL:
-            problem = f"has {count} rows with one of the two levels, fewer than {FEWEST_IN_A_LEVEL}"
-            raise InputError(f"column {treatment!r}", problem, "Compare other levels, or group them.")
-    return sample
 
 
 def _answer(
