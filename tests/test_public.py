@@ -26,6 +26,7 @@ NAMES = [
     "WeightedAssociation",
     "WholeGraph",
     "audit",
+    "effect",
     "falsify",
     "load_result",
     "stability",

@@ -109,9 +109,21 @@ def gallery() -> None:
     (IMAGES / "plots-notebook.svg").write_text(data.cpdag._repr_svg_(), encoding="utf-8")
 
 
+def effect_picture() -> None:
+    """The answers of `effects.md`."""
+    from sklearn.datasets import load_diabetes
+
+    table = load_diabetes(as_frame=True, scaled=False).frame
+    knowledge = dcd.Knowledge(roots=["age", "sex"], leaves=["target"])
+    effect = dcd.RobustDCD(knowledge=knowledge).fit(table).effect("bmi", "target")
+    effect.plot().figure.savefig(IMAGES / "effect.png", dpi=80)
+    plt.close()
+
+
 if __name__ == "__main__":
     mpl.use("Agg")
     warnings.simplefilter("ignore", dcd.errors.FailedResamplesWarning)
     gallery()
+    effect_picture()
     calibration_picture()
     level_table()

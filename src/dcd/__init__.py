@@ -10,8 +10,9 @@ tell; an edge whose direction they leave open is undirected.
 neighbour
 
 `DCD` is the published method, `MarkovBoundary` selects the variables that matter for one target.
-`dcd.stability` shows how often each edge is found again in subsamples, `dcd.summarise` and `dcd.report` make
-the account of a fit, `dcd.audit` checks a table beforehand, and `dcd.falsify` puts any graph to the test.
+`model.effect` and `dcd.effect` tell how much one variable changes another, `dcd.stability` how often each
+edge is found again in subsamples. `dcd.summarise` and `dcd.report` make the account of a fit, `dcd.audit`
+checks a table beforehand, and `dcd.falsify` puts any graph to the test.
 """
 
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dcd import search as search
     from dcd import weights as weights
     from dcd.estimators.dcd import DCD as DCD
+    from dcd.estimators.effects import effect as effect
     from dcd.estimators.markov_boundary import MarkovBoundary as MarkovBoundary
     from dcd.estimators.resampling import stability as stability
     from dcd.estimators.robust import RobustDCD as RobustDCD
@@ -57,6 +59,7 @@ else:
         submodules=["graph", "interop", "results", "search", "weights"],
         submod_attrs={
             "estimators.dcd": ["DCD"],
+            "estimators.effects": ["effect"],
             "estimators.markov_boundary": ["MarkovBoundary"],
             "estimators.resampling": ["stability"],
             "estimators.robust": ["RobustDCD"],

@@ -64,6 +64,23 @@ def test_arbitrary_arrows_are_marked():
     assert marked == [frozenset("bc")]
 
 
+def test_an_uncertain_arrow_is_not_handed_over_as_certain():
+    """As for bmi and target of scikit-learn's diabetes, where a doubtful arrow alone empties the set."""
+    dag = np.zeros((4, 4), dtype=int)  # b -> t -> c -> y, t -> y
+    dag[0, 1] = dag[1, 2] = dag[2, 3] = dag[1, 3] = 1
+    sure = CPDAG.from_dag("btcy", dag, [("b", "t"), ("t", "c"), ("c", "y")])
+    interop.to_dowhy(sure, treatment="t", outcome="y")
+    doubtful = CPDAG(sure.names, sure.adjacency, sure.background, uncertain=[("t", "c")])
+    with pytest.raises(InputError, match=r"edge 't' - 'c': can go .* dcd\.effect\(cpdag, table, 't', 'y'\)"):
+        interop.to_dowhy(doubtful, treatment="t", outcome="y")
+    dag[1, 3] = 0
+    sure = CPDAG.from_dag("btcy", dag, [("b", "t"), ("t", "c"), ("c", "y")])
+    behind = CPDAG(sure.names, sure.adjacency, sure.background, uncertain=[("c", "y")])
+    with pytest.raises(InputError, match="edge 'c' - 'y': can go either way"):
+        interop.to_dowhy(behind, treatment="t", outcome="y")
+    interop.to_dowhy(behind, treatment="t", outcome="c")
+
+
 def test_dowhy_is_asked_with_names_of_the_graph():
     with pytest.raises(InputError, match="edge 'b' - 'a': can go either way"):
         interop.to_dowhy(CHAIN, treatment="b", outcome="a")

@@ -29,6 +29,7 @@ NOT_CALLED = {
     *(
         "Audit",
         "Comparison",
+        "Effect",
         "ExampleData",
         "Outcome",
         "Result",

@@ -17,6 +17,7 @@ from dcd.cli.audit import audit
 from dcd.cli.boundary import boundary
 from dcd.cli.compare import compare
 from dcd.cli.discover import discover
+from dcd.cli.effect import effect
 from dcd.cli.falsify import falsify
 from dcd.cli.methods import methods
 from dcd.cli.report import report
@@ -29,6 +30,7 @@ _EPILOG = """\b
 Examples:
   dcd audit data.csv                  is the table fit for it?
   dcd discover data.csv               the causal graph behind the table
+  dcd effect data.csv --of T --on Y   how much one column changes another
   dcd boundary data.csv --target Y    what matters for one column
   dcd compare data.csv                several methods side by side
   dcd falsify graph.dot data.csv      do the data contradict a graph?
@@ -57,7 +59,7 @@ def dcd(context: click.Context) -> None:
         context.exit(BAD_INPUT)
 
 
-for command in (audit, boundary, compare, discover, falsify, methods, report, score, simulate):
+for command in (audit, boundary, compare, discover, effect, falsify, methods, report, score, simulate):
     dcd.add_command(with_debug(command))
 
 

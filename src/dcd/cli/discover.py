@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,11 +10,10 @@ import click
 from dcd.cli import options
 from dcd.cli.graph_text import show_result
 from dcd.cli.options import Handling, TableFile
-from dcd.cli.output_files import check_outputs, write_json, write_text
+from dcd.cli.output_files import check_outputs, check_plot, draw, write_json, write_text
 from dcd.cli.running import State, silent_children
 from dcd.cli.terminal import remark
 from dcd.runtime.errors import InputError
-from dcd.runtime.files import whole_file
 
 if TYPE_CHECKING:
     from dcd.estimators.base import Discovery
@@ -46,7 +44,7 @@ the probabilities of this arrow and of any edge between the two."""
     metavar="SHARE",
     help="Least probability of an arrow that is drawn; others are lines.  [default: 0.7]",
 )
-@click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
+@options.knowledge
 @options.compare_with
 @click.option(
     "--stability",
@@ -100,8 +98,7 @@ def discover(
     started, changes = time.monotonic(), None
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge, compare_with])
-    if plot is not None:
-        _check_plot(plot)
+    check_plot(plot)
 
     import dcd
 
@@ -132,7 +129,7 @@ def discover(
     if report is not None:
         write_text(report, dcd.report.render(result, before=before))
     if plot is not None:
-        _draw(model, plot)
+        draw(model, plot)
 
 
 def _estimator(
@@ -171,22 +168,3 @@ def _save(result: Any, path: str) -> None:
 def _remaining(max_time: float | None, started: float) -> float | None:
     """The remaining time, with reading the table counted."""
     return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))
-
-
-def _check_plot(path: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise click.UsageError("--plot needs matplotlib: pip install 'causal-dcd[plot]'.")
-    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise click.UsageError(f"--plot draws .png, .svg or .pdf, not {path!r}.")
-
-
-def _draw(model: Discovery, path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    figure: Any = model.plot().figure
-    with whole_file(path) as temporary:
-        figure.savefig(temporary)
-    remark("wrote", path)

@@ -14,11 +14,24 @@ from dcd.runtime.files import read_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dcd.graph.cpdag import CPDAG
+
 _FROM = ("from", "cause", "source")
 _TO = ("to", "effect", "target")
 _TYPE = ("type", "edge", "mark", "kind")
 _DIRECTED = ("->", "-->", "directed")
 _UNDIRECTED = ("-", "--", "---", "undirected")
+
+
+def read_given_graph(path: str) -> CPDAG:
+    """The graph in a file, its arrows taken as known; of a result, with its uncertain arrows."""
+    from dcd.estimators.effects import as_given
+
+    if Path(path).suffix.lower() == ".json":
+        from dcd.results.model import load_result
+
+        return load_result(path).cpdag
+    return as_given(read_graph(path, as_written=True))
 
 
 def read_graph(path: str, *, with_knowledge: bool = False, as_written: bool = False) -> pd.DataFrame:

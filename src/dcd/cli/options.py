@@ -141,6 +141,9 @@ alpha = click.option(
     show_default=True,
     help="Level of the tests.",
 )
+knowledge = click.option(
+    "--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers."
+)
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
 )

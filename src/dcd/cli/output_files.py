@@ -7,6 +7,9 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import click
 
 from dcd.cli.terminal import remark
 from dcd.runtime.errors import InputError
@@ -63,3 +66,26 @@ def write_json(path: str | None, answer: object) -> None:
     """Write the answer of a command as JSON, if a file was named for it."""
     if path is not None:
         write_text(path, json.dumps(answer, indent=1))
+
+
+def check_plot(path: str | None) -> None:
+    """Raise an error if a plot cannot be drawn."""
+    from importlib.util import find_spec
+
+    if path is None:
+        return
+    if find_spec("matplotlib") is None:
+        raise click.UsageError("--plot needs matplotlib: pip install 'causal-dcd[plot]'.")
+    if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise click.UsageError(f"--plot draws .png, .svg or .pdf, not {path!r}.")
+
+
+def draw(what: Any, path: str) -> None:
+    """Write the plot of a model or an effect."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    figure: Any = what.plot().figure
+    with whole_file(path) as temporary:
+        figure.savefig(temporary)
+    remark("wrote", path)

@@ -18,10 +18,13 @@ _RENAMED = {
     "n_samples": "rows",
     "n_variables": "variables",
     "random_state": "seed",
+    "outcome": "on",
+    "treatment": "of",
 }
 _NAMES = "|".join(_RENAMED) + (
-    "|alpha|arrow_probability|checkpoint|counts|decimal|degree|delimiter|drop_degenerate|encoding|exclude"
-    "|format|kinds|max_time|memory_limit|methods|missing|noise_std|sample_weight|sheet|target|time_limit"
+    "|alpha|arrow_probability|checkpoint|confidence|counts|decimal|degree|delimiter|drop_degenerate|encoding"
+    "|exclude|format|kinds|knowledge|levels|max_time|memory_limit|methods|missing|noise_std|sample_weight"
+    "|sheet|target|time_limit"
 )
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

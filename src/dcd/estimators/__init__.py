@@ -1,1 +1,1 @@
-"""DCD, RobustDCD, MarkovBoundary, stability: thin classes over the folders above."""
+"""DCD, RobustDCD, MarkovBoundary, stability, effects: thin classes over the folders above."""

@@ -18,21 +18,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
+from dcd.estimators.effect_answers import OVER, Effect, Over
+from dcd.estimators.effect_columns import EffectTable
+from dcd.estimators.effect_estimates import Method
+from dcd.estimators.effects import EffectOptions, check_pair, estimated
 from dcd.estimators.fitted_graph import FittedGraph
+from dcd.graph.adjustment_sets import Rule, class_adjustments, sampled_adjustments
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.drawing.svg import notebook_html
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.graph.probabilities import edge_lines
 from dcd.graph.stability import Stability
+from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
-from dcd.runtime.errors import InputError, check_flag, check_number, make_generator
+from dcd.runtime.errors import InputError, check_choice, check_flag, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
 from dcd.search.base import Conflict, Construction, Cut, Posterior, TargetSearch
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
+from dcd.table.fingerprint import fingerprint
 from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights
@@ -194,8 +201,87 @@ class Discovery(FittedGraph, TableEstimator):
         self.probabilities_: pd.DataFrame | None = (
             None if self.posterior_ is None else self.posterior_.to_frame(table.names)
         )
+        self.sampled_graphs_: BoolArray | None = (
+            None if construction.posterior is None else construction.posterior.graphs_of(table.names)
+        )
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
+        self._fitted_to = (X, sample_weight)  # for `effect`; it is not pickled
         return self
+
+    def effect(
+        self,
+        treatment: str,
+        outcome: str,
+        X: Any = None,
+        *,
+        over: Over | None = None,
+        levels: tuple[Any, Any] | None = None,
+        adjustment: Rule = "optimal",
+        estimator: Method = "flexible",
+        confidence: float = 0.95,
+        sample_weight: Any = None,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> Effect:
+        """The average effect of a treatment on an outcome, over all graphs that are possible.
+
+        Parameters
+        ----------
+        treatment, outcome : str
+            Two variables of the graph.
+        X, sample_weight : table and weights of its rows
+            By default those of the fit. Other rows of the same kind make an honest interval: fit the graph on
+            one half of the rows, estimate on the other.
+        over : "posterior", "class" or None
+            Graphs by their probability, as sampled in the fit, or all graphs of `cpdag_`, with uncertain
+            arrows either way. None is the posterior if there is one.
+        levels, adjustment, estimator, confidence, random_state : as of `dcd.effect`.
+
+        Examples
+        --------
+        >>> import dcd
+        >>> frame = dcd.datasets.load_sachs().frame[["PKC", "P38", "Jnk"]]
+        >>> model = dcd.RobustDCD().fit(frame)
+        >>> effect = model.effect("PKC", "P38", estimator="linear")
+        >>> effect.low <= effect.high
+        True
+        """
+        check_is_fitted(self)
+        options = EffectOptions(levels, adjustment, estimator, confidence, random_state)
+        options.check()
+        names = self.cpdag_.names
+        check_pair(treatment, outcome, names)
+        over = ("class" if self.sampled_graphs_ is None else "posterior") if over is None else over
+        check_choice("over", over, OVER)
+        x, y = names.index(treatment), names.index(outcome)
+        if over == "class":
+            adjustments = class_adjustments(self.cpdag_, treatment, outcome, adjustment)
+        elif self.sampled_graphs_ is None:
+            raise InputError(
+                "parameter 'over'", "asks for a posterior, and this fit has none", "Try 'class'."
+            )
+        else:
+            forbidden = bind_knowledge(self.knowledge, names).forbidden
+            oriented = forbidden.T & ~forbidden
+            adjustments = sampled_adjustments(self.sampled_graphs_, oriented, x, y, adjustment)
+        if X is None:
+            X, sample_weight = self._table_of_fit()
+        dependent = " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows")
+        table = EffectTable(X, self.table_.kinds, sample_weight, dependent)
+        return estimated(names, adjustments, table, (treatment, outcome), over, options)
+
+    def _table_of_fit(self) -> tuple[Any, Any]:
+        """The table and weights of the fit; an `InputError` if they are gone or have changed."""
+        remedy = "Pass it: model.effect(treatment, outcome, table)."
+        if not hasattr(self, "_fitted_to"):
+            raise InputError("the table of the fit", "is not part of a saved or copied model", remedy)
+        X, sample_weight = self._fitted_to
+        if fingerprint(X) != self.account_.fingerprint:
+            raise InputError("the table of the fit", "has changed since", remedy)
+        return X, sample_weight
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_fitted_to"}
 
     def plot(
         self,

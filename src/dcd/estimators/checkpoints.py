@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from dcd.independence.base import Interaction, Record
-from dcd.runtime.array_types import FloatArray, IntArray, Positions
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.checkpoint import Codec, Key
 from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
@@ -126,13 +127,17 @@ def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
             interactions[(*asked.pair, asked.given)] = asked
         return line.log_pvalue, Record(dict(line.balances), interactions)
 
-    def write_chain(result: tuple[IntArray, FloatArray]) -> Any:
-        return [_plain(part) for part in result]
+    def write_chain(result: tuple[IntArray, FloatArray, BoolArray]) -> Any:
+        dag, counts, sampled = result
+        return [_plain(dag), _plain(counts), len(sampled), _text(np.packbits(sampled))]
 
-    def read_chain(key: Key, value: Any) -> tuple[IntArray, FloatArray]:  # noqa: ARG001
-        dag, counts = (_array(None, part) for part in value)
+    def read_chain(key: Key, value: Any) -> tuple[IntArray, FloatArray, BoolArray]:  # noqa: ARG001
+        dag, counts, n_sampled, packed = value
         shape = (n_variables, n_variables)
-        return dag.reshape(shape).astype(np.int8), counts.reshape(2, 4, *shape)
+        bits = np.unpackbits(np.frombuffer(base64.b64decode(packed, validate=True), dtype=np.uint8))
+        sampled = bits[: n_sampled * n_variables**2].reshape(n_sampled, *shape).astype(bool)
+        counts = _array(None, counts).reshape(2, 4, *shape)
+        return _array(None, dag).reshape(shape).astype(np.int8), counts, sampled
 
     return {"edges": Codec(write, read), "chains": Codec(write_chain, read_chain)}
 
@@ -181,8 +186,13 @@ def _read(value: Any, kind: Any) -> Any:
 def _plain(value: Any) -> Any:
     """An array or a number of NumPy as JSON holds it."""
     if isinstance(value, np.ndarray):
-        return base64.b64encode(np.asarray(value, dtype="<f8").tobytes()).decode("ascii")
+        return _text(np.asarray(value, dtype="<f8"))
     return value.item()
+
+
+def _text(array: npt.NDArray[Any]) -> str:
+    """The bytes of an array."""
+    return base64.b64encode(array.tobytes()).decode("ascii")
 
 
 def _array(kind: Any, value: Any) -> FloatArray:  # noqa: ARG001

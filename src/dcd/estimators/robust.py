@@ -137,6 +137,8 @@ class RobustDCD(Discovery):
     posterior_ : Posterior
         What the probabilities are made from: how often sampled graphs have each type, and the traits of the
         table by which arrows are calibrated. None where there are no probabilities.
+    sampled_graphs_ : (k, d, d) array of bool or None
+        Some of the DAGs behind the probabilities, `[., i, j]` is i -> j; `effect` goes through them.
     diagnostics_ : RobustDiagnostics
         Which edges tests left out, which sets were decoupled, how far, and which associations that explained
         away; and whether the chains behind the probabilities have converged.

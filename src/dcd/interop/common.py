@@ -20,7 +20,7 @@ from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.graph.equivalence import consistent_extension, contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, MissingLibraryError
+from dcd.runtime.errors import InputError, MissingLibraryError, check_flag
 
 Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
@@ -99,9 +99,11 @@ def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
 # --- from others-------------------------------------------------------------------------------------------
 
 
-def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
+def class_of_edges(
+    names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = (), *, as_given: bool = False
+) -> CPDAG:
     """The CPDAG of a graph from its nodes and edges; arrows in both directions are an undirected edge."""
-    return class_of_frame(frame_of_edges(names, arrows, lines))
+    return class_of_frame(frame_of_edges(names, arrows, lines), as_given=as_given)
 
 
 def frame_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> pd.DataFrame:
@@ -120,9 +122,9 @@ def frame_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterab
     return pd.DataFrame(adjacency, index=labels, columns=labels)
 
 
-def class_of_frame(frame: pd.DataFrame) -> CPDAG:
+def class_of_frame(frame: pd.DataFrame, *, as_given: bool = False) -> CPDAG:
     """The CPDAG of a labelled adjacency matrix; see `class_of_matrix`."""
-    return class_of_matrix(list(frame.columns), frame.to_numpy())
+    return class_of_matrix(list(frame.columns), frame.to_numpy(), as_given=as_given)
 
 
 def frame_of_labelled_edges(
@@ -135,8 +137,12 @@ def frame_of_labelled_edges(
     return frame_of_edges(labels.values(), *relabelled)
 
 
-def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
-    """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph."""
+def class_of_matrix(names: Sequence[str], adjacency: IntArray, *, as_given: bool = False) -> CPDAG:
+    """The CPDAG of the DAGs that have the edges, arrows and unshielded colliders of a graph.
+
+    With `as_given`, all arrows of the graph are kept, as background knowledge.
+    """
+    check_flag("as_given", as_given)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         subject = f"variable {repeated[0]!r}"
@@ -147,7 +153,8 @@ def class_of_matrix(names: Sequence[str], adjacency: IntArray) -> CPDAG:
     dag = consistent_extension(adjacency)
     if dag is None:
         raise _contradiction(names, adjacency)
-    return CPDAG.from_dag(names, dag)
+    known = np.argwhere(directed_part(adjacency)) if as_given else ()
+    return CPDAG.from_dag(names, dag, [(names[i], names[j]) for i, j in known])
 
 
 def foreign_mark(edge: str, mark: str) -> InputError:

@@ -64,7 +64,7 @@ def _unquoted(text: str) -> str:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
+def from_dot(text: str, *, names: Literal["id", "label"] = "id", as_given: bool = False) -> CPDAG:
     """The CPDAG of a graph in DOT.
 
     `a -> b` is an arrow. `a -> b [dir=none]`, `a -> b` together with `b -> a`, and `a -- b` in a `graph` are
@@ -74,8 +74,9 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id") -> CPDAG:
     ----------
     text : the graph, not a path.
     names : name variables by the "id" of their node, or by its "label" (as written by causal-learn).
+    as_given : keep all arrows, as background knowledge, not only those of the class.
     """
-    return common.class_of_frame(read_dot(text, names=names))
+    return common.class_of_frame(read_dot(text, names=names), as_given=as_given)
 
 
 def read_dot(text: str, *, names: Literal["id", "label"] = "id") -> pd.DataFrame:

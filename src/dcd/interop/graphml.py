@@ -39,15 +39,16 @@ def to_graphml(graph: Graph) -> str:
     return ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True).decode() + "\n"
 
 
-def from_graphml(text: str, *, names: str = "id") -> CPDAG:
+def from_graphml(text: str, *, names: str = "id", as_given: bool = False) -> CPDAG:
     """The CPDAG of a graph in GraphML; two edges in opposite directions are one undirected edge.
 
     Parameters
     ----------
     text : the XML, not a path.
     names : name variables by the "id" of their node, or by this attribute (igraph: "name").
+    as_given : keep all arrows, as background knowledge, not only those of the class.
     """
-    return common.class_of_frame(read_graphml(text, names=names))
+    return common.class_of_frame(read_graphml(text, names=names), as_given=as_given)
 
 
 def read_graphml(text: str, *, names: str = "id") -> pd.DataFrame:

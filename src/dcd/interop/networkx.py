@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.sparse.csgraph import breadth_first_order
 
 from dcd.graph.adjacency import undirected_part
+from dcd.graph.adjustment_sets import class_adjustments
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.interop import common
 from dcd.interop.common import Edge, Graph
@@ -32,9 +33,12 @@ def _filled(graph: Any, names: tuple[str, ...], edges: list[Edge]) -> Any:
     return graph
 
 
-def from_networkx(graph: nx.Graph) -> CPDAG:
-    """The CPDAG of a `networkx.DiGraph`; an edge in both directions, or of a plain `Graph`, is undirected."""
-    return common.class_of_frame(read_networkx(graph))
+def from_networkx(graph: nx.Graph, *, as_given: bool = False) -> CPDAG:
+    """The CPDAG of a `networkx.DiGraph`; an edge in both directions, or of a plain `Graph`, is undirected.
+
+    With `as_given`, all arrows are kept, as background knowledge, not only those of the class.
+    """
+    return common.class_of_frame(read_networkx(graph), as_given=as_given)
 
 
 def read_networkx(graph: nx.Graph) -> pd.DataFrame:
@@ -94,26 +98,27 @@ def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
 
 
 def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
-    """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if the effect is identified.
+    """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if all graphs give one effect.
 
-    DoWhy needs one DAG, a CPDAG represents many. The effect of x on y is the same in all of them unless a
-    possibly directed path from x to y begins with an undirected edge (Perković, 2020, *Identifying causal
-    effects in maximally oriented partially directed acyclic graphs*); then an `InputError` is raised.
-    Otherwise any DAG of the class gives the effect. Arrows whose direction was chosen arbitrarily have the
-    attribute `arbitrary=True`; the effect does not depend on them.
+    DoWhy needs one DAG, a CPDAG represents many. If they ask for different adjustments, or some of them say
+    that the treatment does not cause the outcome, an `InputError` is raised: `dcd.effect` gives the range.
+    Uncertain arrows can go either way. Otherwise any DAG gives the effect. Arrows whose direction was chosen
+    arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
     """
     if not isinstance(cpdag, CPDAG):
         raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")
     if cpdag.index(treatment) == cpdag.index(outcome):
         raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
-    undecided = _undecided(cpdag, treatment, outcome)
-    if undecided:
+    answers = class_adjustments(cpdag, treatment, outcome)
+    if len(answers.shares) > 1 or not answers.complete:
+        undecided = _undecided(cpdag, treatment, outcome)
         edges = ", ".join(f"{a!r} - {b!r}" for a, b in undecided)
         raise InputError(
             f"edge{'s' * (len(undecided) > 1)} {edges}",
             f"can go either way, and the effect of {treatment!r} on {outcome!r} depends on it",
-            "Settle its direction by background knowledge. To try one direction anyway, pass "
-            "interop.to_networkx(cpdag.to_dag()) to DoWhy and report that the direction was a choice.",
+            f"dcd.effect(cpdag, table, {treatment!r}, {outcome!r}) gives its range. Background knowledge can "
+            "settle the direction. To try one direction anyway, pass interop.to_networkx(cpdag.to_dag()) to "
+            "DoWhy and report that the direction was a choice.",
         )
     chosen = cpdag.to_dag()
     graph = to_networkx(chosen)
@@ -123,10 +128,11 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
 
 
 def _undecided(cpdag: CPDAG, treatment: str, outcome: str) -> list[Edge]:
-    """The undirected edges at the treatment that begin a possibly directed path to the outcome."""
+    """The lines at the treatment that may begin a path to the outcome, and uncertain arrows elsewhere."""
     x, y = cpdag.index(treatment), cpdag.index(outcome)
-    without_treatment = cpdag.adjacency.copy()
+    without_treatment = cpdag.drawn.copy()
     without_treatment[x, :] = without_treatment[:, x] = 0
-    neighbours = np.flatnonzero(undirected_part(cpdag.adjacency)[x])
+    neighbours = np.flatnonzero(undirected_part(cpdag.drawn)[x])
     leads_to_outcome = breadth_first_order(without_treatment.T, y, return_predecessors=False)
-    return [(treatment, cpdag.names[i]) for i in neighbours if i in leads_to_outcome]
+    lines = [(treatment, cpdag.names[i]) for i in neighbours if i in leads_to_outcome]
+    return lines + [arrow for arrow in cpdag.uncertain if treatment not in arrow]

@@ -3,6 +3,7 @@
 fitted model -> summary -> Result -> JSON -> Result -> report
 """
 
+from dcd.estimators.effect_answers import Effect
 from dcd.graph.stability import Stability
 from dcd.results import plot, report
 from dcd.results.model import SCHEMA_VERSION, Result, load_result
@@ -14,6 +15,7 @@ from dcd.table.fingerprint import fingerprint
 __all__ = [
     "SCHEMA_VERSION",
     "Audit",
+    "Effect",
     "Result",
     "Stability",
     "TableSummary",

@@ -21,7 +21,7 @@ from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
-from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.runs import Run
 from dcd.search.arrow_calibration import Traits
 from dcd.weights.base import WeightSketch
@@ -115,6 +115,7 @@ class Posterior:
     drift : the largest difference of any of these between the first half of the chains and the second.
     n_chains : number of chains.
     subsampled : whether chains ran on parts of the rows.
+    graphs : (k, d, d) DAGs along the chains, `[., i, j]` is i -> j; None if a search keeps none.
     """
 
     names: tuple[str, ...]
@@ -124,6 +125,12 @@ class Posterior:
     drift: float
     n_chains: int
     subsampled: bool
+    graphs: BoolArray | None = field(default=None, repr=False)
+
+    def graphs_of(self, names: Sequence[str]) -> BoolArray | None:
+        """The sampled graphs with the variables in the order of `names`."""
+        order = [self.names.index(name) for name in names]
+        return None if self.graphs is None else self.graphs[:, order][:, :, order]
 
     def to_frame(self, names: Sequence[str]) -> pd.DataFrame:
         """A row for each pair, in the order of `names`, with the probabilities of its types."""

@@ -36,6 +36,7 @@ class ChainState(NamedTuple):
     totals : log probability of the graph.
     counts : edges, and parents beyond the first.
     signs, keys, known : random numbers of parents and children; keys and scores of families.
+    sampled : (k, d, d) graphs along the chain, evenly spaced.
     parents, curved, seen, stack : to work with.
     """
 
@@ -47,14 +48,15 @@ class ChainState(NamedTuple):
     signs: npt.NDArray[np.uint64]
     keys: npt.NDArray[np.uint64]
     known: FloatArray
+    sampled: BoolArray
     parents: Positions
     curved: BoolArray
     seen: BoolArray
     stack: Positions
 
 
-def chain_state(dag: IntArray) -> ChainState:
-    """The state of a chain at a graph, before anything is scored."""
+def chain_state(dag: IntArray, n_sampled: int = 0) -> ChainState:
+    """The state of a chain at a graph, before anything is scored, with room for some sampled graphs."""
     n_variables = len(dag)
     signs = np.random.default_rng(0).integers(1, 2**63, size=(2, n_variables), dtype=np.uint64)
     return ChainState(
@@ -66,6 +68,7 @@ def chain_state(dag: IntArray) -> ChainState:
         signs=signs,
         keys=np.zeros(_MEMO_SIZE, np.uint64),
         known=np.zeros(_MEMO_SIZE),
+        sampled=np.repeat(dag[None].astype(np.bool_), n_sampled, axis=0),
         parents=np.zeros(n_variables + 2, np.int64),
         curved=np.zeros(n_variables + 2, np.bool_),
         seen=np.zeros(n_variables, np.bool_),
@@ -278,6 +281,9 @@ def run_chain(model, state, curves, pairs, log_prior, temper, n_steps, n_kept, o
             change_relation(model, state, curves, log_prior, temper, u, v, rng)
         counted = step - n_steps // 5
         if counted >= 0 and counted % every == 0:
+            nth = counted * state.sampled.shape[0] // n_steps
+            if nth < state.sampled.shape[0]:
+                state.sampled[nth] = state.dag  # the last graph of each stretch of the chain
             types = class_types(state.dag, oriented)
             half = 2 * counted // n_steps
             for a in range(n_variables):

@@ -41,6 +41,7 @@ _TEMPER = 1.5
 _EDGE_PRICE, _LINEAR_EDGE_PRICE = 1.0, 2.5
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 200, 100
+_SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs of a chain that are kept, and the most of their cells
 _ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps concern all pairs; beyond, partners of each
 _MOST_EDGES_A_VARIABLE = 6
 _LIKELY = 0.02  # the probability from which on an edge is considered
@@ -69,14 +70,15 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
         return as_done(_run_chain, pending, shared=shared, n_jobs=task.n_jobs)
 
     chains = task.run.gather("chains", range(n_chains), compute, label="chains over graphs")
-    halves = np.mean([counts / counts.sum(axis=1, keepdims=True) for _, counts in chains], axis=0)
+    halves = np.mean([counts / counts.sum(axis=1, keepdims=True) for _, counts, _ in chains], axis=0)
     off_diagonal = ~np.eye(halves.shape[-1], dtype=bool)
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
     sampled = halves.mean(axis=0)
     traits, oriented = traits_of(sampled, best.model), _oriented(task)
     types = calibrated(sampled, traits, oriented | oriented.T | _alone(sampled))
-    posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None)
-    return posterior, [dag for dag, _ in chains]
+    graphs = np.concatenate([some for *_, some in chains])
+    posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None, graphs)
+    return posterior, [dag for dag, *_ in chains]
 
 
 def _oriented(task: GraphTask) -> BoolArray:
@@ -91,8 +93,8 @@ def _alone(sampled: FloatArray) -> BoolArray:
     return np.asarray(degree[:, None] + degree - 2.0 * joined < _LIKELY)
 
 
-def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
-    """The graph that a chain starts from, and the counts of the types of all pairs along it."""
+def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, BoolArray]:
+    """The graph that a chain starts from, the counts of the types of all pairs along it, and some graphs."""
     from dcd.search.graph_chain import chain_state, preferred_curves, run_chain
     from dcd.search.score_model import with_samples
 
@@ -105,9 +107,10 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
         model = model._replace(edge_price=_TEMPER * _edge_price(model), collider_price=0.0)
         curves = preferred_curves(model)
         pairs = _pairs_of_steps(model, dag, curves)
+        state = chain_state(dag, max(1, min(_SAMPLED, _SAMPLED_CELLS // dag.size)))
         counts = run_chain(
             model,
-            chain_state(dag),
+            state,
             curves,
             pairs,
             _log_prior(len(dag), int(dag.sum())),
@@ -117,7 +120,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray]:
             task.oriented,
             rng,
         )
-    return dag, counts
+    return dag, counts, state.sampled
 
 
 def _edge_price(model: ScoreModel) -> float:

@@ -1,0 +1,274 @@
+"""`effect`: what one variable does to another on average, in every graph that is possible.
+
+graphs -> adjustment sets (`graph.adjustment_sets`) -> an estimate each (`effect_estimates`) -> `Effect`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from dcd.estimators.effect_answers import Effect, EffectAnswer, Over
+from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
+from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
+from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
+from dcd.graph.adjustment_sets import RULES, Adjustment, Adjustments, Rule, class_adjustments
+from dcd.graph.cpdag import CPDAG
+from dcd.graph.equivalence import consistent_extension, with_arrows
+from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.runtime.errors import InputError, check_choice, check_number, make_generator, suggest
+from dcd.runtime.text import percent
+from dcd.table.columns import Kind
+from dcd.table.row_weights import repeated
+
+_MOST_ANSWERS = 20
+_ENOUGH = 0.95  # of the probability, beyond which rarer adjustments are not estimated
+
+
+@dataclass(frozen=True)
+class EffectOptions:
+    """How an effect is estimated; see `effect`."""
+
+    levels: Any = None
+    adjustment: Rule = "optimal"
+    estimator: Method = "flexible"
+    confidence: float = 0.95
+    random_state: int | np.random.Generator | None = 0
+
+    def check(self) -> None:
+        """Raise `InputError` for a value out of range."""
+        check_choice("adjustment", self.adjustment, RULES)
+        check_choice("estimator", self.estimator, METHODS)
+        check_number("confidence", self.confidence, above=0, below=1, suggestion=0.95)
+
+
+def effect(
+    graph: CPDAG | pd.DataFrame,
+    X: Any,
+    treatment: str,
+    outcome: str,
+    *,
+    knowledge: Knowledge | None = None,
+    levels: tuple[Any, Any] | None = None,
+    adjustment: Rule = "optimal",
+    estimator: Method = "flexible",
+    confidence: float = 0.95,
+    kinds: Mapping[str, Kind] | None = None,
+    sample_weight: Any = None,
+    counts: Any = None,
+    random_state: int | np.random.Generator | None = 0,
+) -> Effect:
+    """The average effect of a treatment on an outcome, over all graphs that a CPDAG represents.
+
+    Each graph says which variables to hold fixed, or that the treatment is not a cause. Each different answer
+    is estimated, and the range of them is the effect. Rows with a missing value in a column that is used are
+    left out.
+
+    Parameters
+    ----------
+    graph : CPDAG or labelled DataFrame
+        Uncertain arrows of a CPDAG can also be reversed. The arrows of an adjacency matrix with names on both
+        sides are taken as known: a DAG has one answer.
+    X : table, with a column for each variable that is needed.
+    treatment, outcome : str
+        Two variables of the graph.
+    knowledge : Knowledge or None
+        Considers only the graphs that agree with it.
+    levels : (from, to) or None
+        Two levels of the treatment to compare. None is the change per unit for numbers, and the two levels of
+        a treatment that has two. A treatment of several categories needs it.
+    adjustment : "optimal" or "parents", default="optimal"
+        Hold fixed what gives the least variance, or the direct causes of the treatment, which relies on less
+        of the graph.
+    estimator : "flexible" or "linear", default="flexible"
+        Doubly robust with cross-fitted curves, products and trees; or least squares.
+    confidence : float, default=0.95
+        Of the interval of each estimate. It takes the graph as given.
+    kinds, sample_weight, counts : as for `DCD` and its `fit`.
+    random_state : int, Generator or None, default=0
+        Seed of the folds of cross-fitting.
+
+    Examples
+    --------
+    >>> import dcd, numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> age, clinic = rng.standard_normal((2, 500))
+    >>> dose = age + clinic + rng.standard_normal(500)
+    >>> table = pd.DataFrame({"age": age, "clinic": clinic, "dose": dose})
+    >>> graph = dcd.CPDAG.from_dag(table.columns, [[0, 0, 1], [0, 0, 1], [0, 0, 0]])
+    >>> print(dcd.effect(graph, table, "age", "dose", estimator="linear").sentence)
+    The effect of age on dose is 0.977 per unit of age (95 % confidence: 0.889 to 1.06).
+    """
+    options = EffectOptions(levels, adjustment, estimator, confidence, random_state)
+    options.check()
+    cpdag = with_knowledge(as_given(graph), knowledge)
+    check_pair(treatment, outcome, cpdag.names)
+    X, _ = repeated(X, counts, sample_weight)
+    adjustments = class_adjustments(cpdag, treatment, outcome, adjustment)
+    table = EffectTable(X, kinds, sample_weight)
+    return estimated(cpdag.names, adjustments, table, (treatment, outcome), "class", options)
+
+
+def check_pair(treatment: object, outcome: object, names: Sequence[str], where: str = "graph") -> None:
+    """Raise `InputError` unless treatment and outcome are two different variables of a graph or table."""
+    for parameter, name in {"treatment": treatment, "outcome": outcome}.items():
+        if not isinstance(name, (str, int)) or name not in names:
+            problem = f"is {name!r:.80}, which is not in the {where}"
+            raise InputError(f"parameter '{parameter}'", problem, suggest(name, [str(one) for one in names]))
+    if treatment == outcome:
+        raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
+
+
+def as_given(graph: object) -> CPDAG:
+    """The graph; the arrows of an adjacency matrix are taken as known."""
+    if isinstance(graph, CPDAG):
+        return graph
+    if not isinstance(graph, pd.DataFrame):
+        problem = f"must be a CPDAG or a labelled adjacency matrix, got {type(graph).__name__}"
+        raise InputError("parameter 'graph'", problem, "Pass model.cpdag_, or a DataFrame of 0 and 1.")
+    adjacency, names = check_adjacency(graph, "graph"), tuple(map(str, graph.columns))
+    dag = consistent_extension(adjacency)
+    if dag is None:
+        remedy = "Remove a directed cycle, or direct some of its edges."
+        raise InputError("parameter 'graph'", "fits no directed acyclic graph", remedy)
+    known = [(names[i], names[j]) for i, j in np.argwhere(directed_part(adjacency))]
+    return CPDAG.from_dag(names, dag, known)
+
+
+def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
+    """The graphs of the class that agree with knowledge; an `InputError` if none does."""
+    known = bind_knowledge(knowledge, cpdag.names)
+    if not known.says_something:
+        return cpdag
+    skeleton, names, graph = skeleton_of(cpdag.adjacency), cpdag.names, cpdag.adjacency.copy()
+    told = known.arrows(skeleton)
+    refused = (skeleton & known.apart) | (known.joined & ~skeleton) | (told & (cpdag.drawn == 0))
+    if refused.any():
+        i, j = np.argwhere(refused)[0]
+        stated = known.required[i, j] or known.forbidden[i, j]
+        sentence = known.reason(i, j) if stated else known.reason(j, i)
+        problem = f"contradicts the graph about {names[i]} and {names[j]}: {sentence}"
+        raise InputError(
+            "parameter 'knowledge'", problem, "Change one of the two, or find the graph with it."
+        )
+    reversed_ = told & (graph == 0)
+    graph[reversed_], graph[reversed_.T] = 1, 0
+    closed = with_arrows(graph, [(int(i), int(j)) for i, j in np.argwhere(told)])
+    dag = consistent_extension(closed)
+    if dag is None or set(unshielded_colliders(dag)) != set(unshielded_colliders(graph)):
+        problem = "allows no graph of the class"
+        raise InputError("parameter 'knowledge'", problem, "Find the graph with this knowledge.")
+    restricted = CPDAG.from_dag(
+        names, dag, [(names[i], names[j]) for i, j in np.argwhere(directed_part(closed))]
+    )
+    known_now = {(names[i], names[j]) for i, j in np.argwhere(told | told.T)}
+    uncertain = tuple(arrow for arrow in cpdag.uncertain if arrow not in known_now)
+    return CPDAG(names, restricted.adjacency, restricted.background, uncertain)
+
+
+# --- estimates -------------------------------------------------------------------------------------------
+
+
+def estimated(
+    names: Sequence[str],
+    adjustments: Adjustments,
+    table: EffectTable,
+    pair: tuple[str, str],
+    over: Over,
+    options: EffectOptions,
+) -> Effect:
+    """The effect of one variable of a pair on the other, given the adjustments that graphs ask for."""
+    treatment, outcome = pair
+    levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
+    event, event_name = event_of(table, outcome) or (None, None)
+    seed = int(make_generator(options.random_state).integers(2**31))  # the same folds for every answer
+    chosen, left_out = _most_probable(adjustments, over)
+    answers = []
+    for adjustment in chosen:
+        share = adjustments.shares[adjustment] if over == "posterior" or adjustments.counted else None
+        if adjustment is None:
+            answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0))
+            continue
+        fixed = tuple(sorted(names[v] for v in adjustment))
+        sample = sample_of(table, pair, fixed, levels, event)
+        found = estimate(sample, options.estimator, np.random.default_rng(seed))
+        answers.append(_answer(found, sample, pair, fixed, share, options.confidence))
+    result = Effect(
+        treatment=treatment,
+        outcome=outcome,
+        levels=level_names,
+        outcome_level=event_name,
+        answers=tuple(answers),
+        over=over,
+        confidence=float(options.confidence),
+        estimator=options.estimator,
+        left_out=left_out,
+        n_rows=table.n_rows,
+    )
+    return replace(result, cautions=_cautions(result, adjustments, table))
+
+
+def _most_probable(adjustments: Adjustments, over: Over) -> tuple[list[Adjustment], float]:
+    """The adjustments to estimate, and the share of the others."""
+    chosen: list[Adjustment] = []
+    covered = 0.0
+    for adjustment, share in adjustments.shares.items():
+        if len(chosen) == _MOST_ANSWERS or (over == "posterior" and covered >= _ENOUGH):
+            return chosen, 1.0 - covered
+        chosen.append(adjustment)
+        covered += share
+    return chosen, 0.0
+
+
+def _answer(
+    found: Estimate,
+    sample: Sample,
+    pair: tuple[str, str],
+    fixed: tuple[str, ...],
+    share: float | None,
+    confidence: float,
+) -> EffectAnswer:
+    treatment, listed = pair[0], ", ".join(fixed)
+    if np.isnan(found.value):
+        problem = f"is determined by {listed}, which has to be held fixed"
+        raise InputError(f"column {treatment!r}", problem, "Leave a copy of it out of the graph.")
+    half = float(norm.ppf(0.5 + confidence / 2)) * found.standard_error
+    caution = ""
+    if found.caution == "overlap":
+        caution = (
+            f"With {listed} held fixed, one level of {treatment} hardly occurs (probability below 5 %) in "
+            f"{percent(found.share)} of the rows: there the estimate rests on the model."
+        )
+    elif found.caution == "explained":
+        caution = (
+            f"{listed} explain{'s' * (len(fixed) == 1)} {percent(found.share)} of the variance of "
+            f"{treatment}: little is left to learn from."
+        )
+    interval = (found.value - half, found.value + half)
+    n_rows = len(sample.outcome)
+    return EffectAnswer(fixed, found.value, found.standard_error, interval, share, n_rows, caution)
+
+
+def _cautions(result: Effect, adjustments: Adjustments, table: EffectTable) -> tuple[str, ...]:
+    cautions = [answer.caution for answer in result.answers if answer.caution]
+    fewest = min((a.n_rows for a in result.answers if a.adjustment is not None), default=table.n_rows)
+    if fewest < table.n_rows:
+        left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
+        cautions.append(f"{left_out}: a value of a column that is used is missing, or the weight is 0.")
+    denied = any(answer.adjustment is None for answer in result.answers)
+    if denied and (result.over == "posterior" or len(result.answers) > 1):  # not of a graph that is given
+        tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
+        cautions.append(
+            "No effect is a claim about directions, which data tell less well than edges. If "
+            f"{result.outcome} comes after {result.treatment}, say so in knowledge: {tiers}."
+        )
+    if not adjustments.complete:
+        cautions.append("There are too many graphs to go through all: the range can be wider.")
+    if table.note:
+        cautions.append(table.note)
+    return tuple(cautions)
