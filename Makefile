@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
+.PHONY: evaluation evidence exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -56,6 +56,15 @@ benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/rows.py
 	$(BIN)/python benchmarks/pruning.py
+
+# Methods and controls on the same tables: goes on where it stopped (days for all of it; see
+# python -m benchmarks.evaluation run --help). Then the tables of README and docs, from the rows that there are.
+evaluation: .venv/benchmark
+	$(BIN)/python -m benchmarks.evaluation run --jobs $(JOBS)
+
+evidence: .venv/benchmark
+	$(BIN)/python -m benchmarks.evaluation show > /dev/null
+	$(BIN)/python -m benchmarks.evidence
 
 # Random tables, files, documents, parameters and failures of the disk; a minute or two. SEED=1 for others.
 SEED ?= 0

@@ -20,9 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from causallearn.search.ConstraintBased.PC import pc
-from direct import DirectLearner
 from threadpoolctl import threadpool_limits
 
 import dcd
@@ -52,6 +49,8 @@ def seconds(action: Callable[[], object], repeats: int) -> float:
 
 def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
     """Time of a step both ways, and how far the weights are apart after a hundred."""
+    from direct import DirectLearner
+
     rows = []
     for d in sizes:
         table = simulated(d, N, seed=d)
@@ -87,6 +86,8 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
 
 def against_kernel_pc(seeds: range) -> list[dict[str, float]]:
     """Time of `DCD().fit` and of PC (KCIT) on the same data, d = 10, n = 800."""
+    from causallearn.search.ConstraintBased.PC import pc
+
     rows = []
     for seed in seeds:
         table = simulated(10, N, seed)
@@ -146,6 +147,8 @@ def report(results: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    import torch
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pc-seeds", type=int, default=3, help="data sets for the comparison with PC")
     arguments = parser.parse_args()

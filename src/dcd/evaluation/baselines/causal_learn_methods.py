@@ -1,4 +1,4 @@
-"""PC and GES of causal-learn.
+"""PC, GES, BOSS and GRaSP of causal-learn.
 
 In causal-learn `graph[i, j] = -1, graph[j, i] = 1` is `i -> j`, both -1 is `i - j`, and both 1 is `i <-> j`,
 which is read as undirected.
@@ -6,11 +6,14 @@ which is read as undirected.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from causallearn.search.ConstraintBased.PC import pc
+from causallearn.search.PermutationBased.BOSS import boss as causal_learn_boss
+from causallearn.search.PermutationBased.GRaSP import grasp as causal_learn_grasp
 from causallearn.search.ScoreBased.GES import ges as causal_learn_ges
 from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 
@@ -21,6 +24,7 @@ from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_number
 
 _OUR_TEST = "a test of dcd"
+_BIC = "local_score_BIC_from_cov"
 
 
 def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
@@ -69,6 +73,25 @@ def ges(values: FloatArray, *, seed: int) -> IntArray:
 def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:
     """GES with the BDeu score, for columns of categories."""
     return from_causal_learn(causal_learn_ges(_categories(values), "local_score_BDeu")["G"].graph)
+
+
+def ges_general(values: FloatArray, *, seed: int) -> IntArray:
+    """GES with a generalised score, the marginal likelihood of kernel regressions (Huang et al., 2018)."""
+    return from_causal_learn(causal_learn_ges(values, "local_score_marginal_general")["G"].graph)
+
+
+def boss(values: FloatArray, *, seed: int) -> IntArray:
+    """BOSS with the Gaussian BIC score; it draws from the global generator."""
+    _check_rows(len(values), values.shape[1])
+    random.seed(seed)
+    return from_causal_learn(causal_learn_boss(values, _BIC, verbose=False).graph)
+
+
+def grasp(values: FloatArray, *, seed: int) -> IntArray:
+    """GRaSP with the Gaussian BIC score; it draws from the global generator."""
+    _check_rows(len(values), values.shape[1])
+    random.seed(seed)
+    return from_causal_learn(causal_learn_grasp(values, _BIC, verbose=False).graph)
 
 
 class _OurTest(CIT_Base):

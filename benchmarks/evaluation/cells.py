@@ -1,4 +1,4 @@
-"""The cells of `whole_graph.py`: simulated graphs and published networks, each a table with its true graph.
+"""The cells of the evaluation: simulated graphs and published networks, each a table with its true graph.
 
 Simulated cells take the protocol of `dcd.simulate` at its defaults: noise by its standard deviation, networks
 without biases, as in the experiment `robust`. A seed decides graph and table.
@@ -17,7 +17,8 @@ from experiments.settings import Network, Problem, Simulated
 
 MOST_ROWS = 100_000
 GROWING = (500, 2_000, 8_000, 32_000, MOST_ROWS)
-NETWORK_SIZES = {"ecoli70": (500, 1000, 2000), "magic-niab": (1000,), "alarm": (500, 2000), "asia": (2000,)}
+NETWORKS = ("asia", "child", "insurance", "alarm", "hepar2", "ecoli70", "magic-niab")
+NETWORK_SIZES = (500, 2_000)
 
 
 class Setting(Protocol):
@@ -59,7 +60,8 @@ class Linear:
         noise = rng.standard_normal((self.n, self.d))
         values = np.linalg.solve((np.eye(self.d) - weights).T, noise.T).T
         table = pd.DataFrame(values, columns=[f"x{index}" for index in range(self.d)])
-        return Problem((table - table.mean()) / table.std(), dcd.CPDAG.from_dag(list(table.columns), dag))
+        cpdag = dcd.CPDAG.from_dag(list(table.columns), dag)
+        return Problem((table - table.mean()) / table.std(), cpdag, dag)
 
 
 @dataclass(frozen=True)
@@ -83,20 +85,20 @@ class FirstRows:
 
 @dataclass(frozen=True)
 class Cell:
-    """A setting with its name in tables."""
+    """A setting with its name in tables and the most graphs that are drawn from it."""
 
     title: str
     setting: Setting
+    graphs: int = 30
 
     def draw(self, seed: int) -> Problem:
-        """The problem as every method gets it: categories as text, no constant columns."""
+        """The problem as every method gets it: without the columns that are constant in this sample."""
         problem = self.setting.draw(seed)
-        table = problem.table.loc[:, problem.table.nunique() > 1]
-        return replace(problem, table=table.astype(int).astype(str) if self.setting.discrete else table)
+        return replace(problem, table=problem.table.loc[:, problem.table.nunique() > 1])
 
 
 def simulated(**options: Any) -> Simulated:
-    """The protocol to the letter; Func, d = 10, n = 800, scale-free, noise 2 but for `options`."""
+    """As the text of Section 4 has it: Func, d = 10, n = 800, scale-free, noise 2 but for `options`."""
     return Simulated(noise_measure="deviation", biases=False, **options)
 
 
@@ -106,35 +108,46 @@ def random_graph(degree: int, **options: Any) -> Simulated:
 
 def network_cells() -> dict[str, Cell]:
     """Samples of published networks."""
-    pairs = [(name, n) for name, sizes in NETWORK_SIZES.items() for n in sizes]
-    return {f"{name}-{n}": Cell(f"{name}, n = {n}", Network(name, n)) for name, n in pairs}
+    pairs = [(name, n) for name in NETWORKS for n in NETWORK_SIZES]
+    return {f"{name}-{n}": Cell(f"{name}, n = {n:,}", Network(name, n), graphs=10) for name, n in pairs}
 
 
 def growing_cells(degree: int) -> dict[str, Cell]:
     """Error as n grows, with bounded mechanisms."""
-    whole = random_graph(degree, mechanism="mlp", noise_std=1.0, n=MOST_ROWS)
-    title = f"Erdős-Rényi degree {degree}, MLP, noise 1, n = "
-    return {f"er{degree}-mlp-n{n}": Cell(f"{title}{n:,}", FirstRows(whole, n)) for n in GROWING}
+    whole = random_graph(degree, mechanism="bounded", noise_std=1.0, n=MOST_ROWS)
+    title = f"degree {degree}, bounded curves, noise 1, n = "
+    return {
+        f"er{degree}-bounded-n{n}": Cell(f"{title}{n:,}", FirstRows(whole, n), graphs=10) for n in GROWING
+    }
 
 
 CELLS: dict[str, Cell] = {
-    "er2-func": Cell("Erdős-Rényi degree 2, Func, noise 2", random_graph(2)),
-    "er4-func": Cell("Erdős-Rényi degree 4, Func, noise 2", random_graph(4)),
-    "er4-mlp": Cell("Erdős-Rényi degree 4, MLP, noise 1", random_graph(4, mechanism="mlp", noise_std=1.0)),
-    "er4-linear": Cell("Erdős-Rényi degree 4, linear Gaussian", Linear()),
-    "er4-linear-d20": Cell("Erdős-Rényi degree 4, linear Gaussian, d = 20", Linear(d=20)),
-    "sf-func": Cell("scale-free, Func, noise 2", simulated()),
-    "sf-func-d20": Cell("scale-free, Func, noise 2, d = 20", simulated(d=20)),
-    "sf-mlp-d20": Cell("scale-free, MLP, noise 2, d = 20", simulated(d=20, mechanism="mlp")),
-    "sf-func-noise.3": Cell("scale-free, Func, noise 0.3", simulated(noise_std=0.3)),
+    "er2-linear": Cell("degree 2, linear Gaussian", Linear(degree=2)),
+    "er4-linear": Cell("degree 4, linear Gaussian", Linear()),
+    "er4-linear-d20": Cell("degree 4, linear Gaussian, d = 20", Linear(d=20)),
+    "er2-func": Cell("degree 2, curves, noise 2", random_graph(2)),
+    "er4-func": Cell("degree 4, curves, noise 2", random_graph(4)),
+    "er2-bounded": Cell(
+        "degree 2, bounded curves, noise 1", random_graph(2, mechanism="bounded", noise_std=1.0)
+    ),
+    "er4-bounded": Cell(
+        "degree 4, bounded curves, noise 1", random_graph(4, mechanism="bounded", noise_std=1.0)
+    ),
+    "er4-mlp": Cell("degree 4, neural networks, noise 1", random_graph(4, mechanism="mlp", noise_std=1.0)),
+    "er4-mlp-d20": Cell(
+        "degree 4, neural networks, noise 1, d = 20", random_graph(4, mechanism="mlp", noise_std=1.0, d=20)
+    ),
+    "er2-product": Cell("degree 2, products, noise 1", random_graph(2, mechanism="product", noise_std=1.0)),
     "er2-noise-inside": Cell(
-        "Erdős-Rényi degree 2, Func, noise 1 in the mechanism",
-        random_graph(2, noise_std=1.0, noise_in_mechanism=True),
+        "degree 2, noise 1 inside the curves", random_graph(2, noise_std=1.0, noise_in_mechanism=True)
     ),
-    "er2-product": Cell(
-        "Erdős-Rényi degree 2, products, noise 1", random_graph(2, mechanism="product", noise_std=1.0)
-    ),
+    "sf-func": Cell("scale-free, curves, noise 2", simulated()),
+    "sf-func-noise.3": Cell("scale-free, curves, noise 0.3", simulated(noise_std=0.3)),
+    "sf-func-d20": Cell("scale-free, curves, noise 2, d = 20", simulated(d=20)),
+    "sf-mlp-d20": Cell("scale-free, neural networks, noise 2, d = 20", simulated(d=20, mechanism="mlp")),
+    "sachs": Cell("Sachs et al., 853 cells as measured", Network("sachs", 853), graphs=1),
     **network_cells(),
     **growing_cells(2),
     **growing_cells(4),
 }
+SIMULATED = [name for name, cell in CELLS.items() if isinstance(cell.setting, Simulated | Linear)]

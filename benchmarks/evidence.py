@@ -1,0 +1,113 @@
+"""The tables of README and docs, made again from the rows of the benchmarks and experiments.
+
+    python -m benchmarks.evidence            # or make evidence: writes what has changed
+    python -m benchmarks.evidence --check    # lists the blocks that are not up to date, exit code 1 if any
+
+A block of a page stands between `<!-- evidence: NAME -->` and `<!-- /evidence -->` and holds what the
+function of that name makes of the rows. `tests/test_evidence.py` fails when a page shows anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import calibration, complexity, conditional_tests, decoupling, speed
+from benchmarks.evaluation import running, tables
+from benchmarks.evaluation.cells import SIMULATED
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"<!-- evidence: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!-- /evidence -->", re.DOTALL)
+
+ALL = (*tables.OURS, *tables.PEERS)
+MAIN = (*tables.OURS, "FLOP", "BOSS", "GES", "PC", "Spanning tree")
+README_CELLS = [
+    "er2-linear", "er4-linear", "er4-linear-d20", "er2-func", "er4-func", "er2-bounded", "er4-bounded",
+    "er4-mlp", "er2-product", "er2-noise-inside", "sf-func", "sf-func-noise.3", "sf-func-d20", "ecoli70-500",
+    "ecoli70-2000", "magic-niab-500", "alarm-500", "alarm-2000",
+]  # fmt: skip
+
+
+def evaluation(make: Callable[[pd.DataFrame], str]) -> Callable[[], str]:
+    """A table of the rows of the evaluation."""
+    return lambda: make(running.read_rows())
+
+
+def wide(cells: Sequence[str], methods: Sequence[str], *scores: str) -> Callable[[], str]:
+    """A line for each cell, a column for each method."""
+    return evaluation(lambda rows: tables.wide(rows, cells, methods, scores))
+
+
+def without_first_lines(text: str) -> str:
+    """What follows the first paragraph."""
+    return text.split("\n\n", maxsplit=1)[1]
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "readme": wide(README_CELLS, MAIN, "shd_c", "f1"),
+    "sachs": evaluation(lambda rows: tables.one_cell(rows, "sachs")),
+    "simulated-shd": wide(SIMULATED, ALL, "shd_c"),
+    "simulated-f1": wide(SIMULATED, ALL, "f1"),
+    "simulated-aid": wide(SIMULATED, ALL, "ancestor_aid"),
+    "simulated-time": wide(SIMULATED, ALL, "cpu_seconds"),
+    "controls-shd": wide(SIMULATED, tables.CONTROLS, "shd_c"),
+    "controls-f1": wide(SIMULATED, tables.CONTROLS, "f1"),
+    "controls-aid": wide(SIMULATED, tables.CONTROLS, "ancestor_aid"),
+    "no-arrows": evaluation(lambda rows: tables.without_arrows(rows, SIMULATED, (*tables.OURS, "FLOP"))),
+    "sortability": evaluation(lambda rows: tables.sortabilities(rows, SIMULATED)),
+    "networks-shd": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "shd_c"),
+    "networks-f1": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "f1"),
+    "networks-aid": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "ancestor_aid"),
+    "networks-time": wide(tables.NETWORK_CELLS, ALL, "cpu_seconds"),
+    "growing": evaluation(lambda rows: tables.growing(rows, (*tables.OURS, "FLOP", "BOSS", "PC"))),
+    "calibration": lambda: calibration.in_short(pd.read_csv(calibration.ROWS)),
+    "tests": conditional_tests.show,
+    "decoupling": lambda: without_first_lines(decoupling.show()),
+    "complexity": lambda: complexity.table_of(pd.read_csv(RESULTS / "complexity.csv")),
+    "speed": lambda: without_first_lines(
+        speed.report(json.loads((RESULTS / "speed.json").read_text(encoding="utf-8")))
+    ),
+}
+
+
+def renewed(page: str, name_of_page: str = "") -> str:
+    """The text of a page with its blocks made again."""
+
+    def block(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in BLOCKS:
+            raise KeyError(f"{name_of_page}: there is no evidence {name!r}; there are {', '.join(BLOCKS)}")
+        return f"<!-- evidence: {name} -->\n{BLOCKS[name]().strip()}\n<!-- /evidence -->"
+
+    return BLOCK.sub(block, page)
+
+
+def stale(pages: Sequence[Path]) -> dict[Path, str]:
+    """The pages that do not show what the rows say, with the text that they should have."""
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    fresh = {page: renewed(text, page.name) for page, text in texts.items()}
+    return {page: fresh[page] for page in pages if fresh[page] != texts[page]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args().check
+    changed = stale(PAGES)
+    for page, text in changed.items():
+        print(f"{'not up to date' if check else 'written'}: {page.relative_to(ROOT)}")
+        if not check:
+            page.write_text(text, encoding="utf-8")
+    sys.exit(1 if check and changed else 0)
+
+
+if __name__ == "__main__":
+    main()
