@@ -75,7 +75,7 @@ METHODS: dict[str, Method] = {
     "FLOP": Method("flop"),
     "BOSS": Method("boss"),
     "GRaSP": Method("grasp", most_variables=20),
-    "GES": Method("ges", most_variables=20),
+    "GES": Method("ges", {"penalty": 1.0}, most_variables=20),  # as FLOP and BOSS
     "GES, generalised score": Method("ges-general", graphs=1, most_variables=10),
     "PC": Method("pc-fisherz"),
     "PC, our test": Method("pc-dcd", graphs=FEW, most_variables=10),

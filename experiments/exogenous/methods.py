@@ -68,11 +68,13 @@ def robust(table: pd.DataFrame, kinds: Mapping[str, Kind], roots: Sequence[str])
     )
 
 
-def baseline(name: str) -> Callable[[pd.DataFrame, Mapping[str, Kind], Sequence[str]], Found]:
+def baseline(
+    name: str, **options: float
+) -> Callable[[pd.DataFrame, Mapping[str, Kind], Sequence[str]], Found]:
     """A method of `dcd.baselines`, called in this process."""
 
     def find(table: pd.DataFrame, _: Mapping[str, Kind], __: Sequence[str]) -> Found:
-        return Found(dcd.baselines.METHODS[name].load()(as_numbers(table), seed=0))
+        return Found(dcd.baselines.METHODS[name].load()(as_numbers(table), seed=0, **options))
 
     return find
 
@@ -105,7 +107,7 @@ METHODS: dict[str, Method] = {
     "flop": Method("FLOP", baseline("flop"), ("flopsearch",)),
     "pc": Method("PC (FisherZ)", pc, ("causal-learn",), takes_roots=True),
     "ges": Method("GES", baseline("ges"), ("causal-learn",)),
-    "boss": Method("BOSS", baseline("boss"), ("causal-learn",)),
+    "boss": Method("BOSS", baseline("boss", penalty=2.0), ("causal-learn",)),
 }
 
 

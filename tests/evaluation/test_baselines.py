@@ -180,6 +180,7 @@ def test_an_unknown_option_is_named(method, worker):
         ("notears", {"threshold": -1}),
         ("golem", {"iterations": 0}),
         ("flop", {"restarts": -1}),
+        ("boss", {"penalty": 0}),
         ("dagma", {"penalty": -1}),
         ("grandag", {"iterations": 0.5}),
     ],

@@ -7,7 +7,7 @@ which is read as undirected.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_number
 
 _OUR_TEST = "a test of dcd"
-_BIC = "local_score_BIC_from_cov"
 
 
 def pc_fisherz(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
@@ -64,10 +63,12 @@ def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
     return _pc(values, CIT(_categories(values), "gsq"), alpha)
 
 
-def ges(values: FloatArray, *, seed: int) -> IntArray:
-    """GES with the Gaussian BIC score."""
+def ges(values: FloatArray, *, seed: int, penalty: float = 0.5) -> IntArray:
+    """GES with the Gaussian BIC score; `penalty` times log n a parameter, as for `boss`."""
+    check_number("penalty", penalty, above=0, suggestion=0.5)
     _check_rows(len(values), values.shape[1])
-    return from_causal_learn(causal_learn_ges(values, "local_score_BIC")["G"].graph)
+    found = causal_learn_ges(values, "local_score_BIC", lambda_value=penalty)
+    return from_causal_learn(found["G"].graph)
 
 
 def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:
@@ -80,18 +81,27 @@ def ges_general(values: FloatArray, *, seed: int) -> IntArray:
     return from_causal_learn(causal_learn_ges(values, "local_score_marginal_general")["G"].graph)
 
 
-def boss(values: FloatArray, *, seed: int) -> IntArray:
-    """BOSS with the Gaussian BIC score; it draws from the global generator."""
-    _check_rows(len(values), values.shape[1])
-    random.seed(seed)
-    return from_causal_learn(causal_learn_boss(values, _BIC, verbose=False).graph)
+def boss(values: FloatArray, *, seed: int, penalty: float = 1.0) -> IntArray:
+    """BOSS with a Gaussian score, log-likelihood less `penalty` times log n a parameter; BIC has 1/2.
+
+    The default is that of FLOP and of the authors' Tetrad, called 2 there. That of causal-learn is twice as
+    large and draws fewer edges. BOSS draws from the global generator.
+    """
+    return _by_orders(causal_learn_boss, values, seed, penalty)
 
 
-def grasp(values: FloatArray, *, seed: int) -> IntArray:
-    """GRaSP with the Gaussian BIC score; it draws from the global generator."""
+def grasp(values: FloatArray, *, seed: int, penalty: float = 1.0) -> IntArray:
+    """GRaSP with the score of `boss`."""
+    return _by_orders(causal_learn_grasp, values, seed, penalty)
+
+
+def _by_orders(search: Callable[..., Any], values: FloatArray, seed: int, penalty: float) -> IntArray:
+    check_number("penalty", penalty, above=0, suggestion=1.0)
     _check_rows(len(values), values.shape[1])
     random.seed(seed)
-    return from_causal_learn(causal_learn_grasp(values, _BIC, verbose=False).graph)
+    parameters = {"lambda_value": penalty}
+    found = search(values, "local_score_BIC_from_cov", parameters=parameters, verbose=False)
+    return from_causal_learn(found.graph)
 
 
 class _OurTest(CIT_Base):
