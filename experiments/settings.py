@@ -27,7 +27,7 @@ class Problem:
 class Simulated:
     """Section 4 of the paper; the defaults are its Func, d = 10, as its Table 1 bears out.
 
-    `noise_measure="deviation", biases=False` is the text of Section 4 to the letter. The README beside this
+    `noise_measure="deviation", biases=False` is what the text of Section 4 says. The README beside this
     tells why the defaults are others.
     """
 
