@@ -106,7 +106,9 @@ def test_methods_run_on_the_tables_that_they_can_take():
     assert {"Robust DCD", "PC, G²", "Spanning tree"} <= discrete
     assert not {"FLOP", "GES, BDeu", "Sorted by R²"} & discrete
     numbers = {label for cell, label, _ in tasks if cell == "er2-func"}
-    assert numbers == {label for label, method in METHODS.items() if method.continuous}
+    assert numbers == {
+        label for label, method in METHODS.items() if method.continuous and method.most_rows > 200
+    }
 
 
 def test_slow_methods_get_fewer_graphs():

@@ -130,6 +130,10 @@ CELLS: dict[str, Cell] = {
     "er2-bounded": Cell(
         "degree 2, bounded curves, noise 1", random_graph(2, mechanism="bounded", noise_std=1.0)
     ),
+    "er2-bounded-small": Cell(
+        "degree 2, bounded curves, noise 1, d = 5, n = 200",
+        random_graph(2, mechanism="bounded", noise_std=1.0, d=5, n=200),
+    ),
     "er4-bounded": Cell(
         "degree 4, bounded curves, noise 1", random_graph(4, mechanism="bounded", noise_std=1.0)
     ),

@@ -15,6 +15,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import dcd
+from benchmarks.evaluation.cells import Setting
 from dcd.runtime.array_types import IntArray
 from experiments.settings import Network, Simulated
 from experiments.timing import cpu_limit
@@ -33,7 +34,7 @@ class Method:
     options : of its adapter.
     continuous, discrete : the tables it is run on.
     graphs : the most graphs a cell that it is run on.
-    most_variables : it is left out of larger tables.
+    most_variables, most_rows : it is left out of larger tables.
     control : takes no causal reasoning.
     """
 
@@ -43,11 +44,13 @@ class Method:
     discrete: bool = False
     graphs: int = MOST_GRAPHS
     most_variables: int = 1000
+    most_rows: int = 1_000_000
     control: bool = False
 
-    def takes(self, discrete: bool, d: int) -> bool:
-        """Whether it is run on tables of that kind and width."""
-        return (self.discrete if discrete else self.continuous) and d <= self.most_variables
+    def takes(self, setting: Setting) -> bool:
+        """Whether it is run on tables of that kind and size."""
+        kind = self.discrete if setting.discrete else self.continuous
+        return kind and setting.d <= self.most_variables and setting.n <= self.most_rows
 
     @property
     def package(self) -> str:
@@ -71,14 +74,14 @@ METHODS: dict[str, Method] = {
     "Robust DCD, equal weights": _own("robust-dcd-equal"),
     "Robust DCD, always weights": _own("robust-dcd-always"),
     "Robust DCD, weights alone": _own("robust-dcd-unadjusted"),
-    "DCD": Method("dcd", most_variables=20),
+    "DCD": Method("dcd", graphs=FEW, most_variables=20, most_rows=2000),
     "FLOP": Method("flop"),
     "BOSS": Method("boss"),
     "GRaSP": Method("grasp", most_variables=20),
     "GES": Method("ges", {"penalty": 1.0}, most_variables=20),  # as FLOP and BOSS
-    "GES, generalised score": Method("ges-general", graphs=1, most_variables=10),
+    "GES, generalised score": Method("ges-general", graphs=FEW, most_variables=5, most_rows=200),
     "PC": Method("pc-fisherz"),
-    "PC, our test": Method("pc-dcd", graphs=FEW, most_variables=10),
+    "PC, our test": Method("pc-dcd", graphs=FEW, most_variables=10, most_rows=2000),
     "DAGMA": Method("dagma", graphs=FEW, most_variables=20),
     "DirectLiNGAM": Method("directlingam", most_variables=20),
     "GES, BDeu": Method("ges-bdeu", continuous=False, discrete=True, graphs=FEW, most_variables=40),

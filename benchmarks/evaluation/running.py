@@ -45,7 +45,8 @@ def one_row(task: Task, limit: float) -> Row:
     cell, label, seed = task
     setting, method = CELLS[cell].setting, METHODS[label]
     row: Row = {**dict(zip(KEY, task, strict=True)), "n": setting.n, "d": setting.d}
-    row |= {"version": f"{method.package} {version(method.package)}", "commit": commit()}
+    release = dcd.__version__ if method.package == "dcd" else version(method.package)
+    row |= {"version": f"{method.package} {release}", "commit": commit()}
     problem = CELLS[cell].draw(seed)
     warnings.simplefilter("ignore")
     row |= sortabilities(problem)
@@ -117,7 +118,7 @@ def tasks_of(cells: Sequence[str], methods: Sequence[str], n_graphs: int) -> lis
     return [
         (cell, label, FIRST_SEED + graph)
         for graph, cell, label in product(range(n_graphs), cells, methods)
-        if METHODS[label].takes(CELLS[cell].setting.discrete, CELLS[cell].setting.d)
+        if METHODS[label].takes(CELLS[cell].setting)
         and graph < min(CELLS[cell].graphs, METHODS[label].graphs)
     ]
 
