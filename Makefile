@@ -57,7 +57,7 @@ benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/rows.py
 	$(BIN)/python benchmarks/pruning.py
 
-# Methods and controls on the same tables: goes on where it stopped (days for all of it; see
+# Methods and controls on the same tables: goes on where it stopped (hours for all of it; see
 # python -m benchmarks.evaluation run --help). Then the tables of README and docs, from the rows that there are.
 evaluation: .venv/benchmark
 	$(BIN)/python -m benchmarks.evaluation run --jobs $(JOBS)

@@ -42,10 +42,11 @@ def part_of(rows: pd.DataFrame, cell: str, method: str) -> pd.DataFrame:
 
 
 def entry(part: pd.DataFrame, scores: Sequence[str], usual: int) -> str:
-    """The scores of a method in a cell, with the number of graphs where it is not the usual one."""
+    """The scores of a method in a cell, the first with its error, and the graphs unless they are as usual."""
     if part.empty:
         return ""
-    shown = " / ".join(spread(part[score].to_numpy(dtype=np.float64), DIGITS[score]) for score in scores)
+    first = spread(part[scores[0]].to_numpy(dtype=np.float64), DIGITS[scores[0]])
+    shown = " / ".join([first, *(f"{part[score].mean():.{DIGITS[score]}f}" for score in scores[1:])])
     return shown if len(part) == usual else f"{shown} ({len(part)})"
 
 

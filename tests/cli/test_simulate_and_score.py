@@ -74,7 +74,7 @@ def test_scores_are_those_of_the_library(kinds, seed, call, tmp_path):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_effects_are_those_of_the_library(seed, call, tmp_path):
-    pytest.importorskip("gadjid", reason="pip install 'dcd[gadjid]'")
+    pytest.importorskip("gadjid", reason="pip install 'causal-dcd[gadjid]'")
     first, second = random_graphs(seed, n_graphs=2).values()
     files = tmp_path / "found.csv", tmp_path / "true.csv"
     for path, graph in zip(files, (first, second), strict=True):
@@ -91,7 +91,7 @@ def test_effects_without_gadjid_say_what_to_install(call, tmp_path, monkeypatch)
     (tmp_path / "g.csv").write_text("from,to\na,b\n")
     answer = call("score", tmp_path / "g.csv", tmp_path / "g.csv", "--effects")
     assert answer.code != 0
-    assert "pip install 'dcd[gadjid]'" in answer.err
+    assert "pip install 'causal-dcd[gadjid]'" in answer.err
 
 
 def test_a_dag_counts_as_its_class(call, tmp_path):

@@ -10,7 +10,7 @@ import dcd
 from dcd.evaluation.metrics import AdjustmentDistances, adjustment_distances
 from dcd.graph.separation import d_separated
 
-pytest.importorskip("gadjid", reason="pip install 'dcd[gadjid]'")
+pytest.importorskip("gadjid", reason="pip install 'causal-dcd[gadjid]'")
 CHAIN = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]  # 0 -> 1 -> 2
 
 

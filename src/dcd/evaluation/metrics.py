@@ -79,7 +79,7 @@ def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> Adjustmen
     try:
         import gadjid
     except ImportError as error:
-        remedy = "pip install 'dcd[gadjid]'"
+        remedy = "pip install 'causal-dcd[gadjid]'"
         raise MissingLibraryError("adjustment distances", "need the package gadjid", remedy) from error
     pair = _matched(true_graph, estimated_graph)
     for matrix, parameter in zip(pair, ("true_graph", "estimated_graph"), strict=True):
