@@ -184,15 +184,18 @@ def summary(rows: pd.DataFrame) -> str:
 
 
 def in_short(rows: pd.DataFrame) -> str:
-    """The table of all families and degrees together."""
+    """The table of all families together, and of arrows by degree."""
     lines = ["| | graphs | 50 to 80 % | 80 to 95 % | over 95 % | expected calibration error |"]
     lines.append("|---" * 6 + "|")
-    n_graphs = len(rows[KEY].drop_duplicates())
-    for what in ("edge", "arrow"):
-        part = rows[rows["what"] == what]
+    degrees = [None, *sorted(rows["degree"].unique())]
+    for what, degree in [("edge", None), *(("arrow", degree) for degree in degrees)]:
+        among = rows if degree is None else rows[rows["degree"] == degree]
+        part = among[among["what"] == what]
         told = part["told"]
         cells = [cell(part[(told >= low) & ((told < high) | (high == 1.0))]) for low, high in BINS]
-        lines.append(f"| {what}s | {n_graphs} | {' | '.join(cells)} | {calibration_error(part):.3f} |")
+        title = f"{what}s" if degree is None else f"{what}s, degree {degree}"
+        n_graphs = len(among[KEY].drop_duplicates())
+        lines.append(f"| {title} | {n_graphs} | {' | '.join(cells)} | {calibration_error(part):.3f} |")
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -48,9 +49,33 @@ def wide(cells: Sequence[str], methods: Sequence[str], *scores: str) -> Callable
     return evaluation(lambda rows: tables.wide(rows, cells, methods, scores))
 
 
+def written(file: str, part: int = 0) -> str:
+    """A table that a script wrote, without rows of its own; `part` of those in the file."""
+    return (RESULTS / file).read_text(encoding="utf-8").strip().split("\n\n")[part]
+
+
+def false_members() -> str:
+    """The lines of `false_members.md` at the defaults of DCD."""
+    titles = {
+        "weak": "linear, twice as much noise as signal",
+        "strong": "linear, noise of .3 beside a signal of 1",
+    }
+    lines = [line.strip("| ").split(" | ") for line in written("false_members.md").splitlines()]
+    head, shown = lines[0], [line for line in lines[2:] if line[3] == "default"]
+    kept = [place for place, name in enumerate(head) if name not in ("setting", "steps")]
+    named = [[titles.get(line[0], line[0]), *line[1:]] for line in shown]
+    return tables.markdown(
+        [head[place] for place in kept], [[line[place] for place in kept] for line in named]
+    )
+
+
 def without_first_lines(text: str) -> str:
     """What follows the first paragraph."""
     return text.split("\n\n", maxsplit=1)[1]
+
+
+def speed_results() -> dict[str, Any]:
+    return json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -75,9 +100,11 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "tests": conditional_tests.show,
     "decoupling": lambda: without_first_lines(decoupling.show(PUBLISHED)),
     "complexity": lambda: complexity.table_of(pd.read_csv(RESULTS / "complexity.csv")),
-    "speed": lambda: without_first_lines(
-        speed.report(json.loads((RESULTS / "speed.json").read_text(encoding="utf-8")))
-    ),
+    "pruning-sets": lambda: written("pruning.md", 0),
+    "pruning-data": lambda: written("pruning.md", 1),
+    "false-members": false_members,
+    "speed-in-words": lambda: speed.in_words(speed_results()),
+    "speed": lambda: without_first_lines(speed.report(speed_results())),
 }
 
 

@@ -146,6 +146,21 @@ def report(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def in_words(results: dict[str, Any]) -> str:
+    """A sentence for the README."""
+    fits, steps = results["against_kernel_pc"], {row["d"]: row for row in results["steps"]}
+    ratios = [row["ratio"] for row in fits]
+    seconds_a_fit = statistics.median(row["dcd_s"] for row in fits)
+    apart = max(row["largest_weight_difference"] for row in steps.values())
+    return (
+        f"A fit of `DCD` with 10 variables and {N} rows takes {seconds_a_fit:.1f} s on one thread (median of "
+        f"{len(fits)} data sets), {min(ratios):.0f} to {max(ratios):.0f} times as fast as PC with the kernel "
+        f"test (KCIT) of causal-learn; a step of weight learning is {steps[10]['ratio']:.0f} times (10 "
+        f"variables) and {steps[20]['ratio']:.0f} times (20) as fast as a direct reading of the paper in "
+        f"PyTorch, with the same weights to {apart:.0e}.\n"
+    )
+
+
 def main() -> None:
     import torch
 
