@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: evaluation evidence exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
+.PHONY: exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -59,6 +59,7 @@ benchmark: .venv/benchmark
 
 # Methods and controls on the same tables: goes on where it stopped (hours for all of it; see
 # python -m benchmarks.evaluation run --help). Then the tables of README and docs, from the rows that there are.
+.PHONY: evaluation evidence
 evaluation: .venv/benchmark
 	$(BIN)/python -m benchmarks.evaluation run --jobs $(JOBS)
 

@@ -84,6 +84,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "simulated-shd": wide(SIMULATED, ALL, "shd_c"),
     "simulated-f1": wide(SIMULATED, ALL, "f1"),
     "simulated-aid": wide(SIMULATED, ALL, "ancestor_aid"),
+    "paired": evaluation(
+        lambda rows: tables.paired(rows, SIMULATED, ("FLOP", "BOSS", "GRaSP", "GES", "PC", "Spanning tree"))
+    ),
     "simulated-time": wide(SIMULATED, ALL, "cpu_seconds"),
     "controls-shd": wide(SIMULATED, tables.CONTROLS, "shd_c"),
     "controls-f1": wide(SIMULATED, tables.CONTROLS, "f1"),

@@ -1,5 +1,6 @@
 """The evaluation: the same tables for all, rows that are kept, graphs in our encoding."""
 
+import re
 import time
 
 import numpy as np
@@ -129,6 +130,37 @@ def test_a_row_has_the_scores_of_its_graph():
     assert len(row["edges"].split()) == 20
     empty = running.scored(problem, np.zeros((10, 10), dtype=np.int8))
     assert (empty["shd_c"], empty["f1"], empty["edges"]) == (20, 0.0, "")
+
+
+@pytest.mark.parametrize("cell", ["er2-linear", "er4-func", "sf-func-d20", "ecoli70-500", "asia-500"])
+def test_scores_of_the_rows_are_those_of_their_graphs(cell):
+    rows = running.read_rows()
+    seed = int(rows.loc[rows["cell"] == cell, "seed"].max())
+    problem = CELLS[cell].draw(seed)
+    measured = [list(problem.cpdag.names).index(name) for name in problem.table]
+    chosen = rows[(rows["cell"] == cell) & (rows["seed"] == seed) & (rows["status"] == "ok")]
+    assert len(chosen) >= 2
+    for row in chosen.fillna({"edges": ""}).itertuples():
+        found = np.zeros((len(problem.cpdag.names),) * 2, dtype=np.int8)
+        for edge in row.edges.split():
+            i, mark, j = re.fullmatch(r"(\d+)([>-])(\d+)", edge).groups()
+            found[int(i), int(j)] = 1
+            found[int(j), int(i)] |= mark == "-"
+        again = running.scored(problem, found[np.ix_(measured, measured)])
+        for name in (*running.SCORES, *running.EFFECTS):
+            assert getattr(row, name) == pytest.approx(again[name]), (row.method, name)
+
+
+def test_differences_are_of_the_same_graphs():
+    shds = {"Robust DCD": {0: 1, 1: 5}, "FLOP": {0: 4, 1: 6, 2: 90}}
+    rows = [
+        {"cell": "er2-func", "method": method, "seed": seed, "shd_c": shd, "status": "ok"}
+        for method, values in shds.items()
+        for seed, shd in values.items()
+    ]
+    assert "| degree 2, curves, noise 2 | 2 | +2.0 ± 1.0 |" in tables.paired(
+        pd.DataFrame(rows), ["er2-func"], ["FLOP"]
+    )
 
 
 def test_tables_have_means_errors_and_counts():

@@ -62,6 +62,22 @@ def wide(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str], score
     return markdown(["data", "graphs", *present], lines)
 
 
+def paired(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str]) -> str:
+    """How much larger the SHD_c of each method is than ours, graph by graph: mean ± standard error."""
+    ours = next(name for name in OURS if rows["method"].eq(name).any())
+    lines = []
+    for cell in cells:
+        own = part_of(rows, cell, ours).set_index("seed")["shd_c"]
+        shown = []
+        for method in methods:
+            gaps = (part_of(rows, cell, method).set_index("seed")["shd_c"] - own).dropna().to_numpy()
+            text = spread(gaps, 1) if len(gaps) > 1 else ""
+            shown.append(f"+{text}" if text and not text.startswith("-") else text)
+        if any(shown):
+            lines.append([CELLS[cell].title, str(len(own)), *shown])
+    return f"SHD_c less that of {ours}:\n\n" + markdown(["data", "graphs", *methods], lines)
+
+
 def without_arrows(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str]) -> str:
     """What arrows are worth: SHD_c and F1 as drawn, and with every edge of the same skeleton undirected."""
     present = [name for name in methods if rows["method"].eq(name).any()]
