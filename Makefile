@@ -75,6 +75,16 @@ benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/rows.py
 	$(BIN)/python benchmarks/pruning.py
 
+# Methods and controls on the same tables: goes on where it stopped (hours for all of it; see
+# python -m benchmarks.evaluation run --help). Then the tables of README and docs, from the rows that there are.
+.PHONY: evaluation evidence
+evaluation: .venv/benchmark
+	$(BIN)/python -m benchmarks.evaluation run --jobs $(JOBS)
+
+evidence: .venv/benchmark
+	$(BIN)/python -m benchmarks.evaluation show > /dev/null
+	$(BIN)/python -m benchmarks.evidence
+
 # Random tables, files, documents, parameters and failures of the disk; a minute or two. SEED=1 for others.
 SEED ?= 0
 fuzz: .venv/test

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import dcd
-from benchmarks.whole_graph_cells import Linear, random_graph
+from benchmarks.evaluation.cells import Linear, random_graph
 from dcd.runtime.array_types import FloatArray, IntArray
 from experiments.settings import Problem
 
@@ -82,6 +82,7 @@ def topological_order(dag: IntArray) -> list[int]:
 
 FAMILIES = {
     "curves": lambda degree, n, d: random_graph(degree, n=n, d=d),
+    "bounded": lambda degree, n, d: random_graph(degree, n=n, d=d, mechanism="bounded", noise_std=1.0),
     "networks": lambda degree, n, d: random_graph(degree, n=n, d=d, mechanism="mlp", noise_std=1.0),
     "linear": lambda degree, n, d: Linear(d=d, degree=degree, n=n),
     "products": lambda degree, n, d: random_graph(degree, n=n, d=d, mechanism="product", noise_std=1.0),
@@ -180,6 +181,22 @@ def summary(rows: pd.DataFrame) -> str:
             lines.append(f"| {title} | {' | '.join(cells)} | {error} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def in_short(rows: pd.DataFrame) -> str:
+    """The table of all families together, and of arrows by degree."""
+    lines = ["| | graphs | 50 to 80 % | 80 to 95 % | over 95 % | expected calibration error |"]
+    lines.append("|---" * 6 + "|")
+    degrees = [None, *sorted(rows["degree"].unique())]
+    for what, degree in [("edge", None), *(("arrow", degree) for degree in degrees)]:
+        among = rows if degree is None else rows[rows["degree"] == degree]
+        part = among[among["what"] == what]
+        told = part["told"]
+        cells = [cell(part[(told >= low) & ((told < high) | (high == 1.0))]) for low, high in BINS]
+        title = f"{what}s" if degree is None else f"{what}s, degree {degree}"
+        n_graphs = len(among[KEY].drop_duplicates())
+        lines.append(f"| {title} | {n_graphs} | {' | '.join(cells)} | {calibration_error(part):.3f} |")
+    return "\n".join(lines) + "\n"
 
 
 def draw(rows: pd.DataFrame) -> None:

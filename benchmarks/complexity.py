@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from causallearn.search.ConstraintBased.PC import pc
 
 import dcd
 from dcd.runtime.array_types import FloatArray
@@ -47,6 +46,8 @@ def pc_with(test: str) -> Callable[[FloatArray], Row]:
     """PC of causal-learn at its defaults, its tests counted; p-values that it looks up again do not count."""
 
     def run(table: FloatArray) -> Row:
+        from causallearn.search.ConstraintBased.PC import pc
+
         cache = pc(table, 0.05, test, show_progress=False).test.pvalue_cache
         return {"steps": sum(";" in key for key in cache)}  # the other keys describe the data
 
@@ -89,7 +90,7 @@ def table_of(frame: pd.DataFrame) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for (graph, n, method), part in frame.groupby(["graph", "n", "method"], sort=False):
-        sets = "" if part["sets"].isna().all() else f"{part['sets'].mean():.1f}"
+        sets = "\N{EN DASH}" if part["sets"].isna().all() else f"{part['sets'].mean():.1f}"
         each = 1000 * part["seconds"].sum() / part["steps"].sum()
         lines.append(
             f"| {graph} | {n} | {method} | {len(part)} | {part['steps'].mean():.1f} | {sets} "

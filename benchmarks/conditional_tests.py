@@ -180,6 +180,7 @@ TESTS: dict[str, Callable[[], Callable[[FloatArray], float]]] = {
     "rcit": lambda: causal_learn("rcit"),
     "fisherz": lambda: causal_learn("fisherz"),
 }
+TITLES = {"dcd": "dcd", "kci": "KCI", "rcit": "RCIT", "fisherz": "Fisher z"}
 
 
 def run(tests: list[str], sizes: list[int], n_samples: int, cases: list[str], raw: Path) -> None:
@@ -233,6 +234,7 @@ def show() -> str:
     cells = {(row.case, row.n, row.test): row for row in rows.itertuples()}
     tests = [test for test in TESTS if test in set(rows["test"])]
     sizes = sorted({int(n) for n in rows["n"]})
+    titles = " | ".join(TITLES[test] for test in tests)
     lines = [f"Share rejected at .05, n = {' / '.join(map(str, sizes))}.", ""]
 
     def add(title: str, values: Callable[[str, int], str]) -> None:
@@ -240,11 +242,11 @@ def show() -> str:
         lines.append(f"| {title} | " + " | ".join(shown) + " |")
 
     for title, cases in (("true null", NULLS), ("alternative", ALTERNATIVES)):
-        lines += [f"| {title} | " + " | ".join(tests) + " |", "|---" * (1 + len(tests)) + "|"]
+        lines += [f"| {title} | {titles} |", "|---" * (1 + len(tests)) + "|"]
         for case in cases:
             add(case.replace("|", "\\|"), lambda test, n, case=case: _share(cells.get((case, n, test))))
         lines.append("")
-    lines += ["| all cases | " + " | ".join(tests) + " |", "|---" * (1 + len(tests)) + "|"]
+    lines += [f"| all cases | {titles} |", "|---" * (1 + len(tests)) + "|"]
     means = rows.groupby(["test", "n"])[["seconds", "replications"]].mean()
     nulls = (
         rows[rows["case"].isin(list(NULLS))].groupby(["test", "n"])[["rejected_001", "replications"]].sum()

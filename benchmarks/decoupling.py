@@ -231,8 +231,8 @@ def graphs(kinds: list[str], estimators: list[str], n_graphs: int) -> None:
 # --- tables ----------------------------------------------------------------------------------------------
 
 
-def show() -> str:
-    """Both tables in Markdown."""
+def show(estimators: Sequence[str] = tuple(ESTIMATORS)) -> str:
+    """Both tables in Markdown, the second with some of the estimators."""
     rows = pd.read_csv(RESULTS / "decoupling.csv")
     lines = ["Rejected at .05, ± standard error (samples); effective sample size as a share of n.", ""]
     for n, part in rows.groupby("n"):
@@ -251,6 +251,7 @@ def show() -> str:
             f"| {row.shd_c:.1f} ± {row.shd_c_error:.1f} "
             f"| {row.f1:.2f} | {row.seconds:.1f} |"
             for row in pd.read_csv(path).itertuples()
+            if row.estimator in estimators
         ]
     return "\n".join(lines) + "\n"
 

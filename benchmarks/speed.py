@@ -20,9 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from causallearn.search.ConstraintBased.PC import pc
-from direct import DirectLearner
 from threadpoolctl import threadpool_limits
 
 import dcd
@@ -52,6 +49,8 @@ def seconds(action: Callable[[], object], repeats: int) -> float:
 
 def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
     """Time of a step both ways, and how far the weights are apart after a hundred."""
+    from direct import DirectLearner
+
     rows = []
     for d in sizes:
         table = simulated(d, N, seed=d)
@@ -87,6 +86,8 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
 
 def against_kernel_pc(seeds: range) -> list[dict[str, float]]:
     """Time of `DCD().fit` and of PC (KCIT) on the same data, d = 10, n = 800."""
+    from causallearn.search.ConstraintBased.PC import pc
+
     rows = []
     for seed in seeds:
         table = simulated(10, N, seed)
@@ -145,7 +146,24 @@ def report(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def in_words(results: dict[str, Any]) -> str:
+    """A sentence for the README."""
+    fits, steps = results["against_kernel_pc"], {row["d"]: row for row in results["steps"]}
+    ratios = [row["ratio"] for row in fits]
+    seconds_a_fit = statistics.median(row["dcd_s"] for row in fits)
+    apart = max(row["largest_weight_difference"] for row in steps.values())
+    return (
+        f"A fit of `DCD` with 10 variables and {N} rows takes {seconds_a_fit:.1f} s on one thread (median of "
+        f"{len(fits)} data sets), {min(ratios):.0f} to {max(ratios):.0f} times as fast as PC with the kernel "
+        f"test (KCIT) of causal-learn; a step of weight learning is {steps[10]['ratio']:.0f} times (10 "
+        f"variables) and {steps[20]['ratio']:.0f} times (20) as fast as a direct reading of the paper in "
+        f"PyTorch, with the same weights to {apart:.0e}.\n"
+    )
+
+
 def main() -> None:
+    import torch
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pc-seeds", type=int, default=3, help="data sets for the comparison with PC")
     arguments = parser.parse_args()

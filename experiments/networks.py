@@ -1,8 +1,9 @@
 """Published Bayesian networks, with the parameters that pgmpy 1.1.2 ships.
 
 ecoli70 (gene expression; Schäfer and Strimmer 2005) and magic-niab (wheat genetics; Scutari et al. 2014) are
-linear Gaussian; asia (Lauritzen and Spiegelhalter 1988), child (Spiegelhalter and Cowell 1992) and alarm
-(Beinlich et al. 1989) are discrete, and their states become the numbers 0, 1, ... in the published order.
+linear Gaussian; asia (Lauritzen and Spiegelhalter 1988), child (Spiegelhalter and Cowell 1992), insurance
+(Binder et al. 1997), alarm (Beinlich et al. 1989) and hepar2 (Onisko 2003) are discrete, and their states
+become the numbers 0, 1, ... in the published order.
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import FloatArray
 
 GAUSSIAN = ("ecoli70", "magic-niab")
-DISCRETE = ("asia", "child", "alarm")
-SIZES = {"sachs": 11, "ecoli70": 46, "magic-niab": 44, "asia": 8, "child": 20, "alarm": 37}
+DISCRETE = ("asia", "child", "insurance", "alarm", "hepar2")
+SIZES = {
+    "sachs": 11,
+    "ecoli70": 46,
+    "magic-niab": 44,
+    "asia": 8,
+    "child": 20,
+    "insurance": 27,
+    "alarm": 37,
+    "hepar2": 70,
+}
 
 # (values of the parents (n, k), generator) -> values (n,)
 Mechanism = Callable[[FloatArray, np.random.Generator], FloatArray]

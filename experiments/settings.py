@@ -10,22 +10,24 @@ import numpy as np
 import pandas as pd
 
 import dcd
+from dcd.runtime.array_types import IntArray
 from experiments import networks
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A table and the CPDAG that a perfect method would return."""
+    """A table, the CPDAG that a perfect method would return, and the DAG behind the table if there is one."""
 
     table: pd.DataFrame
     cpdag: dcd.CPDAG
+    dag: IntArray | None = None
 
 
 @dataclass(frozen=True)
 class Simulated:
     """Section 4 of the paper; the defaults are its Func, d = 10, as its Table 1 bears out.
 
-    `noise_measure="deviation", biases=False` is the text of Section 4 to the letter. The README beside this
+    `noise_measure="deviation", biases=False` is what the text of Section 4 says. The README beside this
     tells why the defaults are others.
     """
 
@@ -60,7 +62,7 @@ class Simulated:
             random_state=rng,
         )
         table = pd.DataFrame(values, columns=[f"x{index}" for index in range(self.d)])
-        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), dag))
+        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), dag), dag)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class Network:
             return Problem(data.frame, data.cpdag)
         model = networks.load(self.network)
         table = model.sample(self.n, np.random.default_rng(seed))
-        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), model.dag))
+        dag = model.dag.to_numpy(dtype=np.int8)
+        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), dag), dag)
 
 
 Setting = Simulated | Network

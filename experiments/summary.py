@@ -101,7 +101,7 @@ def _cell(setting: Setting, method: str, rows: pd.DataFrame) -> Cell:
 
 
 def paper_cell(setting: Setting, method: str) -> dict[str, Spread]:
-    """The paper's numbers, if this is a setting of its Table 1, as borne out or to the letter."""
+    """The paper's numbers, if this is a setting of its Table 1, as borne out or by the text."""
     if not isinstance(setting, Simulated):
         return {}
     as_borne_out = replace(setting, noise_measure=Simulated.noise_measure, biases=Simulated.biases)

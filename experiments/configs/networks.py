@@ -1,7 +1,6 @@
 """Networks nobody made for this: Sachs as measured, and samples of published networks."""
 
-from dcd.evaluation.baselines import METHODS
-from experiments.plan import Experiment
+from experiments.plan import BRIDGES, PAPER_METHODS, ROBUST_METHODS, Experiment
 from experiments.settings import Network
 
 NAMES = ("ecoli70", "magic-niab", "asia", "child", "alarm")
@@ -9,7 +8,7 @@ NAMES = ("ecoli70", "magic-niab", "asia", "child", "alarm")
 EXPERIMENT = Experiment(
     title="Published networks",
     settings=(Network("sachs", 853), *(Network(name, n) for name in NAMES for n in (500, 2000))),
-    methods=tuple(METHODS),
+    methods=(*PAPER_METHODS, *ROBUST_METHODS, *BRIDGES, "pc-gsq", "ges-bdeu"),
     graphs={"low": (10, 10), "kernel": (3, 1), "network": (1, 1)},
     time_limit=300.0,
 )

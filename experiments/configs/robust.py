@@ -1,4 +1,4 @@
-"""Robust DCD beside its ablations and bridges, on the text of Section 4 to the letter."""
+"""Robust DCD beside its ablations and bridges, on data as the text of Section 4 describes them."""
 
 from experiments.plan import BRIDGES, ROBUST_METHODS, Experiment, grid
 

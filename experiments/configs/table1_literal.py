@@ -1,10 +1,10 @@
-"""Table 1 with the text of Section 4 to the letter: what its numbers do not bear out."""
+"""Table 1 with data as the text of Section 4 describes them: what its numbers do not bear out."""
 
 from dcd.evaluation.baselines import METHODS
 from experiments.plan import PAPER_METHODS, ROBUST_METHODS, Experiment, grid
 
 EXPERIMENT = Experiment(
-    title="Table 1 to the letter: noise by its standard deviation, networks without biases",
+    title="Table 1 by the text: noise by its standard deviation, networks without biases",
     settings=grid(d=[5, 10, 20], mechanism=["func", "mlp"], noise_measure=["deviation"], biases=[False]),
     methods=tuple(name for name in (*PAPER_METHODS, *ROBUST_METHODS) if METHODS[name].cost == "low"),
 )

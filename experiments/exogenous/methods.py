@@ -1,4 +1,4 @@
-"""The methods that are compared: from a table to a graph, within a limit of processor time.
+"""The methods that are compared: from a table to a graph.
 
 Other packages take numbers only. Categories enter them as codes 0, 1, ... in their order, or in the order of
 their names if they have none; one column for each category is not possible, because these would have to stay
@@ -7,14 +7,9 @@ together. Arrows are counted as a method draws them.
 
 from __future__ import annotations
 
-import random
-import signal
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import FrameType
 
 import numpy as np
 import pandas as pd
@@ -23,9 +18,7 @@ import dcd
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.table.columns import Kind
 
-FLOP_PENALTY, FLOP_RESTARTS = 2.0, 20  # the penalty is the one that its authors recommend
 ALPHA = 0.05  # of PC
-SHORTEST_WAIT = 0.01  # seconds between two looks at the clock
 
 
 @dataclass(frozen=True)
@@ -75,12 +68,15 @@ def robust(table: pd.DataFrame, kinds: Mapping[str, Kind], roots: Sequence[str])
     )
 
 
-def flop(table: pd.DataFrame, _: Mapping[str, Kind], __: Sequence[str]) -> Found:
-    """FLOP: in its matrix 1 is an arrow from row to column, and 2, which is symmetric, an undirected edge."""
-    import flopsearch
+def baseline(
+    name: str, **options: float
+) -> Callable[[pd.DataFrame, Mapping[str, Kind], Sequence[str]], Found]:
+    """A method of `dcd.baselines`, called in this process."""
 
-    marks = flopsearch.flop(np.ascontiguousarray(as_numbers(table)), FLOP_PENALTY, restarts=FLOP_RESTARTS)
-    return Found(((marks == 1) | (marks == 2)).astype(np.int8))
+    def find(table: pd.DataFrame, _: Mapping[str, Kind], __: Sequence[str]) -> Found:
+        return Found(dcd.baselines.METHODS[name].load()(as_numbers(table), seed=0, **options))
+
+    return find
 
 
 def pc(table: pd.DataFrame, _: Mapping[str, Kind], roots: Sequence[str]) -> Found:
@@ -106,28 +102,12 @@ def pc(table: pd.DataFrame, _: Mapping[str, Kind], roots: Sequence[str]) -> Foun
     return Found(from_causal_learn(graph))
 
 
-def ges(table: pd.DataFrame, _: Mapping[str, Kind], __: Sequence[str]) -> Found:
-    """GES with the Gaussian BIC score."""
-    return Found(dcd.baselines.METHODS["ges"].load()(as_numbers(table), seed=0))
-
-
-def boss(table: pd.DataFrame, _: Mapping[str, Kind], __: Sequence[str]) -> Found:
-    """BOSS with the Gaussian BIC score; it draws from the global generator."""
-    from causallearn.search.PermutationBased.BOSS import boss as causal_learn_boss
-
-    from dcd.evaluation.baselines.causal_learn_methods import from_causal_learn
-
-    random.seed(0)
-    graph = causal_learn_boss(as_numbers(table), "local_score_BIC_from_cov", verbose=False).graph
-    return Found(from_causal_learn(graph))
-
-
 METHODS: dict[str, Method] = {
     "robust-dcd": Method("Robust DCD", robust, takes_roots=True),
-    "flop": Method("FLOP", flop, ("flopsearch",)),
+    "flop": Method("FLOP", baseline("flop"), ("flopsearch",)),
     "pc": Method("PC (FisherZ)", pc, ("causal-learn",), takes_roots=True),
-    "ges": Method("GES", ges, ("causal-learn",)),
-    "boss": Method("BOSS", boss, ("causal-learn",)),
+    "ges": Method("GES", baseline("ges"), ("causal-learn",)),
+    "boss": Method("BOSS", baseline("boss", penalty=2.0), ("causal-learn",)),
 }
 
 
@@ -138,30 +118,3 @@ def warm_up(method: str) -> None:
     table = pd.DataFrame(rng.standard_normal((100, 3)), columns=["a", "b", "c"])
     table = table.assign(a=table.sum(axis=1), d=rng.permuted(["x", "y"] * 50))
     METHODS[method].find(table, {}, ())
-
-
-class OutOfTimeError(BaseException):
-    """The processor time of a call is used up; not an `Exception`, which libraries catch."""
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTimeError` after that much processor time; in the main thread of a process only.
-
-    A timer of wall time that looks at the processor time when it goes off: a timer of processor time makes
-    the clock of the process coarse on Linux. Compiled code is interrupted when it returns.
-    """
-    end = time.process_time() + seconds
-
-    def look(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        if time.process_time() >= end:
-            raise OutOfTimeError(f"more than {seconds:g} s of processor time")
-        signal.setitimer(signal.ITIMER_REAL, max(end - time.process_time(), SHORTEST_WAIT))
-
-    before = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

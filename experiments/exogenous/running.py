@@ -20,9 +20,10 @@ import dcd
 from dcd.runtime.array_types import IntArray
 from experiments.exogenous.base import PACKAGE, Source
 from experiments.exogenous.counting import Counts, count_edges, count_probable, random_classes
-from experiments.exogenous.methods import METHODS, Found, OutOfTimeError, cpu_limit, warm_up
+from experiments.exogenous.methods import METHODS, Found, warm_up
 from experiments.runner import commit_of_code
 from experiments.store import RESULTS, appending, replace_rows, whole_lines
+from experiments.timing import OutOfTimeError, cpu_limit
 
 FOLDER = RESULTS / "exogenous"
 KNOWLEDGE = ("none", "half")

@@ -57,6 +57,20 @@ def show_role(role: str, folder: Path = FOLDER) -> str:
     return text
 
 
+def in_short(role: str, folder: Path = FOLDER) -> str:
+    """The arrows of each method without knowledge, and of Robust DCD from two thresholds on."""
+    lines = []
+    rows = _frame(role, folder)
+    for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):
+        if knowledge != "none" or threshold not in ("", "0.7", "0.9") or method == "no-arrows":
+            continue
+        name = f"{_label(method)}, arrows from {threshold} on" if threshold else _label(method)
+        possible, impossible = group[_ARROWS].sum()
+        share, error = share_impossible(group)
+        lines.append([name, f"{possible:.0f}", f"{impossible:.0f}", f"{share:.0%} ± {error:.0%}"])
+    return to_markdown(Table("", ["", "possible", "impossible", "share impossible"], lines))
+
+
 def _frame(role: str, folder: Path) -> pd.DataFrame:
     rows = [row for row in read_rows(folder).values() if row["role"] == role]
     derived = [one for row in rows for one in (*_controls(row), *_same_pairs(row, rows))]

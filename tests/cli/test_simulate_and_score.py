@@ -3,6 +3,8 @@
 import io
 import itertools
 import json
+import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -68,6 +70,28 @@ def test_scores_are_those_of_the_library(kinds, seed, call, tmp_path):
     shown = call("score", *files).out
     assert f"SHD {expected.shd_c}:" in shown
     assert f"{expected.f1:.2f}" in shown
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_effects_are_those_of_the_library(seed, call, tmp_path):
+    pytest.importorskip("gadjid", reason="pip install 'causal-dcd[gadjid]'")
+    first, second = random_graphs(seed, n_graphs=2).values()
+    files = tmp_path / "found.csv", tmp_path / "true.csv"
+    for path, graph in zip(files, (first, second), strict=True):
+        write_graph(path, graph.to_frame(), "matrix")
+    expected = dcd.metrics.adjustment_distances(second, first)
+    assert json.loads(call("score", *files, "--effects", "--json", "-").out)["effects"] == vars(expected)
+    shown = call("score", *files, "--effects").out
+    assert f"of {expected.n_effects} (adjustment distances)" in shown
+    assert re.search(rf"for ancestors +{expected.ancestor}\n", shown)
+
+
+def test_effects_without_gadjid_say_what_to_install(call, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gadjid", None)
+    (tmp_path / "g.csv").write_text("from,to\na,b\n")
+    answer = call("score", tmp_path / "g.csv", tmp_path / "g.csv", "--effects")
+    assert answer.code != 0
+    assert "pip install 'causal-dcd[gadjid]'" in answer.err
 
 
 def test_a_dag_counts_as_its_class(call, tmp_path):

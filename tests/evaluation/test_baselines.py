@@ -28,6 +28,11 @@ def linear(rng, n=1000):
     return a, b, c, 0.7 * c + noise[3]
 
 
+def short(rng):
+    """For methods of cubic time."""
+    return linear(rng, n=150)
+
+
 def gentle(rng, n=3000):
     """Dependence that weights alone can undo."""
     noise = rng.uniform(-1.7, 1.7, size=(4, n))
@@ -78,7 +83,13 @@ KNOWN = {
     "marvel-dcd": (linear, {"alpha": 0.001}, 3),
     "pc-gsq": (categories, {"alpha": 0.001}, 3),
     "ges-bdeu": (categories, {}, 3),
+    "ges-general": (short, {}, 1),
+    "boss": (linear, {}, 3),
+    "grasp": (linear, {}, 3),
+    "flop": (linear, {}, 3),
+    "dagma": (linear, {"standardise": False}, 1),
 }
+CONTROLS = {"empty", "spanning-tree", "sort-variance", "sort-r2", "sort-falling-r2"}  # test_controls.py
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +99,23 @@ def worker():
 
 
 def test_every_method_is_tried():
-    assert set(KNOWN) == set(METHODS)
+    assert KNOWN.keys() | CONTROLS == METHODS.keys()
+    assert not KNOWN.keys() & CONTROLS
 
 
 LONG = (
-    "directlingam", "golem", "grandag", "icalingam", "notears", "marvel-dcd", "pc-dcd", "pc-e-fisherz",
-    "pc-e-kcit", "pc-kcit", "robust-dcd-always", "rsl-dcd",
+    "dagma", "directlingam", "ges-general", "golem", "grandag", "icalingam", "notears", "marvel-dcd",
+    "pc-dcd", "pc-e-fisherz", "pc-e-kcit", "pc-kcit", "robust-dcd-always", "rsl-dcd",
 )  # fmt: skip
 
 
 BY_COST = [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in METHODS]
 
 
-@pytest.mark.parametrize("method", [name for name in BY_COST if name.values != ("robust-dcd-unadjusted",)])
+UNKNOWN = {"robust-dcd-unadjusted", *CONTROLS}
+
+
+@pytest.mark.parametrize("method", [name for name in BY_COST if name.values[0] not in UNKNOWN])
 def test_known_answer(method, worker):
     kind, options, n_seeds = KNOWN[method]
     for seed in range(n_seeds):
@@ -131,7 +146,7 @@ def test_linear_combinations_are_refused_or_coped_with(method, worker):
 
     To our own methods these are categories, which have no sum.
     """
-    frame = table(categories, 0)
+    frame = table(categories, 0).head(150 if method == "ges-general" else 1500)
     frame["e"] = frame["a"] + frame["b"]
     if METHODS[method].combinations or METHODS[method].takes_kinds:
         options = {"iterations": 50} if METHODS[method].cost == "network" else {}
@@ -141,7 +156,7 @@ def test_linear_combinations_are_refused_or_coped_with(method, worker):
             dcd.baselines.run(method, frame)
 
 
-@pytest.mark.parametrize("method", ["pc-fisherz", "pc-e-fisherz", "ges"])
+@pytest.mark.parametrize("method", ["pc-fisherz", "pc-e-fisherz", "ges", "boss", "grasp"])
 def test_more_variables_than_rows_bear_are_refused(method, worker):
     values = np.random.default_rng(0).standard_normal((14, 12))
     with pytest.raises(dcd.InputError, match="rows"):
@@ -164,6 +179,9 @@ def test_an_unknown_option_is_named(method, worker):
         ("pc-e-kcit", {"stable_index": -1}),
         ("notears", {"threshold": -1}),
         ("golem", {"iterations": 0}),
+        ("flop", {"restarts": -1}),
+        ("boss", {"penalty": 0}),
+        ("dagma", {"penalty": -1}),
         ("grandag", {"iterations": 0.5}),
     ],
 )

@@ -111,6 +111,38 @@ def test_every_function_occurs_and_is_what_it_says():
     assert seen == set(shapes)
 
 
+def test_no_row_dominates_a_bounded_signal():
+    """The largest share that one row in a thousand has of a signal, over many mechanisms."""
+    edge = np.array([[0, 1], [0, 0]])
+
+    def largest_share(mechanism):
+        shares = []
+        for seed in range(40):
+            signal = simulate.sample(edge, 20_000, mechanism=mechanism, noise_std=1e-9, random_state=seed)[
+                :, 1
+            ]
+            squares = np.sort((signal - np.median(signal)) ** 2)
+            shares.append(squares[-20:].sum() / squares.sum())
+        return max(shares)
+
+    # A root with a deviation of 1e-9 is scaled back by "bounded" alone; "func" gets one of deviation 2.
+    assert largest_share("bounded") < 0.02
+    values = [simulate.sample(edge, 20_000, random_state=seed)[:, 1] for seed in range(40)]
+    assert (
+        max(np.sort(v**2)[-20:].sum() / (v**2).sum() for v in values) > 0.15
+    )  # of 1 / 5, noise has the rest
+
+
+@pytest.mark.parametrize("in_mechanism", [False, True])
+def test_bounded_signals_follow_their_parents(in_mechanism):
+    edge = np.array([[0, 1], [0, 0]])
+    for seed in SEEDS:
+        values = simulate.sample(
+            edge, 1000, mechanism="bounded", noise_std=0.3, noise_in_mechanism=in_mechanism, random_state=seed
+        )
+        assert dcd.IndependenceTest(values)(0, 1) < 1e-6
+
+
 def test_noise_in_the_mechanism_is_transformed_with_it():
     edge = np.array([[0, 1], [0, 0]])
     for seed in SEEDS:
@@ -143,6 +175,7 @@ def test_same_seed_same_data():
             "overflows",
         ),
         (lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="linear"), "'mechanism'"),
+        (lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="bound"), "Did you mean 'bounded'"),
         (lambda: simulate.sample(np.zeros((2, 2)), 10, noise="normal"), "'noise'"),
         (lambda: simulate.sample(np.zeros((2, 2)), 10, noise_std=-1), "'noise_std'"),
         (lambda: simulate.sample(np.zeros((2, 2)), 1), "'n_samples'"),

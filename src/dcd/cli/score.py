@@ -17,11 +17,13 @@ from dcd.cli.terminal import remark, say, show_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dcd.evaluation.metrics import AdjustmentDistances
+
 _EPILOG = """\b
 Examples:
   dcd score result.json truth.csv
   dcd score result.json truth.csv --min-f1 0.8
-  dcd score mine.csv theirs.csv --json -
+  dcd score mine.csv theirs.csv --effects --json -
 
 \b
 A graph is a result of 'discover --json', a CSV matrix with names on both
@@ -36,6 +38,7 @@ The exit code is 1 if --min-f1 or --max-shd is missed."""
 @click.argument("estimated")
 @click.argument("truth")
 @click.option("--as-given", is_flag=True, help="Score arrows as they stand: of a DAG, by knowledge.")
+@click.option("--effects", is_flag=True, help="Count the effects it gets wrong, too; needs gadjid.")
 @click.option("--min-f1", type=click.FloatRange(0, 1), help="Least F1 that is good enough.")
 @click.option("--max-shd", type=click.IntRange(min=0), help="Largest distance that is good enough.")
 @options.json_file
@@ -44,20 +47,23 @@ def score(
     estimated: str,
     truth: str,
     as_given: bool,
+    effects: bool,
     min_f1: float | None,
     max_shd: int | None,
     json_path: str | None,
 ) -> int:
     """Score the graph ESTIMATED against the graph TRUTH."""
     check_outputs({"--json": json_path}, [estimated, truth])
-    from dcd.evaluation.metrics import compare
+    from dcd.evaluation.metrics import adjustment_distances, compare
 
     if min_f1 is not None and math.isnan(min_f1):  # which click accepts
         raise click.BadParameter("must be a number from 0 to 1.", param_hint="'--min-f1'")
     first, second = (read_graph(path, with_knowledge=as_given) for path in (estimated, truth))
     estimate, true = _extended(first, second), _extended(second, first)
-    scores = compare(true, estimate) if as_given else compare(_as_cpdag(true), _as_cpdag(estimate))
-    write_json(json_path, asdict(scores))
+    pair = (true, estimate) if as_given else (_as_cpdag(true), _as_cpdag(estimate))
+    scores = compare(*pair)
+    distances = adjustment_distances(*pair) if effects else None
+    write_json(json_path, asdict(scores) | ({"effects": asdict(distances)} if distances else {}))
     if json_path != "-":
         say(f"SHD {scores.shd_c}: pairs of variables on which the graphs differ", style="bold")
         say()
@@ -65,6 +71,8 @@ def score(
         rows = [("edges with direction", *values[:4]), ("edges", *values[4:])]
         header = ["", "SHD", "precision", "recall", "F1"]
         show_table(header, [[a, b, *(f"{x:.2f}" for x in rest)] for a, b, *rest in rows], right=header[1:])
+        if distances is not None:
+            _show_effects(distances)
     code = FINE
     if min_f1 is not None and scores.f1 < min_f1:
         remark("missed", f"F1 is {scores.f1:.2f}, less than {min_f1:g}")
@@ -73,6 +81,19 @@ def score(
         remark("missed", f"SHD is {scores.shd_c}, more than {max_shd}")
         code = PROBLEMS
     return code
+
+
+def _show_effects(distances: AdjustmentDistances) -> None:
+    say()
+    say(f"Effects it gets wrong, of {distances.n_effects} (adjustment distances)", style="bold")
+    rows = [
+        ("adjusting for parents", distances.parent),
+        ("for ancestors", distances.ancestor),
+        ("for the optimal set", distances.optimal),
+    ]
+    if distances.sid is not None:
+        rows.append(("structural intervention distance", distances.sid))
+    show_table(["", "wrong"], rows, right=["wrong"])
 
 
 def _extended(matrix: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:

@@ -38,11 +38,11 @@ column of the effect. 'dcd score' reads it."""
 )
 @click.option(
     "--mechanism",
-    type=click.Choice(["func", "mlp", "product", "mixed"]),
+    type=click.Choice(["func", "bounded", "mlp", "product", "mixed"]),
     default="func",
     show_default=True,
-    help="How causes make effects: a function of their sum, a network, products, or effects of "
-    "measurements and categories (half of the columns are text).",
+    help="How causes make effects: a function of their sum, a bounded one, a network, products, or effects "
+    "of measurements and categories (half of the columns are text).",
 )
 @click.option(
     "--noise",

@@ -1,7 +1,8 @@
 """Distance of an estimated CPDAG from the true one (Section 4).
 
 An edge is correct if the true CPDAG has it with the same type and direction. SHD_c counts the pairs of
-variables on which the two graphs differ.
+variables on which the two graphs differ. Adjustment distances count the pairs for which the estimated graph
+leads to a wrong conclusion about the effect of one variable on the other.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dcd.graph.adjacency import check_adjacency, skeleton_of
+from dcd.evaluation.sorting import sortability
+from dcd.graph.adjacency import check_adjacency, directed_part, is_acyclic, skeleton_of, undirected_part
 from dcd.graph.cpdag import CPDAG
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, MissingLibraryError
+
+__all__ = ["AdjustmentDistances", "Comparison", "Graph", "adjustment_distances", "compare", "sortability"]
 
 Graph = CPDAG | pd.DataFrame | npt.ArrayLike
 
@@ -43,6 +47,55 @@ def compare(true_cpdag: Graph, estimated_cpdag: Graph) -> Comparison:
     """
     true, estimated = _matched(true_cpdag, estimated_cpdag)
     return Comparison(*_scores(true, estimated), *_scores(skeleton_of(true), skeleton_of(estimated)))
+
+
+@dataclass(frozen=True)
+class AdjustmentDistances:
+    """How many effects an estimated graph gets wrong, out of `n_effects` ordered pairs of variables.
+
+    Attributes
+    ----------
+    parent, ancestor, optimal : with the parents of the treatment, its ancestors or the optimal set ("oset")
+        of the estimated graph as adjustment set.
+    sid : structural intervention distance; None unless both graphs are DAGs.
+    n_effects : d (d - 1).
+    """
+
+    parent: int
+    ancestor: int
+    optimal: int
+    sid: int | None
+    n_effects: int
+
+
+def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> AdjustmentDistances:
+    """Adjustment identification distances of two DAGs or CPDAGs, by the package gadjid.
+
+    For every ordered pair (t, y) the estimated graph says that t has no effect on y, that its effect cannot
+    be identified by adjustment, or which set to adjust for; that is wrong if the true graph says otherwise
+    (Henckel, Würtzen and Weichwald, *Adjustment identification distance*, 2024). Graphs are matched as in
+    `compare`, and are taken as they stand: a DAG is not replaced by its CPDAG.
+    """
+    try:
+        import gadjid
+    except ImportError as error:
+        remedy = "pip install 'causal-dcd[gadjid]'"
+        raise MissingLibraryError("adjustment distances", "need the package gadjid", remedy) from error
+    pair = _matched(true_graph, estimated_graph)
+    for matrix, parameter in zip(pair, ("true_graph", "estimated_graph"), strict=True):
+        if not is_acyclic(directed_part(matrix)):
+            problem = "has a directed cycle, so that no effect can be read off it"
+            raise InputError(f"parameter '{parameter}'", problem, "Use a DAG or a CPDAG.")
+    true, estimated = (
+        np.ascontiguousarray(matrix + undirected_part(matrix), dtype=np.int8) for matrix in pair
+    )
+    parent, ancestor, optimal = (
+        distance(true, estimated, edge_direction="from row to column")[1]
+        for distance in (gadjid.parent_aid, gadjid.ancestor_aid, gadjid.oset_aid)
+    )
+    both_dags = not any(undirected_part(matrix).any() for matrix in pair)
+    sid = gadjid.sid(true, estimated, edge_direction="from row to column")[1] if both_dags else None
+    return AdjustmentDistances(parent, ancestor, optimal, sid, len(true) * (len(true) - 1))
 
 
 def _matched(true: Graph, estimated: Graph) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,7 @@ from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_choice, check_flag, check_number, make_generator
 
 GRAPHS = ("scale-free", "erdos-renyi")
-MECHANISMS = ("func", "mlp", "product")
+MECHANISMS = ("func", "bounded", "mlp", "product")
 NOISES = ("gaussian", "laplace", "student-t", "uniform")
 NOISE_MEASURES = ("deviation", "scale")
 
@@ -36,6 +36,16 @@ _FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
     np.tanh,
     np.exp,
     lambda x: np.log(np.abs(x) + np.finfo(float).tiny),
+)
+
+# No row has more than a few times the average share of such a signal, however many rows there are. With exp
+# and x³ a single row can have most of it, so that more rows make a relation harder to see.
+_BOUNDED_FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
+    np.tanh,
+    lambda x: np.sin(2.0 * x),
+    lambda x: np.exp(-np.square(x)),
+    lambda x: x / (1.0 + np.square(x)),
+    lambda x: np.tanh(2.0 * (np.abs(x) - 0.7)),
 )
 
 
@@ -125,8 +135,10 @@ def sample(
     ----------
     dag : adjacency matrix, `dag[i, j] = 1` for `i -> j`.
     mechanism : "func", `g(w · parents)` with `g` one of x, x², x³, tanh, exp, log|x| drawn for each node;
-        "mlp", a random tanh network of five layers, 20 units wide; "product", the sum of products of random
-        pairs of standardised parents (with an odd number, one enters alone).
+        "bounded", the same with the sum of parents standardised and `g` one of five bounded functions, two of
+        them even, so that no single row dominates a signal: for large samples and for calibration; "mlp",
+        a random tanh network of five layers, 20 units wide; "product", the sum of products of random pairs of
+        standardised parents (with an odd number, one enters alone).
     noise : "gaussian", "laplace", "student-t" (5 degrees of freedom) or "uniform"; by default each node
         draws one of the four.
     noise_std : standard deviation of the noise; the signal has standard deviation 1.
@@ -134,7 +146,7 @@ def sample(
         of the Laplace and Student distributions, whose deviations are then 1.41 and 1.29 times as large; only
         this agrees with the paper's Table 1.
     noise_in_mechanism : add the noise inside, `g(w · parents + noise)`, and standardise the sum of parents
-        and the result; "func" only.
+        and the result; "func" and "bounded" only.
     biases : give the layers of "mlp" biases, drawn like the weights, and standardise the output of each
         layer. Without biases the network is an odd, largely linear function; only biases agree with Table 1.
     random_state : seed or generator.
@@ -147,9 +159,9 @@ def sample(
     check_choice("noise_measure", noise_measure, NOISE_MEASURES)
     check_flag("noise_in_mechanism", noise_in_mechanism)
     check_flag("biases", biases)
-    if noise_in_mechanism and mechanism != "func":
+    if noise_in_mechanism and mechanism not in ("func", "bounded"):
         problem = f"has no meaning for mechanism {mechanism!r}"
-        raise InputError("parameter 'noise_in_mechanism'", problem, "Use 'func'.")
+        raise InputError("parameter 'noise_in_mechanism'", problem, "Use 'func' or 'bounded'.")
     rng = make_generator(random_state)
     values = np.empty((n_samples, adjacency.shape[0]))
     for node in topological_order(adjacency):
@@ -163,7 +175,9 @@ def sample(
             values[:, node] = _standardise(_products_of_pairs(parents, rng)) + disturbance
         else:
             combined = parents @ _random_weights((parents.shape[1],), rng)
-            function = _FUNCTIONS[rng.integers(len(_FUNCTIONS))]
+            functions = _BOUNDED_FUNCTIONS if mechanism == "bounded" else _FUNCTIONS
+            function = functions[rng.integers(len(functions))]
+            combined = _standardise(combined) if mechanism == "bounded" else combined
             with np.errstate(over="ignore", invalid="ignore"):  # `_standardise` checks the result
                 if noise_in_mechanism:
                     values[:, node] = _standardise(function(_standardise(combined) + disturbance))

@@ -1,4 +1,4 @@
-"""PC and GES of causal-learn.
+"""PC, GES, BOSS and GRaSP of causal-learn.
 
 In causal-learn `graph[i, j] = -1, graph[j, i] = 1` is `i -> j`, both -1 is `i - j`, and both 1 is `i <-> j`,
 which is read as undirected.
@@ -6,12 +6,15 @@ which is read as undirected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from causallearn.graph.GraphNode import GraphNode
 from causallearn.search.ConstraintBased.PC import pc
+from causallearn.search.PermutationBased.BOSS import boss as causal_learn_boss
+from causallearn.search.PermutationBased.GRaSP import grasp as causal_learn_grasp
 from causallearn.search.ScoreBased.GES import ges as causal_learn_ges
 from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
@@ -82,15 +85,45 @@ def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05, knowledge: Arr
     return _pc(values, CIT(_categories(values), "gsq"), alpha, knowledge)
 
 
-def ges(values: FloatArray, *, seed: int) -> IntArray:
-    """GES with the Gaussian BIC score."""
+def ges(values: FloatArray, *, seed: int, penalty: float = 0.5) -> IntArray:
+    """GES with the Gaussian BIC score; `penalty` times log n a parameter, as for `boss`."""
+    check_number("penalty", penalty, above=0, suggestion=0.5)
     _check_rows(len(values), values.shape[1])
-    return from_causal_learn(causal_learn_ges(values, "local_score_BIC")["G"].graph)
+    found = causal_learn_ges(values, "local_score_BIC", lambda_value=penalty)
+    return from_causal_learn(found["G"].graph)
 
 
 def ges_bdeu(values: FloatArray, *, seed: int) -> IntArray:
     """GES with the BDeu score, for columns of categories."""
     return from_causal_learn(causal_learn_ges(_categories(values), "local_score_BDeu")["G"].graph)
+
+
+def ges_general(values: FloatArray, *, seed: int) -> IntArray:
+    """GES with a generalised score, the marginal likelihood of kernel regressions (Huang et al., 2018)."""
+    return from_causal_learn(causal_learn_ges(values, "local_score_marginal_general")["G"].graph)
+
+
+def boss(values: FloatArray, *, seed: int, penalty: float = 1.0) -> IntArray:
+    """BOSS with a Gaussian score, log-likelihood less `penalty` times log n a parameter; BIC has 1/2.
+
+    The default is that of FLOP and of the authors' Tetrad, called 2 there. That of causal-learn is twice as
+    large and draws fewer edges. BOSS draws from the global generator.
+    """
+    return _by_orders(causal_learn_boss, values, seed, penalty)
+
+
+def grasp(values: FloatArray, *, seed: int, penalty: float = 1.0) -> IntArray:
+    """GRaSP with the score of `boss`."""
+    return _by_orders(causal_learn_grasp, values, seed, penalty)
+
+
+def _by_orders(search: Callable[..., Any], values: FloatArray, seed: int, penalty: float) -> IntArray:
+    check_number("penalty", penalty, above=0, suggestion=1.0)
+    _check_rows(len(values), values.shape[1])
+    random.seed(seed)
+    parameters = {"lambda_value": penalty}
+    found = search(values, "local_score_BIC_from_cov", parameters=parameters, verbose=False)
+    return from_causal_learn(found.graph)
 
 
 class _OurTest(CIT_Base):

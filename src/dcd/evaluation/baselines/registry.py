@@ -18,6 +18,8 @@ Cost = Literal["low", "kernel", "network"]
 # extra of this package -> the packages it brings -> their modules
 _EXTRAS = {
     "causal-learn": {"causal-learn": "causallearn"},
+    "dagma": {"dagma": "dagma"},
+    "flop": {"flopsearch": "flopsearch"},
     "gcastle": {"gcastle": "castle", "torch": "torch"},
     "rcd": {"rcd": "rcd"},
 }
@@ -80,6 +82,10 @@ def _own(label: str, function: str) -> Method:
     return Method(label, module, function, takes_kinds=True, takes_knowledge=True)
 
 
+def _control(label: str, function: str, takes_kinds: bool = False) -> Method:
+    return Method(label, "dcd.evaluation.baselines.controls", function, takes_kinds=takes_kinds)
+
+
 METHODS: dict[str, Method] = {
     "dcd": _own("DCD", "dcd"),
     "pc-fisherz": _pc("PC (FisherZ)", "pc_fisherz"),
@@ -101,6 +107,16 @@ METHODS: dict[str, Method] = {
     "marvel-dcd": Method("MARVEL (decoupling)", "dcd.evaluation.baselines.removable", "marvel", "rcd"),
     "pc-gsq": _pc("PC (G²)", "pc_gsq", discrete=True),
     "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
+    "ges-general": _causal_learn("GES (generalised score)", "ges_general", cost="kernel"),
+    "boss": _causal_learn("BOSS", "boss"),
+    "grasp": _causal_learn("GRaSP", "grasp"),
+    "flop": Method("FLOP", "dcd.evaluation.baselines.flop", "flop", "flop"),
+    "dagma": Method("DAGMA", "dcd.evaluation.baselines.dagma_methods", "dagma", "dagma", combinations=True),
+    "empty": _control("No edges", "empty", takes_kinds=True),
+    "spanning-tree": _control("Spanning tree", "spanning_tree", takes_kinds=True),
+    "sort-variance": _control("Sorted by variance", "sort_variance"),
+    "sort-r2": _control("Sorted by R²", "sort_r2"),
+    "sort-falling-r2": _control("Sorted by falling R²", "sort_falling_r2"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The speed part of `whole_graph.py`: Robust DCD, PC and FLOP on the same table, in one run."""
+"""The speed part of the evaluation: Robust DCD, PC and FLOP on the same table, in one run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 from sklearn import datasets
 
-from benchmarks.whole_graph_cells import CELLS, Linear, Setting, random_graph, simulated
-from benchmarks.whole_graph_methods import OutOfTimeError, timed
+from benchmarks.evaluation.cells import CELLS, Linear, Setting, random_graph, simulated
+from benchmarks.evaluation.methods import METHODS, timed
+from experiments.timing import OutOfTimeError
 
 OURS, OTHERS = "Robust DCD", ("PC", "FLOP")
 Times = dict[str, float | str]  # a method's median seconds, or why there are none
@@ -60,7 +61,7 @@ def measured(table: pd.DataFrame, methods: Sequence[str], repeats: int, limit: f
     for turn in range(repeats + 1):
         for method in (name for name in methods if name not in failures):
             try:
-                taken = timed(method, table, limit)[1]
+                taken = timed(METHODS[method], table, limit)[1]
             except (Exception, OutOfTimeError) as error:
                 failures[method] = " ".join(str(error).split())[:80]
                 continue
