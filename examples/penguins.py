@@ -31,6 +31,8 @@ def main(folder: Path) -> None:
     print(f"\nNo measurement changes {', '.join(FIXED[:-1])} or {FIXED[-1]}.")
     print(f"Arrows at one of these: {len(arrows)}. Impossible ones: {len(wrong)} {', '.join(wrong)}".rstrip())
 
+    print(f"\n{model.effect('sex', 'body_mass_g')}")
+
     picture, page = folder / "penguins.png", folder / "penguins.html"
     model.plot().figure.savefig(picture, dpi=150)
     dcd.report.write(dcd.summarise(model, title="Penguins at Palmer Station"), page)
