@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,18 @@ def _shd(first: CPDAG, second: CPDAG) -> float:
     return compare(first, second).shd_c
 
 
+def _adjustment(first: CPDAG, second: CPDAG) -> float:
+    from dcd.evaluation.metrics import adjustment_distances
+
+    return adjustment_distances(first, second).ancestor
+
+
 # Each is a key of the JSON, a table in the terminal and one on the page. A new distance is a line here.
 DISTANCES = {"shd": Distance("Pairs of variables on which they differ (SHD)", _shd)}
+if find_spec("gadjid") is not None:
+    DISTANCES["ancestor_aid"] = Distance(
+        "Effects that the column gets wrong if the row is right (ancestor adjustment distance)", _adjustment
+    )
 
 _MARKS = {"parent": "->", "child": "<-", "neighbour": "-", None: ""}
 _REVERSED = {"->": "<-", "<-": "->", "-": "-", "": ""}
