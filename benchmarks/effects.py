@@ -1,6 +1,6 @@
 """Do intervals of effects hold what they say? Coverage in simulations with known effects.
 
-    python benchmarks/effects.py                 the table of docs/guides/effects.md: 6 minutes of one core
+    python benchmarks/effects.py                 the table of docs/guides/effects.md: 20 minutes of one core
     python benchmarks/effects.py --repetitions 200 --rows 300,1000
 
 Each table has four variables to hold fixed, of which one is a category. Seeds are those of the repetition.

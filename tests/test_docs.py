@@ -17,6 +17,7 @@ LONG = (
     "docs/gallery",
     "docs/guides/command-line",
     "docs/guides/confidence",
+    "docs/guides/effects",
     "docs/guides/plots",
     "docs/guides/report",
     "docs/guides/scale",

@@ -139,14 +139,15 @@ class Effect:
         return tuple(self._reasons())
 
     def _reasons(self) -> Iterator[str]:
-        for answer in self.answers[:_SHOWN]:
+        n_shown = _SHOWN if len(self.answers) > _SHOWN + 1 else _SHOWN + 1
+        for answer in self.answers[:n_shown]:
             if answer.adjustment is None:
                 yield f"{self._share(answer)}: no effect, {self.treatment} does not cause {self.outcome}"
                 continue
             low, high = answer.interval
             estimate = f"{answer.estimate:.3g} ({low:.3g} to {high:.3g})"
             yield f"{self._share(answer)}: {estimate}, {answer.words}, {answer.n_rows} rows"
-        if rest := self.answers[_SHOWN:]:
+        if rest := self.answers[n_shown:]:
             low, high = (end(answer.estimate for answer in rest) for end in (min, max))
             share = sum(answer.share or 0 for answer in rest)
             words = f"{percent(share)} {self._graphs}" if share else "other graphs"

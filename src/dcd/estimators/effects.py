@@ -26,7 +26,7 @@ from dcd.runtime.text import percent
 from dcd.table.columns import Kind
 from dcd.table.row_weights import repeated
 
-_MOST_ANSWERS = 20
+_MOST_ANSWERS = 12
 _ENOUGH = 0.95  # of the probability, beyond which rarer adjustments are not estimated
 
 

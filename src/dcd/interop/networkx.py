@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.sparse.csgraph import breadth_first_order
 
 from dcd.graph.adjacency import undirected_part
-from dcd.graph.adjustment_sets import class_adjustments
+from dcd.graph.adjustment_sets import RULES, class_adjustments
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.interop import common
 from dcd.interop.common import Edge, Graph
@@ -100,17 +100,17 @@ def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
 def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
     """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if all graphs give one effect.
 
-    DoWhy needs one DAG, a CPDAG represents many. If they ask for different adjustments, or some of them say
-    that the treatment does not cause the outcome, an `InputError` is raised: `dcd.effect` gives the range.
-    Uncertain arrows can go either way. Otherwise any DAG gives the effect. Arrows whose direction was chosen
+    DoWhy needs one DAG, a CPDAG represents many, with uncertain arrows either way. If no adjustment serves
+    them all, or some say that the treatment does not cause the outcome, an `InputError` is raised:
+    `dcd.effect` gives the range. Otherwise any DAG gives the effect. Arrows whose direction was chosen
     arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
     """
     if not isinstance(cpdag, CPDAG):
         raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")
     if cpdag.index(treatment) == cpdag.index(outcome):
         raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
-    answers = class_adjustments(cpdag, treatment, outcome)
-    if len(answers.shares) > 1 or not answers.complete:
+    answers = [class_adjustments(cpdag, treatment, outcome, rule) for rule in RULES]  # any one is enough
+    if all(len(answer.shares) > 1 or not answer.complete for answer in answers):
         undecided = _undecided(cpdag, treatment, outcome)
         edges = ", ".join(f"{a!r} - {b!r}" for a, b in undecided)
         raise InputError(
