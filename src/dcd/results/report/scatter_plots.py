@@ -19,7 +19,8 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import shortened
 
 _WIDTH, _HEIGHT = 440, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 10, 10, 42
+_RIGHT, _TOP, _BOTTOM = 10, 10, 42
+_LEFT, _CHARACTER = 74, 14  # the least space left of the axis, and what a character there takes
 _SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
 _DOT = 8.0  # width of a dot of weight 1
 _LEVELS_SHOWN = 7
@@ -71,6 +72,24 @@ class Axis:
         return [(float(self.at(np.array(value))), label) for value, label in labels.items()]
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where the axes are in the picture: `left` leaves room for the labels of the vertical one."""
+
+    left: int
+
+    def pixels(self, share_x: Any, share_y: Any) -> tuple[Any, Any]:
+        """Positions from shares of the lengths of the two axes."""
+        return (
+            self.left + (_WIDTH - self.left - _RIGHT) * share_x,
+            _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share_y,
+        )
+
+    def at(self, share_x: float, share_y: float) -> str:
+        """A point of a path."""
+        return "{:.0f} {:.0f}".format(*self.pixels(share_x, share_y))
+
+
 def _short(value: float) -> str:
     """A number in five characters where possible."""
     text = f"{value:.3g}"
@@ -79,20 +98,21 @@ def _short(value: float) -> str:
 
 def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Markup:
     """Rows as dots, with area by weight, and the (weighted) mean of y along x as a line."""
+    place = _Place(max(_LEFT, 8 + _CHARACTER * max(len(text) for _, text in y.ticks())))
     together = ~np.isnan(x.values) & ~np.isnan(y.values)
     shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
     shares = np.where(together, shares, 0.0)
     with np.errstate(invalid="ignore"):
-        across, down = _pixels(x.at(x.spread(_STEP_X)), y.at(y.spread(_STEP_Y)))
+        across, down = place.pixels(x.at(x.spread(_STEP_X)), y.at(y.spread(_STEP_Y)))
     return render_template(
         "scatter.svg.j2",
         width=_WIDTH,
         height=_HEIGHT,
         label=label,
-        frame=f"M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}",
-        ticks=_ticks(x, y),
+        frame=f"M{place.left} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - _RIGHT}",
+        ticks=_ticks(place, x, y),
         dots=_dots(across, down, shares),
-        trend=_trend(x, y, shares),
+        trend=_trend(place, x, y, shares),
     )
 
 
@@ -109,57 +129,45 @@ def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[tupl
     return paths
 
 
-def _ticks(x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
+def _ticks(place: _Place, x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
     """`(x, y, anchor, label)` of every tick."""
     ticks = []
     for share, label in x.ticks():
         anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
-        ticks.append((round(_pixels(share, 0)[0]), _HEIGHT - _BOTTOM + 30, anchor, label))
+        ticks.append((round(place.pixels(share, 0)[0]), _HEIGHT - _BOTTOM + 30, anchor, label))
     for share, label in y.ticks():
-        ticks.append((_LEFT - 8, round(_pixels(0, share)[1] + 8), "end", label))
+        ticks.append((place.left - 8, round(place.pixels(0, share)[1] + 8), "end", label))
     return ticks
 
 
-def _trend(x: Axis, y: Axis, shares: FloatArray) -> str:
+def _trend(place: _Place, x: Axis, y: Axis, shares: FloatArray) -> str:
     """The mean of y along x as a path: a line, or a bar at each level."""
     known = shares > 0
     has_order = y.column.kind != "nominal" or len(y.column.levels or ()) <= 2
     if not has_order or known.sum() < 10:
         return ""
     xs, ys, ws = x.at(x.values)[known], y.at(y.values)[known], shares[known]
-    return _level_means(x, xs, ys, ws) if x.column.levels is not None else _smooth(xs, ys, ws)
+    return _level_means(place, x, xs, ys, ws) if x.column.levels is not None else _smooth(place, xs, ys, ws)
 
 
-def _smooth(xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
+def _smooth(place: _Place, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
     """A kernel regression; drawn where the kernel holds five rows' worth of weight or more."""
     grid = np.linspace(xs.min(), xs.max(), _TREND_AT)
     kernel = ws[None, :] * np.exp(-0.5 * np.square((grid[:, None] - xs[None, :]) / 0.09))
     mass = kernel.sum(axis=1)
     means = kernel @ ys / np.maximum(mass, 1e-12)
-    points = [_at(float(g), float(m)) for g, m, held in zip(grid, means, mass, strict=True) if held >= 5]
+    points = [place.at(float(g), float(m)) for g, m, held in zip(grid, means, mass, strict=True) if held >= 5]
     return "M" + "L".join(points) if len(points) > 1 else ""
 
 
-def _level_means(x: Axis, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
+def _level_means(place: _Place, x: Axis, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
     half = 0.3 / len(x.column.levels or ("",))
     parts = []
     for level in np.unique(xs).tolist():
         here = xs == level
         mean = float(ws[here] @ ys[here] / ws[here].sum())
-        parts.append(f"M{_at(level - half, mean)}L{_at(level + half, mean)}")
+        parts.append(f"M{place.at(level - half, mean)}L{place.at(level + half, mean)}")
     return "".join(parts)
-
-
-def _at(share_x: float, share_y: float) -> str:
-    return "{:.0f} {:.0f}".format(*_pixels(share_x, share_y))
-
-
-def _pixels(share_x: Any, share_y: Any) -> tuple[Any, Any]:
-    """Positions in the picture, from shares of the lengths of the two axes."""
-    return (
-        _LEFT + (_WIDTH - _LEFT - _RIGHT) * share_x,
-        _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share_y,
-    )
 
 
 def draw_weights(view: View) -> Markup:
