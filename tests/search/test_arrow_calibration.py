@@ -11,8 +11,8 @@ from dcd.search.arrow_calibration import CONSTANTS, Constants, Traits, calibrate
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
 
-SPARSE = Traits(density=0.2, log_samples=0.0, linear=0.0, counted=0.0)
-DENSE = SPARSE._replace(density=0.8)
+SPARSE = Traits(shared=0.3, log_samples=0.0, linear=0.0, counted=0.0)
+DENSE = SPARSE._replace(shared=4.0)
 NOTHING = np.zeros((5, 5), dtype=bool)
 
 
@@ -57,9 +57,9 @@ def test_arrows_are_believed_less_in_dense_graphs_with_few_rows_lines_and_catego
         return calibrated(types, SPARSE._replace(**changed), nothing)[0, 0, 1]
 
     assert arrow() > 0.95
-    assert arrow(density=0.5) < arrow()
-    assert arrow(density=0.9) < arrow(density=0.5)
-    assert arrow(density=0.9, linear=1.0) < 0.8
+    assert arrow(shared=2.0) < arrow()
+    assert arrow(shared=4.0) < arrow(shared=2.0)
+    assert arrow(shared=4.0, linear=1.0) < 0.8
     assert arrow(log_samples=-2.0) < arrow() < arrow(log_samples=2.0)
     assert arrow(linear=1.0) < arrow()
     assert arrow(counted=1.0) < arrow()
@@ -75,7 +75,7 @@ def test_what_knowledge_settles_stays():
 
 
 def test_without_temper_shares_stay():
-    neutral = Constants((50.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0), 0.0)
+    neutral = Constants((50.0, 0.0, 0.0, 0.0, 0.0), 0.0, 0.0)
     types = sampled(1)
     np.testing.assert_allclose(calibrated(types, DENSE, NOTHING, neutral), types, atol=1e-12)
 
@@ -92,7 +92,7 @@ def test_the_traits_of_a_table():
     for i, j in ((0, 1), (1, 2)):
         types[:, i, j] = types[:, j, i] = 0.0, 0.0, 1.0, 0.0
     traits = traits_of(types, model)
-    assert traits.density == pytest.approx(2 / 6)
+    assert traits.shared == pytest.approx(2 * (2 / 6) ** 2)
     assert traits.log_samples == pytest.approx(np.log(model.n_samples / 800.0))
     assert traits.counted == 0.0
     assert 0.0 <= traits.linear <= 1.0
@@ -109,7 +109,7 @@ def test_the_constants_are_those_of_the_rows():
 def test_the_fit_finds_the_temper_that_made_the_rows(seed):
     """Types drawn with the probabilities of known constants."""
     rng = np.random.default_rng(seed)
-    truth = Constants((0.5, -1.0, 0.0, 0.0, 0.0, 0.0), (0.2, 0.0), 0.002)
+    truth = Constants((0.5, -1.0, 0.0, 0.0, 0.0), 0.2, 0.002)
     rows = []
     for table in range(300):
         traits = Traits(float(rng.uniform(0.1, 0.9)), float(rng.normal()), *rng.uniform(0, 0.5, 2))
