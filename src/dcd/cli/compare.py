@@ -50,7 +50,7 @@ lists what it has against it."""
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")
 @options.several("--methods", text=f"Methods to run.  [default: {_DEFAULT}]")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop a method that runs longer.")
-@click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
+@options.knowledge
 @options.seed
 @click.option(
     "--report", "--page", "report", metavar="FILE", help="Write a page (HTML) with the graphs side by side."

@@ -142,7 +142,9 @@ alpha = click.option(
     help="Level of the tests.",
 )
 knowledge = click.option(
-    "--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers."
+    "--knowledge",
+    metavar="FILE",
+    help="TOML file of what is known: tiers, roots, leaves, forbidden and required arrows.",
 )
 seed = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."

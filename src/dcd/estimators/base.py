@@ -253,6 +253,7 @@ class Discovery(FittedGraph, TableEstimator):
         over = ("class" if self.sampled_graphs_ is None else "posterior") if over is None else over
         check_choice("over", over, OVER)
         x, y = names.index(treatment), names.index(outcome)
+        forbidden = bind_knowledge(self.knowledge, names).forbidden
         if over == "class":
             adjustments = class_adjustments(self.cpdag_, treatment, outcome, adjustment)
         elif self.sampled_graphs_ is None:
@@ -260,14 +261,14 @@ class Discovery(FittedGraph, TableEstimator):
                 "parameter 'over'", "asks for a posterior, and this fit has none", "Try 'class'."
             )
         else:
-            forbidden = bind_knowledge(self.knowledge, names).forbidden
             oriented = forbidden.T & ~forbidden
             adjustments = sampled_adjustments(self.sampled_graphs_, oriented, x, y, adjustment)
         if X is None:
             X, sample_weight = self._table_of_fit()
         dependent = " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows")
         table = EffectTable(X, self.table_.kinds, sample_weight, dependent)
-        return estimated(names, adjustments, table, (treatment, outcome), over, options)
+        pair, order_is_known = (treatment, outcome), bool(forbidden[y, x])
+        return estimated(names, adjustments, table, pair, over, options, order_is_known=order_is_known)
 
     def _table_of_fit(self) -> tuple[Any, Any]:
         """The table and weights of the fit; an `InputError` if they are gone or have changed."""

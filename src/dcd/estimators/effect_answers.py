@@ -109,11 +109,20 @@ class Effect:
         only = self.answers[0]
         if len(self.answers) > 1:
             between = f"is between {self.low:.3g} and {self.high:.3g}{self._unit}"
-            return f"{effect} {between} ({confidence} confidence: {low} to {high})."
+            return f"{effect} {between} ({confidence} intervals: {low} to {high}).{self._none_words}"
         if only.adjustment is None:
             where = "in any graph of the class" if self.over == "class" else f"({percent(only.share or 0)})"
             return f"{effect} is 0: {self.treatment} does not cause {self.outcome} {where}."
         return f"{effect} is {only.estimate:.3g}{self._unit} ({confidence} confidence: {low} to {high})."
+
+    @property
+    def _none_words(self) -> str:
+        shares = [answer.share for answer in self.answers if answer.adjustment is None]
+        if not shares or shares[0] is None:
+            return ""
+        return (
+            f" {percent(shares[0])} {self._graphs} {'have' if self.over == 'class' else 'is for'} no effect."
+        )
 
     @property
     def _treatment_words(self) -> str:
@@ -163,7 +172,7 @@ class Effect:
     @property
     def lines(self) -> tuple[str, ...]:
         """The sentence, the reasons and the caveats."""
-        several = ["Possible graphs differ in what has to be held fixed:"] * (len(self.answers) > 1)
+        several = ["Possible graphs give different answers:"] * (len(self.answers) > 1)
         reasons = (f"  {reason}" for reason in self.reasons)
         return (self.sentence, *several, *reasons, *(f"Caveat: {caution}" for caution in self.cautions))
 

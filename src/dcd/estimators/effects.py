@@ -102,7 +102,7 @@ def effect(
     >>> table = pd.DataFrame({"age": age, "clinic": clinic, "dose": dose})
     >>> graph = dcd.CPDAG.from_dag(table.columns, [[0, 0, 1], [0, 0, 1], [0, 0, 0]])
     >>> print(dcd.effect(graph, table, "age", "dose", estimator="linear").sentence)
-    The effect of age on dose is 0.977 per unit of age (95 % confidence: 0.889 to 1.06).
+    The effect of age on dose is 1.03 per unit of age (95 % confidence: 0.938 to 1.11).
     """
     options = EffectOptions(levels, adjustment, estimator, confidence, random_state)
     options.check()
@@ -181,8 +181,13 @@ def estimated(
     pair: tuple[str, str],
     over: Over,
     options: EffectOptions,
+    *,
+    order_is_known: bool = False,
 ) -> Effect:
-    """The effect of one variable of a pair on the other, given the adjustments that graphs ask for."""
+    """The effect of one variable of a pair on the other, given the adjustments that graphs ask for.
+
+    `order_is_known` if the outcome cannot be a cause of the treatment, by knowledge.
+    """
     treatment, outcome = pair
     levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
     event, event_name = event_of(table, outcome) or (None, None)
@@ -210,7 +215,7 @@ def estimated(
         left_out=left_out,
         n_rows=table.n_rows,
     )
-    return replace(result, cautions=_cautions(result, adjustments, table))
+    return replace(result, cautions=_cautions(result, adjustments, table, order_is_known))
 
 
 def _most_probable(adjustments: Adjustments, over: Over) -> tuple[list[Adjustment], float]:
@@ -254,7 +259,9 @@ def _answer(
     return EffectAnswer(fixed, found.value, found.standard_error, interval, share, n_rows, caution)
 
 
-def _cautions(result: Effect, adjustments: Adjustments, table: EffectTable) -> tuple[str, ...]:
+def _cautions(
+    result: Effect, adjustments: Adjustments, table: EffectTable, order_is_known: bool
+) -> tuple[str, ...]:
     cautions = [answer.caution for answer in result.answers if answer.caution]
     fewest = min((a.n_rows for a in result.answers if a.adjustment is not None), default=table.n_rows)
     if fewest < table.n_rows:
@@ -262,13 +269,21 @@ def _cautions(result: Effect, adjustments: Adjustments, table: EffectTable) -> t
         cautions.append(f"{left_out}: a value of a column that is used is missing, or the weight is 0.")
     denied = any(answer.adjustment is None for answer in result.answers)
     if denied and (result.over == "posterior" or len(result.answers) > 1):  # not of a graph that is given
-        tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
-        cautions.append(
-            "No effect is a claim about directions, which data tell less well than edges. If "
-            f"{result.outcome} comes after {result.treatment}, say so in knowledge: {tiers}."
-        )
+        cautions.append(_no_effect(result, order_is_known))
     if not adjustments.complete:
         cautions.append("There are too many graphs to go through all: the range can be wider.")
     if table.note:
         cautions.append(table.note)
     return tuple(cautions)
+
+
+def _no_effect(result: Effect, order_is_known: bool) -> str:
+    """What "no effect" rests on."""
+    if order_is_known:
+        return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
+    tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
+    return (
+        "No effect is a claim about directions, which data tell less well than edges. If "
+        f"{result.outcome} comes after {result.treatment}, say so in knowledge: {tiers}. Better still, put "
+        "all columns into tiers."
+    )

@@ -44,13 +44,18 @@ class Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         'arrow 93 %, edge 99 %'
         >>> Probabilities(0.61, 0.2, 0.18, 0.01).words("-", "a -> b")
         'edge 99 %, direction uncertain: a -> b 61 %'
+        >>> Probabilities(0.13, 0.6, 0.26, 0.01).words("-", "a -> b")
+        'edge 99 %, direction uncertain: a -> b 13 %, the opposite 60 %'
         """
         edge = f"edge {percent(self.edge)}"
         if kind == "->":
             return f"arrow {percent(self.forward)}, {edge}"
         if uncertain_arrow:
-            return f"{edge}, direction uncertain: {uncertain_arrow} {percent(self.forward)}"
-        return f"{edge}, undirected {percent(self.undirected)}"
+            opposite = f", the opposite {percent(self.backward)}" if self.backward > self.forward else ""
+            return f"{edge}, direction uncertain: {uncertain_arrow} {percent(self.forward)}{opposite}"
+        directed = max(self.forward, self.backward)
+        one_way = f", one direction {percent(directed)}" if directed > self.undirected else ""
+        return f"{edge}, undirected {percent(self.undirected)}{one_way}"
 
 
 def pair_probabilities(frame: pd.DataFrame) -> dict[tuple[str, str], Probabilities]:

@@ -106,4 +106,6 @@ def probability(edge: Edge) -> str:
 def why_a_line(edge: Edge, least: float) -> str:
     """Why an arrow of the class is drawn as a line."""
     share = percent(edge.probabilities.forward) if edge.probabilities else NONE
+    if share == percent(least) and edge.probabilities:
+        share = f"{100 * edge.probabilities.forward:.1f} %"
     return f"its direction has probability {share}, below the {percent(least)} asked for"
