@@ -41,16 +41,18 @@ Examples:
   dcd compare data.csv --json - | jq .shd
 
 \b
-'dcd methods' lists what there is. A method that is not installed, fails or
-takes too long says so; the others still run, and the exit code is 3.
-Knowledge is given to every method that can take it; for each, the answer
-lists what it has against it."""
+'dcd methods' lists the methods. If one is not installed, fails or takes too
+long, the answer says so; the others still run, and the exit code is 3.
+Every method that can use knowledge gets it; for each, the answer lists what
+contradicts it."""
 
 
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")
 @options.several("--methods", text=f"Methods to run.  [default: {_DEFAULT}]")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Stop a method that runs longer.")
-@click.option("--knowledge", metavar="FILE", help="TOML file of what is known: forbidden, required, tiers.")
+@click.option(
+    "--knowledge", metavar="FILE", help="TOML file of background knowledge: forbidden, required, tiers."
+)
 @options.seed
 @click.option(
     "--report", "--page", "report", metavar="FILE", help="Write a page (HTML) with the graphs side by side."
