@@ -28,15 +28,15 @@ from dcd.runtime.version import __version__
 
 _EPILOG = """\b
 Examples:
-  dcd audit data.csv                  is the table fit for it?
+  dcd audit data.csv                  is the table ready for a fit?
   dcd discover data.csv               the causal graph behind the table
   dcd effect data.csv --of T --on Y   how much one column changes another
-  dcd boundary data.csv --target Y    what matters for one column
+  dcd boundary data.csv --target Y    the Markov boundary of one column
   dcd compare data.csv                several methods side by side
   dcd falsify graph.dot data.csv      do the data contradict a graph?
 
 \b
-Exit codes: 0 fine, 1 problems found (audit), a graph contradicted (falsify)
+Exit codes: 0 success, 1 problems found (audit), a graph contradicted (falsify)
 or a score missed (score), 2 bad input or usage, 3 a method failed,
 124 out of time, 130 interrupted."""
 

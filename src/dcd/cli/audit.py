@@ -24,11 +24,11 @@ Examples:
   dcd audit survey.csv --kinds region=nominal && dcd discover survey.csv --kinds region=nominal
 
 \b
-The exit code is 1 if there are problems: what 'discover' would refuse or
-warn of."""
+The exit code is 1 if there are problems: anything that 'discover' would refuse
+or warn about."""
 
 
-@click.command(epilog=_EPILOG, short_help="Is a table fit for discovery?")
+@click.command(epilog=_EPILOG, short_help="Is a table ready for a fit?")
 @options.kinds
 @options.memory_limit
 @click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
@@ -44,7 +44,7 @@ def audit(
     json_path: str | None,
     title: str | None,
 ) -> int:
-    """Look the table DATA over: what each column is taken for and why, and what is in the way."""
+    """Check the table DATA: how each column is read and why, and what problems it has."""
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     from dcd.table import audit as auditing
 

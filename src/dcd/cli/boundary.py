@@ -23,12 +23,13 @@ Examples:
   dcd boundary data.csv --target price --json - | jq .boundary
 
 \b
-The boundary are the columns that together tell all that the table tells of
-the target: its causes, its effects, and the other causes of its effects."""
+The boundary consists of the columns that together carry all the information in
+the table about the target: its causes, its effects, and the other causes of its
+effects."""
 
 
-@click.command(epilog=_EPILOG, short_help="What matters for one column.")
-@click.option("--target", required=True, metavar="COLUMN", help="The column whose boundary is sought.")
+@click.command(epilog=_EPILOG, short_help="The Markov boundary of one column.")
+@click.option("--target", required=True, metavar="COLUMN", help="The column whose boundary to find.")
 @options.method
 @options.alpha
 @options.json_file
@@ -37,7 +38,7 @@ the target: its causes, its effects, and the other causes of its effects."""
 def boundary(
     *, source: TableFile, handling: Handling, target: str, method: str, alpha: float, json_path: str | None
 ) -> None:
-    """Find what matters for one column of the table DATA, with p-values."""
+    """Find the Markov boundary of one column of the table DATA, with p-values."""
     check_outputs({"--json": json_path}, [source.path])
 
     import dcd

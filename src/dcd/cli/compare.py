@@ -41,10 +41,10 @@ Examples:
   dcd compare data.csv --json - | jq .shd
 
 \b
-'dcd methods' lists what there is. A method that is not installed, fails or
-takes too long says so; the others still run, and the exit code is 3.
-Knowledge is given to every method that can take it; for each, the answer
-lists what it has against it."""
+'dcd methods' lists the methods. If one is not installed, fails or takes too
+long, the answer says so; the others still run, and the exit code is 3.
+Every method that can use knowledge gets it; for each, the answer lists what
+contradicts it."""
 
 
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")

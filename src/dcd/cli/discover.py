@@ -30,8 +30,8 @@ Examples:
   zcat big.csv.gz | dcd discover - --method dcd --alpha 0.01
 
 \b
-In the answer, a -> b is an arrow from cause to effect; in a - b the
-data of this kind leave the direction open. "arrow 93 %, edge 99 %" are
+In the answer, a -> b is an arrow from cause to effect; in a - b such
+data leave the direction open. "arrow 93 %, edge 99 %" are
 the probabilities of this arrow and of any edge between the two."""
 
 
@@ -42,7 +42,7 @@ the probabilities of this arrow and of any edge between the two."""
     "--arrow-probability",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Least probability of an arrow that is drawn; others are lines.  [default: 0.7]",
+    help="Draw arrows with at least this probability; others are lines.  [default: 0.7]",
 )
 @options.knowledge
 @options.compare_with
@@ -53,15 +53,13 @@ the probabilities of this arrow and of any edge between the two."""
     metavar="N",
     help="Show how often each edge is found in N subsamples of the rows.",
 )
-@click.option("--checkpoint", metavar="FILE", help="Keep finished work there, and go on from there.")
+@click.option("--checkpoint", metavar="FILE", help="Save finished work to this file, and resume from it.")
 @options.max_time
-@click.option(
-    "--report", metavar="FILE", help="Write a page (HTML) with all that was found; '-' is standard output."
-)
+@click.option("--report", metavar="FILE", help="Write the report (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--plot", metavar="FILE", help="Draw the graph (.png, .svg or .pdf).")
 @click.option(
-    "--rows/--no-rows", default=True, help="Keep some rows of the table in page and JSON, for pictures."
+    "--rows/--no-rows", default=True, help="Keep some rows of the table in the page and JSON, for plots."
 )
 @click.option("--title", help="Title of the page; the file's name by default.")
 @click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")

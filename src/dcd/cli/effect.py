@@ -25,41 +25,40 @@ Examples:
   dcd effect data.csv --of dose --on response --plot effect.svg --json -
 
 \b
-Each possible graph says what to hold fixed, or that the one does not
-cause the other. Each different answer is estimated; where they differ,
-the effect is a range. --graph takes a graph instead of finding one: a
-result of 'discover --json', a .csv, .graphml or .dot file, whose arrows
-are taken as known."""
+Each possible graph says what to hold fixed, or that the treatment does not
+cause the outcome. Where the estimates differ, the effect is a range.
+--graph takes a graph instead of finding one: a result of 'discover --json'
+or a .csv, .graphml or .dot file, whose arrows are taken as known."""
 
 
 @click.command(epilog=_EPILOG, short_help="How much one column changes another.")
-@click.option("--of", "treatment", required=True, metavar="COLUMN", help="The cause.")
-@click.option("--on", "outcome", required=True, metavar="COLUMN", help="What it may change.")
+@click.option("--of", "treatment", required=True, metavar="COLUMN", help="The treatment.")
+@click.option("--on", "outcome", required=True, metavar="COLUMN", help="The outcome.")
 @click.option("--graph", metavar="FILE", help="Use this graph instead of finding one.")
 @options.knowledge
 @options.method
 @options.alpha
-@options.several("--levels", text="Two levels of the cause to compare: from, to.", metavar="FROM,TO")
+@options.several("--levels", text="Two levels of the treatment to compare: from, to.", metavar="FROM,TO")
 @click.option(
     "--adjust",
     type=click.Choice(["optimal", "parents"]),
     default="optimal",
     show_default=True,
-    help="Hold fixed what gives the least variance, or the direct causes of the cause.",
+    help="Adjust for the set with the least variance, or for the direct causes of the treatment.",
 )
 @click.option(
     "--estimator",
     type=click.Choice(["flexible", "linear"]),
     default="flexible",
     show_default=True,
-    help="Doubly robust with curves and trees, or least squares.",
+    help="Curves and boosted trees (double machine learning), or least squares.",
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of each interval.",
+    help="Confidence level of each interval.",
 )
 @options.json_file
 @click.option("--plot", metavar="FILE", help="Draw the answers (.png, .svg or .pdf).")

@@ -56,14 +56,14 @@ The exit code is 1 if the data contradict the graph."""
     default=5000,
     show_default=True,
     metavar="N",
-    help="Test on at most N rows, drawn by a fixed seed.",
+    help="Test on at most N rows, drawn with a fixed seed.",
 )
 @click.option(
     "--report", "--page", "report", metavar="FILE", help="Write a page (HTML); '-' is standard output."
 )
 @options.json_file
 @click.option(
-    "--rows/--no-rows", default=True, help="Keep some rows of the table in page and JSON, for pictures."
+    "--rows/--no-rows", default=True, help="Keep some rows of the table in the page and JSON, for plots."
 )
 @click.option("--title", help="Title of the page; the names of the files by default.")
 @click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")

@@ -117,7 +117,7 @@ reads_table = _gathered(
     click.option(
         "--format", type=click.Choice(list(FORMATS)), help="Format of the table, whatever its extension."
     ),
-    click.option("--delimiter", metavar="CHAR", help="What stands between two cells of a CSV line."),
+    click.option("--delimiter", metavar="CHAR", help="Character that separates the cells of a CSV line."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a CSV file."),
     click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1."),
     several("--na", "na_values", text="Cells that stand for missing values, such as '?'.", metavar="WORD"),
@@ -144,11 +144,9 @@ alpha = click.option(
 knowledge = click.option(
     "--knowledge",
     metavar="FILE",
-    help="TOML file of what is known: tiers, roots, leaves, forbidden and required arrows.",
+    help="TOML file of background knowledge: tiers, roots, leaves, forbidden and required arrows.",
 )
-seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of what is random."
-)
+seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 json_file = click.option(
     "--json", "json_path", metavar="FILE", help="Write the answer as JSON; '-' is standard output."
 )
@@ -157,9 +155,7 @@ compare_with = click.option(
     metavar="FILE",
     help="Show what changed since this result on the same table (JSON), such as one without knowledge.",
 )
-drop_degenerate = click.option(
-    "--drop-degenerate", is_flag=True, help="Leave constant and duplicate columns out."
-)
+drop_degenerate = click.option("--drop-degenerate", is_flag=True, help="Drop constant and duplicate columns.")
 
 
 def read_time(value: str) -> float:
@@ -194,7 +190,7 @@ kinds = click.option(
     multiple=True,
     callback=_read_kinds,
     metavar="COL=KIND,...",
-    help="What columns hold, where the guess is wrong: continuous, ordinal or nominal.",
+    help="Kinds of columns where the guess is wrong: continuous, ordinal or nominal.",
 )
 
 
@@ -222,7 +218,7 @@ memory_limit = click.option(
     "--memory-limit",
     callback=_checked_limit,
     metavar="SIZE",
-    help="Memory for data, such as 4GiB, beside 150 MB for libraries; what does not fit goes to files.",
+    help="Memory for data, such as 4GiB, besides 150 MB for libraries; the rest goes to files.",
 )
 
 

@@ -17,7 +17,7 @@ Examples:
 @click.command(epilog=_EPILOG, short_help="The page of a saved result.")
 @click.argument("result", metavar="RESULT")
 @click.option(
-    "--out", required=True, metavar="FILE", help="Where the page goes (HTML); '-' is standard output."
+    "--out", required=True, metavar="FILE", help="File for the page (HTML); '-' is standard output."
 )
 @options.compare_with
 def report(*, result: str, out: str, compare_with: str | None) -> None:

@@ -29,18 +29,20 @@ Examples:
 A graph is a result of 'discover --json', a CSV matrix with names on both
 sides (1: row causes column; 1 both ways: undirected), a CSV list of edges
 (from,to,type with '->' or '-'), or a .graphml or .dot file.
-A DAG counts as its CPDAG, which is all that data can tell of it, and so
-does a result with arrows that only knowledge directs.
+A DAG is scored as its CPDAG, which is all that data can determine, and so is
+a result with arrows that come from knowledge alone.
 The exit code is 1 if --min-f1 or --max-shd is missed."""
 
 
 @click.command(epilog=_EPILOG, short_help="How far a graph is from the true one.")
 @click.argument("estimated")
 @click.argument("truth")
-@click.option("--as-given", is_flag=True, help="Score arrows as they stand: of a DAG, by knowledge.")
-@click.option("--effects", is_flag=True, help="Count the effects it gets wrong, too; needs gadjid.")
-@click.option("--min-f1", type=click.FloatRange(0, 1), help="Least F1 that is good enough.")
-@click.option("--max-shd", type=click.IntRange(min=0), help="Largest distance that is good enough.")
+@click.option(
+    "--as-given", is_flag=True, help="Score all arrows as given, also those of a DAG or from knowledge."
+)
+@click.option("--effects", is_flag=True, help="Also count the effects that it gets wrong; needs gadjid.")
+@click.option("--min-f1", type=click.FloatRange(0, 1), help="Exit with code 1 if F1 is lower.")
+@click.option("--max-shd", type=click.IntRange(min=0), help="Exit with code 1 if the SHD is larger.")
 @options.json_file
 def score(
     *,

@@ -24,14 +24,16 @@ column of the effect. 'dcd score' reads it."""
 
 
 @click.command(epilog=_EPILOG, short_help="A table from a random causal graph.")
-@click.option("--variables", type=click.IntRange(min=3), default=10, show_default=True, help="Columns.")
-@click.option("--rows", type=click.IntRange(min=2), default=800, show_default=True, help="Rows.")
+@click.option(
+    "--variables", type=click.IntRange(min=3), default=10, show_default=True, help="Number of columns."
+)
+@click.option("--rows", type=click.IntRange(min=2), default=800, show_default=True, help="Number of rows.")
 @click.option(
     "--graph",
     type=click.Choice(["scale-free", "erdos-renyi"]),
     default="scale-free",
     show_default=True,
-    help="How the graph is drawn.",
+    help="Kind of random graph.",
 )
 @click.option(
     "--degree", type=int, default=2, show_default=True, help="Neighbours of a variable, on average."
@@ -41,20 +43,24 @@ column of the effect. 'dcd score' reads it."""
     type=click.Choice(["func", "bounded", "mlp", "product", "mixed"]),
     default="func",
     show_default=True,
-    help="How causes make effects: a function of their sum, a bounded one, a network, products, or effects "
-    "of measurements and categories (half of the columns are text).",
+    help="How effects depend on causes: a function of their sum, a bounded one, a neural network, products, "
+    "or a mix of numbers and categories (half of the columns are text).",
 )
 @click.option(
     "--noise",
     type=click.Choice(["gaussian", "laplace", "student-t", "uniform"]),
-    help="Distribution of the noise; each variable draws one by default.",
+    help="Distribution of the noise; by default, one is drawn for each variable.",
 )
 @click.option(
-    "--noise-std", type=float, default=2.0, show_default=True, help="Its deviation; the signal's is 1."
+    "--noise-std",
+    type=float,
+    default=2.0,
+    show_default=True,
+    help="Standard deviation of the noise; the signal's is 1.",
 )
 @options.seed
-@click.option("--out", default="-", show_default=True, metavar="FILE", help="Where the table goes, as CSV.")
-@click.option("--truth", metavar="FILE", help="Where the graph goes, as CSV.")
+@click.option("--out", default="-", show_default=True, metavar="FILE", help="File for the table, as CSV.")
+@click.option("--truth", metavar="FILE", help="File for the graph, as CSV.")
 def simulate(
     *,
     variables: int,
