@@ -1,5 +1,9 @@
 """Make the pictures of the README: `python docs/pictures.py`."""
 
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
@@ -49,7 +53,29 @@ def decoupling_picture() -> None:
     figure.savefig(IMAGES / "decoupling.png", dpi=130)
 
 
+def report_picture() -> None:
+    """The graph in the report of the penguins, as a browser shows it; left as it is where there is none."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        print("There is no chromium: the picture of the report was left as it is.")
+        return
+    from playwright.sync_api import sync_playwright
+
+    script = Path(__file__).parent.parent / "examples" / "penguins.py"
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        subprocess.run([sys.executable, "-W", "ignore", script, folder], check=True)
+        window = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = window.new_page(viewport={"width": 1400, "height": 760}, device_scale_factor=1.3)
+        page.goto((Path(folder) / "penguins.html").as_uri())
+        box = page.locator("#graph").bounding_box()
+        assert box is not None
+        part = {"x": 0, "y": box["y"] - 16, "width": 1400, "height": 640}
+        page.screenshot(path=IMAGES / "report.png", full_page=True, clip=part)
+        window.close()
+
+
 if __name__ == "__main__":
     mpl.use("Agg")
     graph_picture()
     decoupling_picture()
+    report_picture()
