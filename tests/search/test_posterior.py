@@ -16,7 +16,7 @@ from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
 from dcd.search.graph_class import class_types, loss_of
-from dcd.search.posterior import ABSENT, least_error_dag, sample_posterior
+from dcd.search.posterior import ABSENT, least_error_dag, sample_posterior, with_confirmed
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
 
@@ -252,6 +252,20 @@ def test_it_is_nearly_always_the_best_graph_and_never_worse_than_its_starts(seed
 def certain(cpdag_of, n=4):
     types = class_types(cpdag_of, np.zeros((n, n), dtype=bool))
     return np.array([types == one for one in range(4)], dtype=float)
+
+
+def test_a_confirmed_graph_is_left_only_where_the_posterior_is_clear():
+    chain = np.zeros((4, 4), dtype=bool)
+    chain[0, 1] = chain[1, 2] = True
+    collider = np.zeros((4, 4), dtype=bool)
+    collider[0, 1] = collider[2, 1] = True
+    model, task = asked()
+    for share, expected in ((0.6, chain), (0.95, collider)):
+        types = share * certain(collider) + (1 - share) * certain(chain)
+        counted = with_confirmed(types, chain.astype(np.int8), task)
+        np.testing.assert_allclose(counted.sum(axis=0), 1.0)
+        found = least_error_dag(counted, [chain.astype(np.int8), collider.astype(np.int8)], model, task)
+        np.testing.assert_array_equal(certain(found.astype(bool)), certain(expected))
 
 
 def test_of_a_certain_posterior_it_is_that_graph():

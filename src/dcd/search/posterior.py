@@ -9,8 +9,9 @@ that is taken to be exact.
 are many. The share of edges that lead to a variable with other parents is uniform up to a half, as in the
 search. Each edge has a further price, since the misfit of a curve looks like another parent.
 
-**The graph** is that of least expected SHD_c: of each pair, its type is wrong with one minus the probability
-of that type.
+**The graph** is that of least expected SHD_c, with the best graph counted in: tests have confirmed its edges
+and colliders, which no sampled graph can say of itself, and on trees and bounded curves it has fewer errors
+than the graph that the posterior alone would draw.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _STEPS_A_PAIR, _KEPT = 200, 100
 _SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs of a chain that are kept, and the most of their cells
 _ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps concern all pairs; beyond, partners of each
 _MOST_EDGES_A_VARIABLE = 6
+# What the confirmed best graph counts, chosen on seeds 1,810,000 to 1,810,009 of nine settings, of 0 to 1.
+_CONFIRMED = 0.4
 _LIKELY = 0.02  # the probability from which on an edge is considered
 
 
@@ -162,6 +165,14 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
 
 
 # --- the graph -------------------------------------------------------------------------------------------
+
+
+def with_confirmed(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatArray:
+    """The probabilities of types with the graph that tests confirmed counted in."""
+    from dcd.search.graph_class import class_types
+
+    confirmed = class_types(dag.astype(bool), _oriented(task))
+    return (1.0 - _CONFIRMED) * types + _CONFIRMED * np.array([confirmed == one for one in range(len(types))])
 
 
 def least_error_dag(

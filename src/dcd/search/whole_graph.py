@@ -35,7 +35,7 @@ from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
 from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
-from dcd.search.posterior import least_error_dag, sample_posterior
+from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,10 @@ class WholeGraph:
         posterior: Posterior,
         starts: Sequence[IntArray],
     ) -> tuple[IntArray, list[TestedEdge]]:
-        """The graph of least expected error whose edges tests confirm."""
+        """The graph of least expected error whose edges tests confirm; the best graph is the first start."""
+        types = with_confirmed(posterior.types, starts[0], task)
         while True:
-            dag = least_error_dag(posterior.types, starts, search.model, task)
+            dag = least_error_dag(types, starts, search.model, task)
             tested = _test_edges(task, dag, known)
             failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
             if not failing:
