@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import product
@@ -34,6 +34,7 @@ FIRST_SEED = 8_000_000
 BINS = ((0.5, 0.8), (0.8, 0.95), (0.95, 1.0))
 KEY = ["family", "degree", "n", "d", "seed"]
 Task = tuple[str, int, int, int, int]
+RowsOf = Callable[[Task], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -121,20 +122,25 @@ def rows_of(task: Task) -> list[dict[str, Any]]:
 
 def run(n_graphs: int, jobs: int) -> None:
     """Add the graphs that are missing."""
-    done: set[Task] = set()
-    if ROWS.exists():
-        done = set(pd.read_csv(ROWS)[KEY].drop_duplicates().itertuples(index=False, name=None))
     seeds = range(FIRST_SEED, FIRST_SEED + n_graphs)
     tasks = [
         (family, degree, n, d, seed)
         for seed, (n, d), family, degree in product(seeds, SIZES, FAMILIES, (2, 4, 6))
-        if seed < FIRST_SEED + n_graphs * (8 if d == 8 else 4) // 8  # half as many graphs of twenty variables
+        if d == 8 or seed < FIRST_SEED + n_graphs // 2  # half as many graphs of twenty variables
     ]
+    add_rows(ROWS, tasks, rows_of, jobs)
+
+
+def add_rows(path: Path, tasks: Sequence[Task], rows_of: RowsOf, jobs: int) -> None:
+    """Append the rows of the tasks that have none in a file yet, each as soon as it is done."""
+    done: set[Task] = set()
+    if path.exists():
+        done = set(pd.read_csv(path)[KEY].drop_duplicates().itertuples(index=False, name=None))
     missing = [task for task in tasks if task not in done]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for index, future in enumerate(as_completed([pool.submit(rows_of, task) for task in missing]), 1):
             frame = pd.DataFrame(future.result())
-            frame.to_csv(ROWS, mode="a", header=not ROWS.exists(), index=False, lineterminator="\n")
+            frame.to_csv(path, mode="a", header=not path.exists(), index=False, lineterminator="\n")
             print(f"{index}/{len(missing)}", *frame.loc[0, KEY], flush=True)
 
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import dcd
-from benchmarks.calibration import BINS, FAMILIES, KEY, Task, calibration_error
+from benchmarks.calibration import BINS, FAMILIES, KEY, Task, add_rows, calibration_error
 from dcd.runtime.array_types import FloatArray
 from dcd.search.arrow_calibration import Constants, Traits, calibrated
 
@@ -67,9 +65,6 @@ def true_type(cpdag: dcd.CPDAG, first: str, second: str) -> int:
 
 def run(n_graphs: int, jobs: int) -> None:
     """Add the graphs that are missing; half as many of twenty variables, more of a few."""
-    done: set[Task] = set()
-    if ROWS.exists():
-        done = set(pd.read_csv(ROWS)[KEY].drop_duplicates().itertuples(index=False, name=None))
     tasks = [
         (family, degree, n, d, FIRST_SEED + index)
         for index, (n, d), family, degree in product(range(n_graphs), SIZES, FAMILIES, (2, 4, 6))
@@ -79,12 +74,7 @@ def run(n_graphs: int, jobs: int) -> None:
         (family, 2, n, d, FIRST_SEED + index)
         for index, (n, d), family in product(range(n_graphs + 2 if n_graphs else 0), SMALL, FAMILIES)
     ]
-    missing = [task for task in tasks if task not in done]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for index, future in enumerate(as_completed([pool.submit(rows_of, task) for task in missing]), 1):
-            frame = pd.DataFrame(future.result())
-            frame.to_csv(ROWS, mode="a", header=not ROWS.exists(), index=False, lineterminator="\n")
-            print(f"{index}/{len(missing)}", *frame.loc[0, KEY], flush=True)
+    add_rows(ROWS, tasks, rows_of, jobs)
 
 
 # --- constants --------------------------------------------------------------------------------------------

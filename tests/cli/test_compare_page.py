@@ -2,11 +2,11 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.browser import launched, visits
 from support.commands import collider, random_graphs
 from support.made_results import HOSTILE
 
@@ -15,10 +15,6 @@ from dcd.cli.agreement import DISTANCES, Distance, against_knowledge, agreement
 from dcd.cli.compare_page import compare_page
 from dcd.evaluation.baselines import METHODS
 from dcd.table.reading import read_columns
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-
 
 # --- knowledge -------------------------------------------------------------------------------------------
 
@@ -195,20 +191,10 @@ def test_the_page_of_a_run(call, data, tmp_path):
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("names", [tuple("abcdefgh"), HOSTILE], ids=["plain", "hostile"])
 def test_in_a_browser(names, width, tmp_path):
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     file = tmp_path / "page.html"
     file.write_text(made_page(names, n_graphs=4, title=names[0])[0], encoding="utf-8")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        seen = []
-        page.on("request", lambda request: seen.append(f"request {request.url}"))
-        page.on("console", lambda message: seen.append(f"console {message.text}"))
-        page.on("pageerror", lambda error: seen.append(f"error {error}"))
-        page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        page.goto(file.as_uri())
+    with launched() as browser, visits(browser) as visit:
+        page = visit(file.as_uri(), width)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.locator("script, img, iframe").count() == 0
         assert page.locator("h1").text_content() == names[0]
@@ -219,5 +205,3 @@ def test_in_a_browser(names, width, tmp_path):
         assert max(widths) <= width
         for anchor in page.eval_on_selector_all("nav a", "all => all.map(e => e.getAttribute('href'))"):
             assert page.locator(anchor).count() == 1
-        browser.close()
-    assert seen == [f"request {file.as_uri()}"]

@@ -41,7 +41,7 @@ def test_remedies_name_options(arguments, shown, call, data):
         (["discover"], 2, "error: Missing argument 'DATA'. See 'dcd discover --help'."),
         (["discover", "x.csv", "--alpha", "2"], 2, "error: Invalid value for '--alpha'"),
         (["discover", "x.csv", "--kinds", "a=number"], 2, "'a=number' is not COLUMN=KIND"),
-        (["discover", "x.csv", "--checkpoint", "no/c"], 2, "there is no folder"),
+        (["discover", "x.csv", "--checkpoint", "no/c"], 2, "does not exist"),
         (["discover", "x.csv", "--max-time", "soon"], 2, "'soon' is not a time such as 90s, 30m, 8h or 2d."),
         (["discover", "x.csv", "--max-time", "0m"], 2, "'0m' is not a time"),
         (["discover", "x.csv", "--stability", "2", "--checkpoint", "-"], 2, "--checkpoint is read again"),

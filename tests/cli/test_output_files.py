@@ -30,7 +30,7 @@ def no_work(monkeypatch):
 def test_outputs_are_checked_before_any_work(option, call, data, tmp_path):
     (tmp_path / "folder.png").mkdir()
     for path, message in {
-        "missing/out.png": "there is no folder",
+        "missing/out.png": "does not exist",
         "folder.png": "is a folder",
         "data.csv": "is read by this command",
     }.items():

@@ -126,7 +126,7 @@ def test_a_fitted_model_has_effects_by_probability(fitted):
     assert found.answers[0].adjustment == ("severity",)
     assert found.answers[0].interval[0] < 0.7 < found.answers[0].interval[1]
     assert sum(answer.share for answer in found.answers) + found.left_out == pytest.approx(1)
-    graphs = model.sampled_graphs_
+    graphs = model.posterior_.graphs_of(model.cpdag_.names)
     assert graphs.shape[1:] == (4, 4)
     shares = [graphs[:, i, j].mean() + graphs[:, j, i].mean() for i, j in [(0, 2), (2, 3)]]
     assert min(shares) > 0.9  # both edges are certain
@@ -279,7 +279,7 @@ def test_many_answers_are_summed_up(fitted):
     )
     assert len(many.reasons) == 10
     assert "3 other adjustments" in many.reasons[-2]
-    assert "4 % of the probability: adjustments too rare" in many.reasons[-1]
+    assert "4 % of the sampled graphs: adjustments too rare" in many.reasons[-1]
 
 
 # --- what is refused -------------------------------------------------------------------------------------

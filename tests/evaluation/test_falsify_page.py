@@ -4,17 +4,14 @@ import base64
 import hashlib
 import html
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.browser import launched, visits
 from support.made_results import HOSTILE
 
 import dcd
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
 def plain():
@@ -75,13 +72,8 @@ def test_the_policy_allows_the_one_style_and_nothing_else(checked):
 
 @pytest.fixture(scope="module")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -89,31 +81,24 @@ def browser():
 def test_it_can_be_read_at_any_width_and_loads_nothing(name, width, browser, checked, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(checked[name].to_html(), encoding="utf-8")
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    seen = []
-    page.on("request", lambda request: seen.append(f"request {request.url}"))
-    page.on("console", lambda message: seen.append(f"console {message.text}"))
-    page.on("pageerror", lambda error: seen.append(f"error {error}"))
-    page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.goto(file.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator("script, img, iframe").count() == 0
-    assert page.locator("h1").text_content() == checked[name].title
-    assert page.locator("svg.graph .node").count() == len(checked[name].names)
-    assert page.locator("svg.graph .violated").count() > 0
-    inside = """all => all.every(label => {
-      const box = label.closest(".node").querySelector("rect").getBoundingClientRect();
-      const text = label.getBoundingClientRect();
-      return box.left < text.left && text.right < box.right; })"""
-    assert page.eval_on_selector_all("svg.graph .label", inside)
-    heights = page.eval_on_selector_all(
-        ".scatter", "all => all.map(e => 25 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)"
-    )
-    assert min(heights) >= 10
-    for anchor in page.eval_on_selector_all("nav a", "all => all.map(e => e.getAttribute('href'))"):
-        assert page.locator(anchor).count() == 1
-    page.click("#all summary")
-    assert page.locator("#all tbody tr").count() == len(checked[name].independences)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.close()
-    assert seen == [f"request {file.as_uri()}"]
+    with visits(browser) as visit:
+        page = visit(file.as_uri(), width)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator("script, img, iframe").count() == 0
+        assert page.locator("h1").text_content() == checked[name].title
+        assert page.locator("svg.graph .node").count() == len(checked[name].names)
+        assert page.locator("svg.graph .violated").count() > 0
+        inside = """all => all.every(label => {
+          const box = label.closest(".node").querySelector("rect").getBoundingClientRect();
+          const text = label.getBoundingClientRect();
+          return box.left < text.left && text.right < box.right; })"""
+        assert page.eval_on_selector_all("svg.graph .label", inside)
+        heights = page.eval_on_selector_all(
+            ".scatter", "all => all.map(e => 25 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)"
+        )
+        assert min(heights) >= 10
+        for anchor in page.eval_on_selector_all("nav a", "all => all.map(e => e.getAttribute('href'))"):
+            assert page.locator(anchor).count() == 1
+        page.click("#all summary")
+        assert page.locator("#all tbody tr").count() == len(checked[name].independences)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

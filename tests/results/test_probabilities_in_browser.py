@@ -1,19 +1,12 @@
 """Probabilities in the page, in a real browser: the slider, widths and heads, labels, hostile names."""
 
-import shutil
-
 import pytest
+from support.browser import DISPLAYED, launched, visits
 from support.made_results import HOSTILE, add_posterior, make_document, random_cpdag, with_uncertain
 
 from dcd.results import Result, report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("there is no chromium on this machine", allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 NAMES = [f"v{i}" for i in range(9)]
-DISPLAYED = "all => all.filter(element => getComputedStyle(element).display !== 'none').length"
 
 
 def with_probabilities(names, n_edges):
@@ -28,37 +21,20 @@ def results():
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
-        )
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def visit(browser, results, tmp_path):
-    """Open a page; afterwards nothing was loaded, logged or shown that should not be."""
-    opened = []
+    with visits(browser) as open_page:
 
-    def visit(name, width=1280):
-        path = tmp_path / f"{name}.html"
-        report.write(results[name], path)
-        page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
-        page.set_default_timeout(10_000)
-        seen = []
-        page.on("request", lambda request: seen.append(request.url))
-        page.on("console", lambda message: seen.append(message.text))
-        page.on("pageerror", lambda error: seen.append(str(error)))
-        page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
-        page.goto(path.as_uri())
-        opened.append((page, seen, path.as_uri()))
-        return page
+        def visit(name, width=1280):
+            path = tmp_path / f"{name}.html"
+            report.write(results[name], path)
+            return open_page(path.as_uri(), width)
 
-    yield visit
-    for page, seen, address in opened:
-        page.context.close()
-        assert seen == [address]
+        yield visit
 
 
 def test_the_slider_hides_edges_below_a_probability(visit, results):

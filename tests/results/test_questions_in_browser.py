@@ -1,19 +1,13 @@
 """Statements that are ticked in the page become a knowledge file, in a real browser."""
 
-import shutil
-
 import numpy as np
 import pytest
+from support.browser import launched, visits
 from support.made_results import HOSTILE, make_document, random_cpdag
 
 import dcd
 from dcd.results import Result, report
 from dcd.results.questions import questions_of
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("there is no chromium on this machine", allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 
 def with_questions(cpdag):
@@ -47,36 +41,20 @@ RESULTS = {
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
-        )
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    opened = []
+    with visits(browser) as open_page:
 
-    def visit(name, **options):
-        path = tmp_path / f"{name}.html"
-        report.write(RESULTS[name], path)
-        page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
-        page.set_default_timeout(10_000)
-        seen = []
-        page.on("request", lambda request: seen.append(request.url))
-        page.on("console", lambda message: seen.append(message.text))
-        page.on("pageerror", lambda error: seen.append(str(error)))
-        page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
-        page.goto(path.as_uri())
-        opened.append((page, seen, path.as_uri()))
-        return page
+        def visit(name, **options):
+            path = tmp_path / f"{name}.html"
+            report.write(RESULTS[name], path)
+            return open_page(path.as_uri(), **options)
 
-    yield visit
-    for page, seen, address in opened:
-        page.context.close()
-        assert seen == [address]
+        yield visit
 
 
 def knowledge_in(page, tmp_path):

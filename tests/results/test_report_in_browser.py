@@ -1,40 +1,24 @@
 """The report in a real browser: what it loads, what clicks and keys do, who can read it."""
 
 import re
-import shutil
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.browser import DISPLAYED, launched, visits
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
 from dcd import CPDAG
 from dcd.results import Result, report
 from dcd.results.report.confidence import scale_of
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-if CHROMIUM is None:
-    pytest.skip("there is no chromium on this machine", allow_module_level=True)
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 NAMES = [f"v{i}" for i in range(9)]
-DISPLAYED = "all => all.filter(element => getComputedStyle(element).display !== 'none').length"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -68,26 +52,8 @@ def files(tmp_path_factory, result):
 
 @pytest.fixture
 def visit(browser, files):
-    """Open a report in a fresh context; afterwards nothing was loaded, logged or shown that should not be."""
-    opened = []
-
-    def visit(name, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        seen = []
-        page.on("request", lambda request: seen.append(f"request {request.url}"))
-        page.on("console", lambda message: seen.append(f"console {message.text}"))
-        page.on("pageerror", lambda error: seen.append(f"error {error}"))
-        page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        page.goto(files[name])
-        opened.append((context, seen, files[name]))
-        return page
-
-    yield visit
-    for context, seen, address in opened:
-        context.close()
-        assert seen == [f"request {address}"]
+    with visits(browser) as open_page:
+        yield lambda name, width=1280, **options: open_page(files[name], width, **options)
 
 
 def shown(page, selector):

@@ -8,6 +8,7 @@ from support.brute_force import all_dags, random_dag
 from support.score_models import best_form as best_of_all_forms
 from support.score_models import counted_model, model_of, score_of
 
+from dcd.graph.probabilities import ABSENT, FORWARD
 from dcd.search.graph_chain import (
     best_form,
     chain_state,
@@ -16,7 +17,7 @@ from dcd.search.graph_chain import (
     run_chain,
     start_chain,
 )
-from dcd.search.graph_class import ABSENT, FORWARD, class_types
+from dcd.search.graph_class import class_types
 
 N_CHAINS, N_STEPS, N_KEPT = 24, 4_000, 1_000
 

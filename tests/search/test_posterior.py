@@ -12,11 +12,12 @@ from support.tables import linear
 
 from dcd.features.gram_columns import columns_of, family_gram
 from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.graph.probabilities import ABSENT
 from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
 from dcd.search.graph_class import class_types, loss_of
-from dcd.search.posterior import ABSENT, least_error_dag, sample_posterior, with_confirmed
+from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
 

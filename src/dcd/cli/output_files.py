@@ -31,7 +31,9 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
         subject, folder = f"option {option}, file '{path}'", Path(resolved).parent
         special = is_special(path)  # such as /dev/null or a pipe: written to where it is
         if not special and not folder.is_dir():
-            raise InputError(subject, f"there is no folder '{folder}'", "Make it first, or choose another.")
+            raise InputError(
+                subject, f"the folder '{folder}' does not exist", "Create it first, or choose another."
+            )
         if path.is_dir():
             raise InputError(subject, "is a folder", "Name a file in it.")
         replaceable = special or os.access(folder, os.W_OK | os.X_OK)

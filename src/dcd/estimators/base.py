@@ -30,7 +30,6 @@ from dcd.graph.drawing.svg import notebook_html
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.graph.probabilities import edge_lines
 from dcd.graph.stability import Stability
-from dcd.runtime.array_types import BoolArray
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_choice, check_flag, check_number, make_generator
 from dcd.runtime.memory import Memory
@@ -201,9 +200,6 @@ class Discovery(FittedGraph, TableEstimator):
         self.probabilities_: pd.DataFrame | None = (
             None if self.posterior_ is None else self.posterior_.to_frame(table.names)
         )
-        self.sampled_graphs_: BoolArray | None = (
-            None if construction.posterior is None else construction.posterior.graphs_of(table.names)
-        )
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
         self._fitted_to = (X, sample_weight)  # for `effect`; it is not pickled
         return self
@@ -232,8 +228,8 @@ class Discovery(FittedGraph, TableEstimator):
             By default those of the fit. Other rows of the same kind make an honest interval: fit the graph on
             one half of the rows, estimate on the other.
         over : "posterior", "class" or None
-            Graphs by their probability, as sampled in the fit, or all graphs of `cpdag_`, with uncertain
-            arrows either way. None is the posterior if there is one.
+            The graphs that the fit sampled, each as often as it was, or all graphs of `cpdag_`, with
+            uncertain arrows either way. None is the posterior if there is one.
         levels, adjustment, estimator, confidence, random_state : as of `dcd.effect`.
 
         Examples
@@ -250,19 +246,20 @@ class Discovery(FittedGraph, TableEstimator):
         options.check()
         names = self.cpdag_.names
         check_pair(treatment, outcome, names)
-        over = ("class" if self.sampled_graphs_ is None else "posterior") if over is None else over
+        graphs = None if self.posterior_ is None else self.posterior_.graphs_of(names)
+        over = ("class" if graphs is None else "posterior") if over is None else over
         check_choice("over", over, OVER)
         x, y = names.index(treatment), names.index(outcome)
         forbidden = bind_knowledge(self.knowledge, names).forbidden
         if over == "class":
             adjustments = class_adjustments(self.cpdag_, treatment, outcome, adjustment)
-        elif self.sampled_graphs_ is None:
+        elif graphs is None:
             raise InputError(
                 "parameter 'over'", "asks for a posterior, and this fit has none", "Try 'class'."
             )
         else:
             oriented = forbidden.T & ~forbidden
-            adjustments = sampled_adjustments(self.sampled_graphs_, oriented, x, y, adjustment)
+            adjustments = sampled_adjustments(graphs, oriented, x, y, adjustment)
         if X is None:
             X, sample_weight = self._table_of_fit()
         dependent = " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows")

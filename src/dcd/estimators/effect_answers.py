@@ -31,7 +31,7 @@ class EffectAnswer:
     ----------
     adjustment : the variables that are held fixed; None where the treatment does not cause the outcome.
     estimate, standard_error, interval : of the effect; all 0 where there is none.
-    share : of the probability, or of the graphs of the class; None where there are too many to count.
+    share : of the sampled graphs, or of the graphs of the class; None where there are too many to count.
     n_rows : rows complete in treatment, outcome and adjustment; 0 where nothing had to be estimated.
     caution : what makes the estimate uncertain beyond its interval; empty if nothing does.
     """
@@ -65,7 +65,7 @@ class Effect:
     over : graphs sampled from the "posterior", or all graphs of the "class".
     confidence : of each interval.
     estimator : "flexible" or "linear".
-    left_out : the share of the probability, or of the graphs, whose rare adjustments were not estimated.
+    left_out : the share of the graphs whose rare adjustments were not estimated.
     n_rows : rows of the table.
     cautions : caveats, as sentences.
     """
@@ -118,11 +118,8 @@ class Effect:
     @property
     def _none_words(self) -> str:
         shares = [answer.share for answer in self.answers if answer.adjustment is None]
-        if not shares or shares[0] is None:
-            return ""
-        return (
-            f" {percent(shares[0])} {self._graphs} {'have' if self.over == 'class' else 'is for'} no effect."
-        )
+        known = bool(shares) and shares[0] is not None
+        return f" {percent(shares[0] or 0.0)} {self._graphs} have no effect." if known else ""
 
     @property
     def _treatment_words(self) -> str:
@@ -140,7 +137,7 @@ class Effect:
 
     @property
     def _graphs(self) -> str:
-        return "of the graphs of the class" if self.over == "class" else "of the probability"
+        return "of the graphs of the class" if self.over == "class" else "of the sampled graphs"
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from dcd.table.columns import Kind
 from dcd.table.row_weights import repeated
 
 _MOST_ANSWERS = 12
-_ENOUGH = 0.95  # of the probability, beyond which rarer adjustments are not estimated
+_ENOUGH = 0.95  # of the sampled graphs, beyond which rarer adjustments are not estimated
 
 
 @dataclass(frozen=True)

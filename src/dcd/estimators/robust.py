@@ -135,10 +135,9 @@ class RobustDCD(Discovery):
         arrow first -> second (`forward`), the arrow second -> first (`backward`), an `undirected` edge or
         none (`absent`). None with `WholeGraph(chains=0)` or a search of your own that has none.
     posterior_ : Posterior
-        What the probabilities are made from: how often sampled graphs have each type, and the traits of the
-        table by which arrows are calibrated. None where there are no probabilities.
-    sampled_graphs_ : (k, d, d) array of bool or None
-        Some of the DAGs behind the probabilities, `[., i, j]` is i -> j; `effect` goes through them.
+        What the probabilities are made from: how often sampled graphs have each type, the traits of the table
+        by which arrows are calibrated, and some of the sampled graphs, which `effect` goes through. None
+        where there are no probabilities.
     diagnostics_ : RobustDiagnostics
         Which edges tests left out, which sets were decoupled, how far, and which associations that explained
         away; and whether the chains behind the probabilities have converged.

@@ -13,6 +13,7 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.text import percent
 
 COLUMNS = ("first", "second", "forward", "backward", "undirected", "absent")
+FORWARD, BACKWARD, UNDIRECTED, ABSENT = range(4)  # the types of a pair in arrays, in the same order
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 EdgeType = Literal["->", "-"]
 

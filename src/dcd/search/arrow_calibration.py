@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dcd.graph.probabilities import ABSENT, UNDIRECTED
 from dcd.runtime.array_types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
     """The traits of a table, from the frequencies (4, d, d) of types in its sampled graphs."""
     counted = model.n_levels > 0
     curved = model.may_curve | (model.may_cross > 0)
-    joined = float((1.0 - sampled[3])[np.triu_indices(len(counted), k=1)].mean())
+    joined = float((1.0 - sampled[ABSENT])[np.triu_indices(len(counted), k=1)].mean())
     return Traits(
         (len(counted) - 2) * joined**2,
         float(np.log(model.n_samples / 800.0)),
@@ -76,12 +77,12 @@ def calibrated(
     sampled: FloatArray, traits: Traits, settled: BoolArray, constants: Constants = CONSTANTS
 ) -> FloatArray:
     """Probabilities of types from their frequencies (4, d, d); where directions are `settled`, these."""
-    joined = sampled[:3].sum(axis=0)
-    shares = sampled[:3] / np.where(joined > 0.0, joined, 1.0) + constants.least_share
+    joined = sampled[:ABSENT].sum(axis=0)
+    shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0) + constants.least_share
     beta = 1.0 / (1.0 + np.exp(-np.dot(constants.temper, (1.0, *traits))))
     tempered = shares**beta
-    tempered[2] *= np.exp(constants.undirected)
+    tempered[UNDIRECTED] *= np.exp(constants.undirected)
     tempered *= joined / np.where(joined > 0.0, tempered.sum(axis=0), 1.0)
     types = sampled.copy()
-    types[:3] = np.where(settled, sampled[:3], tempered)
+    types[:ABSENT] = np.where(settled, sampled[:ABSENT], tempered)
     return types

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dcd.graph.probabilities import ABSENT
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.search.family_score import family_score, n_columns, prices
-from dcd.search.graph_class import ABSENT, class_types, has_path
+from dcd.search.graph_class import class_types, has_path
 
 _MEMO_SIZE = 2**16
 _SWAPS = 0.3  # share of the steps that exchange a parent

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-FORWARD, BACKWARD, UNDIRECTED, ABSENT = range(4)
+from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD, UNDIRECTED
+
 _LEAST_GAIN = 1e-9
 
 

@@ -124,7 +124,11 @@ def find_method(name: str) -> Method:
     """The entry of a name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
     same_start = [known for known in METHODS if known.startswith(str(name).casefold())]
     if isinstance(name, str) and name not in METHODS and same_start:
-        raise InputError("parameter 'method'", f"there is no {name!r}", f"Choose {' or '.join(same_start)}.")
+        raise InputError(
+            "parameter 'method'",
+            f"must be a known method, got {name!r}",
+            f"Choose {' or '.join(same_start)}.",
+        )
     check_choice("method", name, tuple(METHODS))
     if not installed(name):
         extra = METHODS[name].extra

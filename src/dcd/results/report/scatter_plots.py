@@ -16,11 +16,11 @@ from markupsafe import Markup
 from dcd.results.model import Column, View
 from dcd.results.report.rendering import render_template
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.text import shortened
+from dcd.runtime.text import shortened, text_width
 
 _WIDTH, _HEIGHT = 440, 320
 _RIGHT, _TOP, _BOTTOM = 10, 10, 42
-_LEFT, _CHARACTER = 74, 14  # the least space left of the axis, and what a character there takes
+_LEFT, _CHARACTER = 74, 16  # the least space left of the axis, and what a character of a wide font takes
 _SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
 _DOT = 8.0  # width of a dot of weight 1
 _LEVELS_SHOWN = 7
@@ -98,7 +98,7 @@ def _short(value: float) -> str:
 
 def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Markup:
     """Rows as dots, with area by weight, and the (weighted) mean of y along x as a line."""
-    place = _Place(max(_LEFT, 8 + _CHARACTER * max(len(text) for _, text in y.ticks())))
+    place = _Place(max(_LEFT, 8 + round(_CHARACTER * max(text_width(text) for _, text in y.ticks()))))
     together = ~np.isnan(x.values) & ~np.isnan(y.values)
     shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
     shares = np.where(together, shares, 0.0)
