@@ -17,6 +17,7 @@ FIRST = (
     "evaluation/test_baselines.py",
     "search/test_algorithm1.py",
     "test_docs.py",
+    "test_hostile_values.py",
     "test_watch.py",
     "results/test_report_in_browser.py",
     "cli/test_terminal.py",

@@ -24,7 +24,7 @@ def test_hostile_values_are_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = dcd.RobustDCD(progress=False).fit(public_surface.TABLE)
+        fitted = public_surface.quick_robust().fit(public_surface.TABLE)
     failures, n_calls = Counter(), 0
     previous = signal.signal(signal.SIGALRM, too_long)
     try:

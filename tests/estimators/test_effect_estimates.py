@@ -119,7 +119,7 @@ def test_poor_overlap_is_told():
 
 @pytest.mark.slow
 def test_intervals_of_90_percent_hold_in_90_percent():
-    n_tables, held = 50, []
+    n_tables, held = 15, []
     for scenario in SCENARIOS:
         rows = repeated(scenario, 300, n_tables)
         held.append(coverage(rows, 0.9))

@@ -186,6 +186,8 @@ def _call(function, owner, arguments):
             if owner is not None and "self" in inspect.signature(function).parameters:
                 function(_instance(owner, fitted=function.__name__ != "fit"), **arguments)
                 return
+            if function is dcd.RobustDCD:
+                arguments.setdefault("search", dcd.WholeGraph(chains=1))
             made = function(**arguments)
             if hasattr(made, "fit"):
                 made.fit(
@@ -202,5 +204,13 @@ def _call(function, owner, arguments):
 def _instance(owner, *, fitted):
     if owner is dcd.CPDAG:
         return GRAPH
-    made = owner(**({"target": "a"} if "target" in inspect.signature(owner).parameters else {}))
+    if owner is dcd.RobustDCD:
+        made = quick_robust()
+    else:
+        made = owner(**({"target": "a"} if "target" in inspect.signature(owner).parameters else {}))
     return made.fit(TABLE) if fitted and hasattr(made, "fit") else made
+
+
+def quick_robust():
+    """The estimator with one chain: what its parameters do is to be seen, not its graph."""
+    return dcd.RobustDCD(progress=False, search=dcd.WholeGraph(chains=1))

@@ -314,6 +314,10 @@ class Discovery(FittedGraph, TableEstimator):
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
         """How a checkpoint keeps the results of each stage."""
 
+    def _for_resamples(self) -> Self:
+        """The estimator that `stability` fits to each of many resamples."""
+        return self
+
     def _is_random(self) -> bool:
         """Whether the result depends on `random_state`."""
         return True

@@ -59,7 +59,8 @@ def stability(
     Parameters
     ----------
     model : DCD or RobustDCD
-        The method with its parameters, fitted or not; it is cloned, not changed.
+        The method with its parameters, fitted or not; it is cloned, not changed. `RobustDCD` runs at most 8
+        chains on each resample: there are many resamples, and only the graph of each counts.
     X : table, as for `fit`.
     n_resamples : int, default=100
         Resample i depends only on `random_state` and i, so the first 50 of 100 are those of a run of 50.
@@ -120,7 +121,7 @@ def stability(
     # A column keeps the kind that it has in the table, even where a resample has few of its values.
     kinds = {**(model.kinds or {}), **table.kinds}
     template = _with_share_of_memory(model, n_processes(n_jobs), draws)
-    template = clone(template).set_params(n_jobs=1, progress=False, kinds=kinds)
+    template = clone(template._for_resamples()).set_params(n_jobs=1, progress=False, kinds=kinds)
     shared = Shared(_Resampled(template, X, weights, table.names, draws))
 
     def compute(pending: list[int]) -> Generator[tuple[int, _Refit]]:

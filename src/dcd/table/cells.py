@@ -100,7 +100,7 @@ def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
 
 def floats(column: nw.Series[Any]) -> FloatArray:
     """The numbers of a narwhals series, NaN where missing."""
-    return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def _category_column(name: str, column: nw.Series[Any]) -> TableColumn:

@@ -71,7 +71,7 @@ def days_of_series(column: nw.Series[Any]) -> FloatArray:
     if column.dtype == nw.Time:
         return np.full(len(column), np.nan)
     spans = column.dt.total_microseconds() if column.dtype == nw.Duration else column.dt.timestamp("us")
-    numbers = spans.cast(nw.Float64).fill_null(np.nan).to_numpy()
+    numbers = spans.cast(nw.Float64).to_numpy()
     return np.asarray(numbers, dtype=np.float64) / (_DAY / dt.timedelta(microseconds=1))
 
 
