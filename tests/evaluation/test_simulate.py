@@ -87,6 +87,16 @@ def test_signal_is_standardised(mechanism):
         assert np.isfinite(values).all()
 
 
+def test_linear_effects_are_lines():
+    for seed in SEEDS:
+        dag = simulate.random_dag(6, graph="erdos-renyi", degree=4, random_state=seed)
+        values = simulate.sample(dag, 500, mechanism="linear", noise_std=1e-6, random_state=seed)
+        for node in np.flatnonzero(dag.any(axis=0)):
+            design = np.column_stack([np.ones(500), values[:, dag[:, node] > 0]])
+            fitted = design @ np.linalg.lstsq(design, values[:, node])[0]
+            np.testing.assert_allclose(values[:, node], fitted, atol=1e-4)
+
+
 @pytest.mark.slow
 def test_every_function_occurs_and_is_what_it_says():
     edge = np.array([[0, 1], [0, 0]])

@@ -40,11 +40,11 @@ column of the effect. 'dcd score' reads it."""
 )
 @click.option(
     "--mechanism",
-    type=click.Choice(["func", "bounded", "mlp", "product", "mixed"]),
+    type=click.Choice(["func", "bounded", "linear", "mlp", "product", "mixed"]),
     default="func",
     show_default=True,
-    help="How effects depend on causes: a function of their sum, a bounded one, a neural network, products, "
-    "or a mix of numbers and categories (half of the columns are text).",
+    help="How effects depend on causes: a function of their sum, a bounded one, their sum itself, a neural "
+    "network, products, or a mix of numbers and categories (half of the columns are text).",
 )
 @click.option(
     "--noise",

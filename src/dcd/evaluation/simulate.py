@@ -19,7 +19,7 @@ from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.errors import InputError, check_choice, check_flag, check_number, make_generator
 
 GRAPHS = ("scale-free", "erdos-renyi")
-MECHANISMS = ("func", "bounded", "mlp", "product")
+MECHANISMS = ("func", "bounded", "linear", "mlp", "product")
 NOISES = ("gaussian", "laplace", "student-t", "uniform")
 NOISE_MEASURES = ("deviation", "scale")
 
@@ -47,6 +47,8 @@ _BOUNDED_FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
     lambda x: x / (1.0 + np.square(x)),
     lambda x: np.tanh(2.0 * (np.abs(x) - 0.7)),
 )
+
+_FUNCTIONS_OF = {"func": _FUNCTIONS, "bounded": _BOUNDED_FUNCTIONS, "linear": _FUNCTIONS[:1]}
 
 
 def random_dag(
@@ -136,9 +138,10 @@ def sample(
     dag : adjacency matrix, `dag[i, j] = 1` for `i -> j`.
     mechanism : "func", `g(w · parents)` with `g` one of x, x², x³, tanh, exp, log|x| drawn for each node;
         "bounded", the same with the sum of parents standardised and `g` one of five bounded functions, two of
-        them even, so that no single row dominates a signal: for large samples and for calibration; "mlp",
-        a random tanh network of five layers, 20 units wide; "product", the sum of products of random pairs of
-        standardised parents (with an odd number, one enters alone).
+        them even, so that no single row dominates a signal: for large samples and for calibration; "linear",
+        `w · parents`, linear Gaussian with `noise="gaussian"`; "mlp", a random tanh network of five layers,
+        20 units wide; "product", the sum of products of random pairs of standardised parents (with an odd
+        number, one enters alone).
     noise : "gaussian", "laplace", "student-t" (5 degrees of freedom) or "uniform"; by default each node
         draws one of the four.
     noise_std : standard deviation of the noise; the signal has standard deviation 1.
@@ -175,7 +178,7 @@ def sample(
             values[:, node] = _standardise(_products_of_pairs(parents, rng)) + disturbance
         else:
             combined = parents @ _random_weights((parents.shape[1],), rng)
-            functions = _BOUNDED_FUNCTIONS if mechanism == "bounded" else _FUNCTIONS
+            functions = _FUNCTIONS_OF[mechanism]
             function = functions[rng.integers(len(functions))]
             combined = _standardise(combined) if mechanism == "bounded" else combined
             with np.errstate(over="ignore", invalid="ignore"):  # `_standardise` checks the result

@@ -236,14 +236,11 @@ def move_variable(model, variable, state, start, best, memo):  # type: ignore[no
     copy_into(start, state)
     copy_into(best, state)
     total = highest = 0.0
-    for at in range(position - 1, -1, -1):
-        total += exchange(model, order, at, families, memo)
-        if total > highest + _LEAST_MOVE:
-            highest = total
-            copy_into(best, state)
-    copy_into(state, start)
-    total = 0.0
-    for at in range(position, order.size - 1):
+    for step in range(order.size - 1):  # to the front, then to the end: exchanges are compiled once
+        if step == position:
+            copy_into(state, start)
+            total = 0.0
+        at = position - 1 - step if step < position else step
         total += exchange(model, order, at, families, memo)
         if total > highest + _LEAST_MOVE:
             highest = total
