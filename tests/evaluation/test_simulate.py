@@ -184,7 +184,7 @@ def test_same_seed_same_data():
             lambda: [simulate.sample([[0, 1], [0, 0]], 99, noise_std=1e5, random_state=s) for s in range(40)],
             "overflows",
         ),
-        (lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="linear"), "'mechanism'"),
+        (lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="quadratic"), "'mechanism'"),
         (lambda: simulate.sample(np.zeros((2, 2)), 10, mechanism="bound"), "Did you mean 'bounded'"),
         (lambda: simulate.sample(np.zeros((2, 2)), 10, noise="normal"), "'noise'"),
         (lambda: simulate.sample(np.zeros((2, 2)), 10, noise_std=-1), "'noise_std'"),
