@@ -33,7 +33,7 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not computed again under decoupling weights, which can only raise it. With
         the level that p-values will be compared with, decisions are the same and take less time.
-    kinds, missing, sample_weight, counts : as of `RobustDCD` and its `fit`. With missing="testwise" the
+    kinds, missing, sample_weight, counts : as for `RobustDCD` and its `fit`. With missing="testwise" the
         p-value is NaN where too few rows are complete in the columns concerned.
 
     Examples

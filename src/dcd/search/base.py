@@ -234,7 +234,7 @@ class GraphSearch(Protocol):
 
 
 class BoundarySearch(Protocol):
-    """Strategy of searching the Markov boundary of one variable; `check()` is as of `GraphSearch`."""
+    """Strategy of searching the Markov boundary of one variable; `check()` is as for `GraphSearch`."""
 
     def boundary(
         self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()

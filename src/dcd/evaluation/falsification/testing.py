@@ -94,7 +94,7 @@ def falsify(
     max_rows : int, default=5000
         Tests use at most as many rows, drawn by a fixed seed. Where rows are more, a test sees every small
         misfit of its own model.
-    kinds, missing, sample_weight, counts, memory_limit : as of `RobustDCD` and its `fit`. With
+    kinds, missing, sample_weight, counts, memory_limit : as for `RobustDCD` and its `fit`. With
         missing="testwise", each statement is tested on the rows that are complete in its variables.
     rows : bool, default=True
         Keep up to 300 rows for the picture of each of the clearest violations.

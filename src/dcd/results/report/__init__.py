@@ -38,5 +38,5 @@ def render(result: Result, *, before: Result | None = None) -> str:
 
 
 def write(result: Result, path: str | os.PathLike[str], *, before: Result | None = None) -> None:
-    """Write the page to a file, in full or not at all; `before` is as of `render`."""
+    """Write the page to a file, in full or not at all; `before` is as for `render`."""
     write_text(path, render(result, before=before))
