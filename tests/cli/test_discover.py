@@ -192,7 +192,7 @@ def test_a_limit_on_time(call, data, tmp_path, method, pieces):
     limited = call("discover", data.path, "--method", method, "--max-time", "0.001")
     assert limited.code == 124
     assert limited.out == ""
-    assert re.match(rf"out of time: stopped after .* {pieces} remaining\. Nothing is kept", limited.err)
+    assert re.match(rf"out of time: stopped after .* {pieces} remaining\. Without a checkpoint", limited.err)
     path = tmp_path / "run.dcd"
     limited = call("discover", data.path, "--method", method, "--max-time", "0.001s", "--checkpoint", path)
     assert limited.code == 124

@@ -84,7 +84,7 @@ def _show(audited: Audit) -> None:
     )
     say()
     if audited.ok:
-        say("Nothing is in the way.", style="green")
+        say("No problems found.", style="green")
         return
     say(f"{count(len(audited.problems), 'problem')}:", style="bold")
     for problem in audited.problems:

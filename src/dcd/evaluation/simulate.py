@@ -160,7 +160,7 @@ def sample(
     check_flag("noise_in_mechanism", noise_in_mechanism)
     check_flag("biases", biases)
     if noise_in_mechanism and mechanism not in ("func", "bounded"):
-        problem = f"has no meaning for mechanism {mechanism!r}"
+        problem = f"has no effect with mechanism {mechanism!r}"
         raise InputError("parameter 'noise_in_mechanism'", problem, "Use 'func' or 'bounded'.")
     rng = make_generator(random_state)
     values = np.empty((n_samples, adjacency.shape[0]))
