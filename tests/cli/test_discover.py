@@ -249,7 +249,7 @@ def test_knowledge_with_a_mark_or_without_end(call, data, tmp_path):
     (tmp_path / "deep.toml").write_text(f"roots = {'[' * 50_000}{']' * 50_000}")
     answer = call("discover", data.path, "--knowledge", tmp_path / "deep.toml")
     assert answer.code == 2
-    assert "is not TOML (lists in lists without end)" in answer.err
+    assert "is not TOML (too many nested lists)" in answer.err
 
 
 def test_counts_are_repeated_rows(call, data):

@@ -80,7 +80,7 @@ def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
 
 
 def with_directions(graph: IntArray, arrows: Iterable[tuple[int, int]]) -> IntArray:
-    """The graph with some of its edges directed as these arrows; it loses an edge directed both ways."""
+    """The graph with some edges directed as these arrows; an edge directed both ways is removed."""
     directed = graph.copy()
     for cause, effect in arrows:
         directed[effect, cause] = 0
@@ -88,7 +88,7 @@ def with_directions(graph: IntArray, arrows: Iterable[tuple[int, int]]) -> IntAr
 
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:
-    """The nodes, parents before children; an `InputError` for a cyclic graph."""
+    """The nodes, parents before children; raises `InputError` for a cyclic graph."""
     edges = check_adjacency(dag, "dag").astype(int)
     n_parents = edges.sum(axis=0)
     order: list[int] = []
@@ -98,7 +98,7 @@ def topological_order(dag: npt.ArrayLike) -> list[int]:
             raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
         order += ready.tolist()
         n_parents -= edges[ready].sum(axis=0)
-        n_parents[ready] = -1  # no parents are left to wait for, and it is in the order already
+        n_parents[ready] = -1  # already in the order
     return order
 
 

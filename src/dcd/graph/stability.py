@@ -216,7 +216,7 @@ def _refusal(problem: str, remedy: str = "Write it again with to_dict.") -> Inpu
 
 
 def _entry(saved: Mapping[str, Any], key: str, kind: Any) -> Any:
-    """An entry of a kind; an `InputError` that names it if it cannot be right."""
+    """An entry of a given type; raises `InputError` with its name if it is invalid."""
     if key not in saved:
         raise _refusal(f"lacks {key!r}")
     try:
