@@ -66,7 +66,7 @@ def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = No
 
 
 class Pairs:
-    """What is known of pairs within boundaries: which end is queried, separations, descendants."""
+    """What is known about pairs within boundaries: which end is queried, separations, descendants."""
 
     def __init__(self, boundaries: Boundaries) -> None:
         self._boundaries = boundaries

@@ -62,7 +62,7 @@ class Layout:
 
 
 def _some_dag(graph: IntArray) -> BoolArray:
-    """A DAG with the arrows of a graph, of its class if there is one: lines follow an order of the arrows."""
+    """A DAG with the arrows of a graph, if possible of its class; lines follow an order of the arrows."""
     extension = consistent_extension(graph)
     if extension is not None:
         return extension.astype(bool)
@@ -315,5 +315,5 @@ def smooth(points: FloatArray) -> FloatArray:
 
 
 def _harmonic_mean(a: float, b: float) -> float:
-    """Of two slopes; 0 where they have opposite signs."""
+    """Of two slopes; 0 if they have opposite signs."""
     return 2 * a * b / (a + b) if a * b > 0 else 0.0
