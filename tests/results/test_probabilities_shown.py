@@ -71,7 +71,7 @@ def test_a_fit_without_probabilities_has_none_anywhere(model, table, tmp_path):
     assert "chains over graphs" not in str(model.diagnostics_)
     page = report.render(made)
     assert "edge probability" not in page
-    assert "asked for" not in page
+    assert "below the limit of" not in page
     made.save(tmp_path / "r.json")
     assert load_result(tmp_path / "r.json") == made
 
@@ -215,7 +215,7 @@ def test_the_page_has_the_words_of_each_edge(made):
         assert page.count(f"<strong>{edge.probabilities.words(edge.type, arrow)}</strong>") >= 3
     uncertain = next(edge for edge in made["edges"] if edge["uncertain"])
     share = round(100 * uncertain["probabilities"]["forward"])
-    assert page.count(f"its direction has probability {share} %, below the 70 % asked for") == 3
+    assert page.count(f"its direction has probability {share} %, below the limit of 70 %") == 3
     assert "Pairs without an edge here that may have one" in page
     assert "→ 10 %, ← 20 %, — 12 %, none 57 %" in page
 
@@ -225,7 +225,7 @@ def test_names_are_text_in_probabilities_too():
     page = report.render(Result.from_dict(document))
     assert page.count("<script") == 1
     assert "<img" not in page
-    assert "below the 70 % asked for" in page
+    assert "below the limit of 70 %" in page
 
 
 def test_resamples_beside_probabilities_answer_another_question():
