@@ -280,7 +280,7 @@ def test_without_rows_no_row_is_kept():
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (frame_of([("a", "b"), ("b", "c"), ("c", "a")]), "make a directed cycle"),
+        (frame_of([("a", "b"), ("b", "c"), ("c", "a")]), "form a directed cycle"),
         (frame_of([("a", "dose")], ["a", "dose"]), "'dose': is in the graph, but not in the table"),
         (frame_of([("a", "C")], ["a", "C"]), "Did you mean 'c'"),
         (np.zeros((3, 3)), "has 3 variables without names, but the table has 5 columns"),

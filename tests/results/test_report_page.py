@@ -171,12 +171,12 @@ def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
     assert classes["x", "z"] == classes["y", "z"] == {"arrow", "firm"}
     assert scale.strength(result.edges[0]) is None
     told = " ".join(findings(result, given_in(result)))
-    assert "three pairs are directly related. One edge is there only because knowledge requires it." in told
+    assert "three pairs are directly related. One edge is drawn only because knowledge requires it." in told
     assert "The data determine the direction of two of them: x → z and y → z." in told
     assert "3 of 3 edges were found" in told
     html = report.render(result)
     assert ">the data contradict themselves<" not in html
-    assert "Where the data contradict what was given" in html
+    assert "Where the data contradict knowledge" in html
     rows = re.findall(r"<tr data-edge=.*?</tr>", html, flags=re.DOTALL)
     assert "required as knowledge" in rows[-1]
     assert "%" not in rows[-1]

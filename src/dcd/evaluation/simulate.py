@@ -38,8 +38,8 @@ _FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
     lambda x: np.log(np.abs(x) + np.finfo(float).tiny),
 )
 
-# No row has more than a few times the average share of such a signal, however many rows there are. With exp
-# and x³ a single row can have most of it, so that more rows make a relation harder to see.
+# No row contributes more than a few times the average to such a signal, however many rows there are. With exp
+# and x³ a single row can contribute most of it, so that more rows make a relation harder to detect.
 _BOUNDED_FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
     np.tanh,
     lambda x: np.sin(2.0 * x),
