@@ -68,7 +68,7 @@ def test_the_rule_can_be_overruled():
     overruled = read_table(frame, options=TableOptions(kinds={"code": "nominal"}))
     assert overruled.kinds == ("continuous", "nominal")
     assert overruled.summary.levels == {"code": ("0", "1", "2", "3", "4")}
-    assert overruled.summary.kind_reasons["code"] == "as told"
+    assert overruled.summary.kind_reasons["code"] == "as declared"
 
 
 @pytest.mark.parametrize(

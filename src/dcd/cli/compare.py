@@ -42,7 +42,7 @@ Examples:
 
 \b
 'dcd methods' lists the methods. If one is not installed, fails or takes too
-long, the answer says so; the others still run, and the exit code is 3.
+long, the reason is shown; the others still run, and the exit code is 3.
 Every method that can use knowledge gets it; for each, the answer lists what
 contradicts it."""
 

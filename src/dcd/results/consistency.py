@@ -95,9 +95,9 @@ def _misfits(result: Any) -> Iterator[Problem]:
         if name not in names:
             yield place, f"names {_shown(name)}, which is not a variable of the graph"
     if [column.name for column in result.data.columns] != names:
-        yield "data.columns", "are not the variables of the graph, in their order"
+        yield "data.columns", "are not the variables of the graph, in order"
     if [boundary.target for boundary in result.boundaries] != names:
-        yield "boundaries", "are not those of the variables of the graph, in their order"
+        yield "boundaries", "are not those of the variables of the graph, in order"
     yield from _edge_misfits(result.edges)
     yield from _posterior_misfits(result)
     for index, boundary in enumerate(result.boundaries):

@@ -188,7 +188,7 @@ def with_kinds(
     for column in columns:
         kind, why = infer_kind(column)
         if column.name in declared:
-            kind, why = declared[column.name], "as told"
+            kind, why = declared[column.name], "as declared"
             if kind == "nominal" and column.levels:  # even if its text looks like numbers or dates
                 column = replace(column, trouble=too_many(column.levels))
             elif kind != "nominal" and column.source == "dates":
