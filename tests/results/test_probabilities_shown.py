@@ -105,13 +105,13 @@ def arrow_first(document):
         (lambda d: set_shares(d, absent=-0.1), "probabilities.absent: expected `float` >= 0.0, got -0.1"),
         (lambda d: set_shares(d, forward="much"), "expected `float`, got `str`"),
         (lambda d: set_shares(d, maybe=0.1), "unknown field `maybe`"),
-        (certain, "edges[0].probabilities must be there if and only if there is a posterior"),
-        (lambda d: d.update(posterior=None), "must be there if and only if there is a posterior"),
-        (arrow_first, "uncertain is true of an arrow that is drawn"),
+        (certain, "edges[0].probabilities must be present if and only if there is a posterior"),
+        (lambda d: d.update(posterior=None), "must be present if and only if there is a posterior"),
+        (arrow_first, "uncertain is true for a drawn arrow"),
         (lambda d: d["posterior"].update(drift=2.0), "posterior.drift: expected `float` <= 1.0, got 2"),
         (lambda d: d["posterior"].update(n_chains=-1), "posterior.n_chains: expected `int` >= 0, got -1"),
         (lambda d: d["posterior"]["pairs"][0].update(first="nobody"), "posterior.pairs[0] names 'nobody'"),
-        (lambda d: d["posterior"]["pairs"].append(d["posterior"]["pairs"][0]), "or there twice"),
+        (lambda d: d["posterior"]["pairs"].append(d["posterior"]["pairs"][0]), "or occurs twice"),
         (
             lambda d: d["posterior"]["pairs"][0].update(
                 probabilities={"forward": 0.25, "backward": 0.25, "undirected": 0.25, "absent": 0.25}
@@ -216,7 +216,7 @@ def test_the_page_has_the_words_of_each_edge(made):
     uncertain = next(edge for edge in made["edges"] if edge["uncertain"])
     share = round(100 * uncertain["probabilities"]["forward"])
     assert page.count(f"its direction has probability {share} %, below the limit of 70 %") == 3
-    assert "Pairs without an edge here that may have one" in page
+    assert "Pairs that may have an edge but have none here" in page
     assert "→ 10 %, ← 20 %, — 12 %, none 57 %" in page
 
 
