@@ -139,7 +139,7 @@ def _change(document, path, value):
         (("sample", "values"), {}, "sample.values must have every variable"),
         (("boundaries", 0, "target"), "v3", "boundaries are not those of the variables"),
         (("boundaries",), "text", "boundaries: expected `array`, got `str`"),
-        (("boundaries", 0, "view", "bins"), [0.0, 1.0, 1.0, 2.0, 3.0], "boundaries[0].view.bins must increase"),
+        (("boundaries", 0, "view", "bins"), [0.0, 1.0, 1.0, 2.0, 3.0], "view.bins must increase"),
         (
             ("boundaries", 0, "view", "bins"),
             [1.0],
