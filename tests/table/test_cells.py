@@ -153,7 +153,7 @@ def test_numbers_beside_text_in_lists_stay_numbers():
             "numbers",
             "numbers",
             "text",
-            "truth values",
+            "Booleans",
             "numbers",
         ]
         np.testing.assert_array_equal(columns[0].values, [row[0] for row in rows])

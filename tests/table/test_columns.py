@@ -77,7 +77,7 @@ def test_the_rule_can_be_overruled():
         ({"b": "nominal"}, "parameter 'kinds', column 'b': is not in the table"),
         ({"a": "number"}, r"parameter 'kinds\['a'\]': must be one of 'continuous'"),
         (["nominal"], "parameter 'kinds': must map columns to kinds, got list"),
-        ({"word": "ordinal"}, "column 'word': holds text, which has no order"),
+        ({"word": "ordinal"}, "column 'word': holds text without an order"),
     ],
 )
 def test_wrong_kinds(kinds, message):

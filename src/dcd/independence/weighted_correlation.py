@@ -32,7 +32,7 @@ from dcd.runtime.memory import BLOCK_ROWS, Memory
 from dcd.runtime.rows import effective_sample_size
 
 _NO_VARIANCE = 1e-12  # share of the largest variance of a variable
-Columns = npt.NDArray[Any]  # (n, k) numbers or truth values of one variable
+Columns = npt.NDArray[Any]  # (n, k) numbers or Booleans of one variable
 
 
 def weighted_correlation(left: Columns, right: Columns, weights: FloatArray) -> FloatArray:

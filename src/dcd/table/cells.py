@@ -32,7 +32,7 @@ _TRUTH = (bool, np.bool_)
 def number_column(name: str, values: FloatArray, kind: str) -> TableColumn:
     """A column of Booleans (`kind` "b" of a NumPy type), whole numbers ("i" or "u") or other numbers."""
     if kind == "b":
-        return TableColumn(name, values, ("False", "True"), "truth values")
+        return TableColumn(name, values, ("False", "True"), "Booleans")
     too_large = kind in "iu" and np.nanmax(np.abs(values), initial=0.0) > LARGEST_WHOLE
     return TableColumn(name, values, trouble=_TOO_LARGE if too_large else None)
 

@@ -35,7 +35,7 @@ MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
 _FIRST_ROWS = 256  # where most columns already differ
 
-CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories", "dates"]
+CellType = Literal["numbers", "Booleans", "text", "categories", "ordered categories", "dates"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
         if column.source in ("text", "categories") and column.n_distinct > 2:
             raise InputError(
                 f"column {column.name!r}",
-                f"holds {column.source}, which has no order, so it cannot be {kind}",
+                f"holds {column.source} without an order, so it cannot be {kind}",
                 "Convert it to numbers or ordered categories first.",
             )
         return column
