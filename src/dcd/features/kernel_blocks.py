@@ -205,7 +205,7 @@ def total(parts: Iterable[tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
 
 
 def in_order(function: Callable[[Task], Result], tasks: Sequence[Task], threads: int) -> Iterator[Result]:
-    """Results of all tasks in their order, computed on so many threads."""
+    """Results of all tasks in their order, computed on several threads."""
     if threads == 1 or len(tasks) == 1:
         yield from map(function, tasks)
         return

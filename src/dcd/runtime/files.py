@@ -112,7 +112,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: int | None = None) -> bytes:
     """The bytes of a regular file of at most `most` bytes, or the first few of any regular file.
 
-    Devices and pipes are refused before they are opened: some never end, others never begin.
+    Devices and pipes are rejected before they are opened: some never end, others never begin.
     """
     try:
         if not stat.S_ISREG(kind := os.stat(path).st_mode) and not stat.S_ISDIR(kind):

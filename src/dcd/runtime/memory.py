@@ -27,7 +27,7 @@ import numpy.typing as npt
 from dcd.runtime.errors import InputError, is_whole
 
 BLOCK_ROWS = 16_384
-FIXED = 64 * 2**20  # bytes beside the table: blocks, products, libraries
+FIXED = 64 * 2**20  # bytes besides the table: blocks, products, libraries
 PER_ROW = 96  # bytes a row for reading and ranking one column: the column, a sorted copy, positions
 _SCRATCH = 4  # arrays above this fraction of the limit are scratch files
 _BLOCK = 32  # fraction of the limit for one block

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 _WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process releases the data
-_SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, beside the time for their bytes
+_SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, besides the time for their bytes
 _SEND_BYTES = 2**22  # a second
 _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file

@@ -18,7 +18,7 @@ SAMPLE_ROWS = TEST_ROWS[-1]
 # The number of rows on which edges found by the score are confirmed: a million would detect every misfit of
 # the adjustment, at a hundred times the cost.
 JUDGE_ROWS = 5_000
-# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), and blocks of rows.
+# Beyond MANY_ROWS: single precision (1e-7, against 1 / sqrt(n) = 0.005), and blocks of rows.
 MANY_ROWS = 40_000
 
 Part = Callable[[slice], FloatArray]  # some rows of a matrix

@@ -188,7 +188,7 @@ def _read_graph(graph: Any, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.Da
     the columns.
     """
     given = _labelled(graph, columns)
-    class_of_frame(given)  # refuses cycles, loops and what fits no DAG, with the edges in the message
+    class_of_frame(given)  # rejects cycles, loops and graphs that fit no DAG, with the edges in the message
     names = sorted(given.columns)
     if len(names) < 2:
         problem = f"has {len(names)} variables"

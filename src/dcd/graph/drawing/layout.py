@@ -32,7 +32,7 @@ _STALE = 6  # sweeps without an improvement after which to stop
 _STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs get one start
 _MOST_FOR_EXCHANGES = 600  # likewise; larger graphs use barycentres alone
 _PLACEMENTS = 16
-_BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # room beside a bend point; two nodes are 1 apart
+_BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # space beside a bend point; two nodes are 1 apart
 _STRAIGHT = 8.0  # weight of straight long edges relative to short ones
 
 
