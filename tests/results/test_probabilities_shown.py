@@ -230,7 +230,7 @@ def test_names_are_text_in_probabilities_too():
 
 def test_resamples_beside_probabilities_answer_another_question():
     document = make_document(random_cpdag(NAMES, 9), n_sample=3, resampled=True)
-    assert "another question" not in report.render(Result.from_dict(document))
+    assert "a different question" not in report.render(Result.from_dict(document))
     page = report.render(Result.from_dict(add_posterior(document)))
-    assert "It answers another question than probabilities" in page
+    assert "This answers a different question from the probabilities" in page
     assert "edge probability at least" in page  # the slider is by probability
