@@ -14,7 +14,7 @@ from dcd.runtime.errors import InputError
 
 
 def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArray:
-    """A square 0/1 matrix with an empty diagonal, as int8; anything else is an `InputError`."""
+    """A square 0/1 matrix with an empty diagonal, as int8; raises `InputError` for anything else."""
     if isinstance(adjacency, pd.DataFrame) and list(adjacency.index) != list(adjacency.columns):
         raise InputError(
             f"parameter '{what}'",
@@ -50,7 +50,7 @@ def _present(adjacency: npt.ArrayLike) -> BoolArray:
 
 
 def weight_matrix(weights: npt.ArrayLike, what: str) -> FloatArray:
-    """A square matrix of numbers; anything else is an `InputError`."""
+    """A square matrix of numbers; raises `InputError` for anything else."""
     try:
         matrix = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -199,7 +199,7 @@ class Statement(_Part, frozen=True):
 
 
 class Question(_Part, frozen=True):
-    """A question that a reader may be able to answer and the data are not, with the possible answers.
+    """A question that the data leave open but a reader may be able to answer, with the possible answers.
 
     `kind` is "root" (is the variable caused by no other column?) or "direction" (which of two is the cause?).
     """

@@ -168,7 +168,7 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_type(name: str, value: object, expected: type | tuple[type, ...], remedy: str) -> None:
-    """Raise `InputError` unless `value` is an instance of one of some classes."""
+    """Raise `InputError` unless `value` is an instance of one of these classes."""
     if not isinstance(value, expected):
         classes = expected if isinstance(expected, tuple) else (expected,)
         names = " or ".join(kind.__name__ for kind in classes)

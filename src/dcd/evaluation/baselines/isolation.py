@@ -140,7 +140,7 @@ class Worker:
         time_limit: float | None = None,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Run one method; failures and timeouts are outcomes, bad input is an `InputError`.
+        """Run one method; failures and timeouts are outcomes; bad input raises `InputError`.
 
         The parameters are those of `run`; `reading` holds those for the table.
         """
