@@ -73,7 +73,7 @@ def keep(rows: bool = True, a: int = 0, b: str = "", level: float = 0.05) -> lis
     ----------
     rows : keep some rows of the table, chosen by a seed and not by hand, as many
         as are asked for.
-    a, b : as of `other`
+    a, b : as for `other`
         How to count.
     level : float, default=0.05
         How sure.
@@ -99,7 +99,7 @@ def keep(rows: bool = True, a: int = 0, b: str = "", level: float = 0.05) -> lis
         "level": "float",
     }
     assert entries["rows"].description.startswith("Keep some rows of the table, chosen by a seed")
-    assert entries["b"].description.split() == ["As", "of", "`other`.", "How", "to", "count."]
+    assert entries["b"].description.split() == ["As", "for", "`other`.", "How", "to", "count."]
     assert entries["level"].description == "How sure."
     assert str(sections[2].value[0].annotation) == "list[int]"
     assert sections[2].value[0].description.strip() == "The rows that were kept."

@@ -42,9 +42,9 @@ def _section(match: re.Match[str]) -> str:
 
 def _entry(match: re.Match[str], *, each: bool) -> str:
     names, first, below = match.groups()
-    if below and len(first) <= LONGEST_TYPE and not first.startswith("as of "):
+    if below and len(first) <= LONGEST_TYPE and not first.startswith("as for "):
         return match[0]
-    if first.startswith("as of ") and below:
+    if first.startswith("as for ") and below:
         first += "."
     meaning = f"    {first[0].upper()}{first[1:]}\n{below}"
     return "".join(f"{name}\n{meaning}" for name in (names.split(", ") if each else [names]))

@@ -1,7 +1,7 @@
 """Causal discovery by decoupling: from a table of measurements to the causal graph behind it.
 
-`RobustDCD` is the recommended estimator. Its answer is a `CPDAG`, the graph of all arrows that the data can
-tell; an edge whose direction they leave open is undirected.
+`RobustDCD` is the recommended estimator. It returns a `CPDAG`, a graph whose arrows are those that the data
+determine; an edge whose direction they leave open is undirected.
 
 >>> import dcd
 >>> data = dcd.datasets.load_sachs()
@@ -9,10 +9,10 @@ tell; an edge whose direction they leave open is undirected.
 >>> print(model.cpdag_.role("Raf", "Mek"))
 neighbour
 
-`DCD` is the published method, `MarkovBoundary` selects the variables that matter for one target.
-`model.effect` and `dcd.effect` tell how much one variable changes another, `dcd.stability` how often each
-edge is found again in subsamples. `dcd.summarise` and `dcd.report` make the account of a fit, `dcd.audit`
-checks a table beforehand, and `dcd.falsify` puts any graph to the test.
+`DCD` is the published method; `MarkovBoundary` selects the variables that matter for one target.
+`model.effect` and `dcd.effect` estimate how much one variable changes another; `dcd.stability` counts how
+often each edge is found in subsamples. `dcd.summarise` and `dcd.report` document a fit, `dcd.audit` checks a
+table beforehand, and `dcd.falsify` tests any graph against data.
 """
 
 from typing import TYPE_CHECKING

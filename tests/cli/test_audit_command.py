@@ -26,7 +26,7 @@ def test_an_audit_is_shown_and_written(ok, call, data, tmp_path, monkeypatch):
     answer = call("audit", data.path, "--report", tmp_path / "audit.html", "--title", "A & B")
     assert answer.code == (0 if ok else 1)
     assert name in answer.out
-    assert ("Nothing is in the way." in answer.out) == ok
+    assert ("No problems found." in answer.out) == ok
     page = (tmp_path / "audit.html").read_text()
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page

@@ -57,12 +57,12 @@ def test_a_method_that_takes_knowledge_obeys_it_and_the_others_are_told_apart(ca
     assert document["knowledge"] == ["cause is a root (no arrow points at it)."]
     assert document["shd"]["robust-dcd"] == {"robust-dcd": 0, "pc-fisherz": 0, "ges": 1}
     shown = call(*arguments).out
-    assert re.search(r"^  ges +1 +0 +\d+\.\d\d +cannot take it$", shown, flags=re.MULTILINE)
-    assert re.search(r"^  pc-fisherz +1 +1 +\d+\.\d\d +taken$", shown, flags=re.MULTILINE)
+    assert re.search(r"^  ges +1 +0 +\d+\.\d\d +cannot be used$", shown, flags=re.MULTILINE)
+    assert re.search(r"^  pc-fisherz +1 +1 +\d+\.\d\d +used$", shown, flags=re.MULTILINE)
 
 
 def test_python_refuses_knowledge_that_a_method_cannot_take():
-    with pytest.raises(dcd.InputError, match="cannot be taken into account by 'ges'"):
+    with pytest.raises(dcd.InputError, match="cannot be used by 'ges'"):
         dcd.baselines.run("ges", collider(), knowledge=dcd.Knowledge(roots=["a"]))
     with pytest.raises(dcd.InputError, match="'z' is not a column"):
         dcd.baselines.run("pc-fisherz", collider(), knowledge=dcd.Knowledge(roots=["z"]))

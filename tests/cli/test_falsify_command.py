@@ -79,7 +79,7 @@ def test_real_columns(call, data, graph):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("digraph { a -> b -> c -> a }", "make a directed cycle"),
+        ("digraph { a -> b -> c -> a }", "form a directed cycle"),
         (
             "digraph { a -> z }",
             "variable 'z': is in the graph, but not in the table. Choose from 'a', 'b', 'c'.",

@@ -98,7 +98,7 @@ def test_the_least_probability_of_an_arrow_is_that_of_the_library(least, call, d
             "option --arrow-probability: must be a number at least 0 and at most 1, got nan",
         ),
         ("much", "robust-dcd", "'much' is not a valid float"),
-        ("0.8", "dcd", "--arrow-probability has no meaning for --method dcd"),
+        ("0.8", "dcd", "--arrow-probability needs --method robust-dcd"),
     ],
 )
 def test_other_values_are_refused(value, method, message, call, data):

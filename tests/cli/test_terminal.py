@@ -175,7 +175,7 @@ def test_after_an_interrupt_a_checkpoint_goes_on(call, data, tmp_path):
         seen, code = shown.read_to_end()
     assert code == 130
     last = " ".join(seen.splitlines()[-1].split())
-    assert last == f"interrupted: run the same again, with '{checkpoint}', to go on from there"
+    assert last == f"interrupted: run the same command again to resume from '{checkpoint}'"
     assert call(*arguments).out == call(*arguments[:4]).out
 
 

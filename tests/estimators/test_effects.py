@@ -108,7 +108,7 @@ def test_an_open_direction_is_a_range_from_zero():
     assert found.high == pytest.approx(2, abs=0.2)
     assert [answer.adjustment for answer in found.answers] == [(), None]
     assert "between 0 and" in found.sentence
-    assert 'say so in knowledge: tiers = [["a"], ["b"]]' in found.cautions[0]
+    assert 'state it as knowledge: tiers = [["a"], ["b"]]' in found.cautions[0]
     known = dcd.effect(chain, table, "a", "b", estimator="linear", knowledge=Knowledge(tiers=[["a"], ["b"]]))
     assert [answer.adjustment for answer in known.answers] == [()]
     other = dcd.effect(chain, table, "a", "b", knowledge=Knowledge(required=[("b", "a")]))
@@ -335,7 +335,7 @@ def test_what_cannot_be_told_from_these_rows_is_refused():
         dcd.effect(PATIENTS, rare, "dose", "response")
     gaps = table.assign(dose=np.where(np.arange(600) % 2, "a", "b"))
     gaps.loc[gaps["dose"] == "a", "severity"] = np.nan
-    with pytest.raises(InputError, match="'dose': has the same value in the 300 rows without gaps"):
+    with pytest.raises(InputError, match="'dose': has the same value in the 300 complete rows"):
         dcd.effect(PATIENTS, gaps, "dose", "response")
 
 

@@ -77,7 +77,7 @@ def told(model, expected, **stated):
 def test_what_the_data_contradict_is_told(model):
     fitted, words = told(model, "required_edge", required=[("e", "a")])
     assert words.replace("a - e", "e - a") == (
-        "The data show no edge e - a, but e -> a is required. Knowledge went first; the edge was drawn."
+        "The data show no edge e - a, but e -> a is required. Knowledge took precedence; the edge was drawn."
     )
     assert ("e", "a") in fitted.cpdag_.directed_edges
     assert "e" in fitted.markov_boundaries_["a"]

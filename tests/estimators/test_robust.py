@@ -72,7 +72,7 @@ def test_diagnostics_tell_what_the_weights_did():
         diagnostics = RobustDCD().fit(pd.DataFrame({"a": a, "b": b, "x": x, "y": y})).diagnostics_
         table = diagnostics.to_frame()
         assert (table["dependence"] < table["dependence_before"]).all()
-        assert ("gone" in str(diagnostics)) == bool(diagnostics.interactions)
+        assert ("disappeared" in str(diagnostics)) == bool(diagnostics.interactions)
         explained_away += diagnostics.explained_away
     assert explained_away >= 2
 

@@ -337,7 +337,7 @@ def test_categories_reach_those_who_can_take_them(worker):
     frame = mixed_table()
     found = dcd.baselines.run("robust-dcd", frame)
     assert found == dcd.RobustDCD(progress=False).fit(frame).cpdag_
-    with pytest.raises(dcd.InputError, match="column 'group': categories without an order"):
+    with pytest.raises(dcd.InputError, match="column 'group': unordered categories"):
         dcd.baselines.run("ges", frame)
     assert worker.solve("ges", frame.drop(columns="group")).cpdag.names == ("size", "passed")
     with pytest.raises(dcd.InputError, match="column 'size': measurements, which 'pc-gsq' would take"):

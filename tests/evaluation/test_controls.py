@@ -80,7 +80,7 @@ def test_the_empty_graph_and_categories():
     table = pd.DataFrame({"a": list("pqr") * 40, "b": np.arange(120.0), "c": list("pqrqrp") * 20})
     assert not dcd.baselines.run("empty", table).adjacency.any()
     assert dcd.baselines.run("spanning-tree", table).adjacency.sum() == 4
-    with pytest.raises(dcd.InputError, match="categories without an order"):
+    with pytest.raises(dcd.InputError, match="unordered categories"):
         dcd.baselines.run("sort-r2", table)
 
 

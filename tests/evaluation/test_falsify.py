@@ -117,7 +117,7 @@ def test_relabelled_graphs_do_worse_and_are_the_same_for_any_order_of_the_column
     assert other.permuted != checked.permuted
     few = dcd.falsify(TRUTH, data, n_permutations=4, progress=False)
     assert few.permuted == checked.permuted[: len(few.permuted)]
-    assert "it takes 20 or more to tell that from chance" in str(few)
+    assert "at least 20 are needed to distinguish that from chance" in str(few)
 
 
 def test_a_graph_that_says_nothing_cannot_fail():
@@ -280,10 +280,10 @@ def test_without_rows_no_row_is_kept():
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (frame_of([("a", "b"), ("b", "c"), ("c", "a")]), "make a directed cycle"),
+        (frame_of([("a", "b"), ("b", "c"), ("c", "a")]), "form a directed cycle"),
         (frame_of([("a", "dose")], ["a", "dose"]), "'dose': is in the graph, but not in the table"),
         (frame_of([("a", "C")], ["a", "C"]), "Did you mean 'c'"),
-        (np.zeros((3, 3)), "has 3 variables without names, and the table 5 columns"),
+        (np.zeros((3, 3)), "has 3 variables without names, but the table has 5 columns"),
         (np.eye(5), "square matrix of 0 and 1 with an empty diagonal"),
         (pd.DataFrame([[0, 2], [0, 0]], index=["a", "b"], columns=["a", "b"]), "0 and 1"),
         (frame_of([], ["a"]), "has 1 variables"),

@@ -48,7 +48,7 @@ def test_each_violation_has_its_words_and_its_pictures(checked):
     for one in checked["plain"].violated:
         assert f"{one}: violated" in words
     assert len(re.findall(r'class="edge [a-z ]*needless"', page)) >= len(checked["plain"].unneeded) == 1
-    assert "show no need" in words
+    assert "do not support it" in words
 
 
 def test_names_are_text_everywhere(checked):

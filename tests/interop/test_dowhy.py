@@ -110,5 +110,5 @@ def test_the_guide_runs_up_to_dowhy(capsys):
         exec(compile(block, str(GUIDE), "exec"), namespace)
     printed = capsys.readouterr().out
     assert "dose -> response" in printed
-    assert "make a directed cycle" in printed
+    assert "form a directed cycle" in printed
     assert "1 of 5 directions chosen arbitrarily" in printed

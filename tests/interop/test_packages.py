@@ -184,7 +184,7 @@ def test_hidden_variables_and_other_classes_are_refused(pgmpy_base):
         interop.from_networkx(nx.MultiDiGraph())
     with pytest.raises(InputError, match="must be a CPDAG, got DataFrame"):
         interop.to_networkx(CHAIN.to_frame())
-    with pytest.raises(InputError, match="variable '1': is there more than once"):
+    with pytest.raises(InputError, match="variable '1': occurs more than once"):
         interop.from_networkx(nx.DiGraph([(1, "1")]))
 
 

@@ -15,7 +15,7 @@ from dcd import InputError, interop
     [
         (
             [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")],
-            "'a' -> 'b', 'b' -> 'c', 'c' -> 'a': make a directed cycle",
+            "'a' -> 'b', 'b' -> 'c', 'c' -> 'a': form a directed cycle",
         ),
         ([("a", "a")], "edge 'a' -> 'a': is a loop"),
         (
@@ -47,7 +47,7 @@ def test_a_cycle_in_a_large_graph_is_named_quickly(seed):
     )
     inside = [int(order[i]) for i in (10, 20, 30, 40)]
     nx.add_cycle(graph, inside)
-    with pytest.raises(InputError, match="make a directed cycle") as caught:
+    with pytest.raises(InputError, match="form a directed cycle") as caught:
         interop.from_networkx(graph)
     named = re.findall(r"'(\d+)' -> '(\d+)'", caught.value.subject)
     assert all(graph.has_edge(int(a), int(b)) for a, b in named)

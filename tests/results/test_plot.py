@@ -186,7 +186,7 @@ def test_boundaries_with_categories_and_gaps_are_drawn(tmp_path):
 def test_what_is_no_boundary_is_refused():
     table = small_table()
     model = MarkovBoundary(target="a").fit(table)
-    with pytest.raises(InputError, match=r"has 199 rows, the weights are of 200"):
+    with pytest.raises(InputError, match=r"has 199 rows, but the weights have 200"):
         plot_boundary(model, table[1:])
     with pytest.raises(InputError, match="must be a fitted MarkovBoundary, got RobustDCD"):
         plot_boundary(RobustDCD(), table)
@@ -229,7 +229,7 @@ def test_weights_of_models_and_without_a_table():
     assert len(plot_weights(dcd.weights.decoupling_weights(table)).axes) == 4
     with pytest.raises(InputError, match="got ndarray"):
         plot_weights(np.ones(3))
-    with pytest.raises(InputError, match="has 100 rows, the weights are of 200"):
+    with pytest.raises(InputError, match="has 100 rows, but the weights have 200"):
         plot_weights(dcd.weights.convex_weights(table), table[:100])
 
 

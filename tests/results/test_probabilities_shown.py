@@ -71,7 +71,7 @@ def test_a_fit_without_probabilities_has_none_anywhere(model, table, tmp_path):
     assert "chains over graphs" not in str(model.diagnostics_)
     page = report.render(made)
     assert "edge probability" not in page
-    assert "asked for" not in page
+    assert "below the limit of" not in page
     made.save(tmp_path / "r.json")
     assert load_result(tmp_path / "r.json") == made
 
@@ -105,13 +105,13 @@ def arrow_first(document):
         (lambda d: set_shares(d, absent=-0.1), "probabilities.absent: expected `float` >= 0.0, got -0.1"),
         (lambda d: set_shares(d, forward="much"), "expected `float`, got `str`"),
         (lambda d: set_shares(d, maybe=0.1), "unknown field `maybe`"),
-        (certain, "edges[0].probabilities must be there if and only if there is a posterior"),
-        (lambda d: d.update(posterior=None), "must be there if and only if there is a posterior"),
-        (arrow_first, "uncertain is true of an arrow that is drawn"),
+        (certain, "edges[0].probabilities must be present if and only if there is a posterior"),
+        (lambda d: d.update(posterior=None), "must be present if and only if there is a posterior"),
+        (arrow_first, "uncertain is true for a drawn arrow"),
         (lambda d: d["posterior"].update(drift=2.0), "posterior.drift: expected `float` <= 1.0, got 2"),
         (lambda d: d["posterior"].update(n_chains=-1), "posterior.n_chains: expected `int` >= 0, got -1"),
         (lambda d: d["posterior"]["pairs"][0].update(first="nobody"), "posterior.pairs[0] names 'nobody'"),
-        (lambda d: d["posterior"]["pairs"].append(d["posterior"]["pairs"][0]), "or there twice"),
+        (lambda d: d["posterior"]["pairs"].append(d["posterior"]["pairs"][0]), "or occurs twice"),
         (
             lambda d: d["posterior"]["pairs"][0].update(
                 probabilities={"forward": 0.25, "backward": 0.25, "undirected": 0.25, "absent": 0.25}
@@ -215,8 +215,8 @@ def test_the_page_has_the_words_of_each_edge(made):
         assert page.count(f"<strong>{edge.probabilities.words(edge.type, arrow)}</strong>") >= 3
     uncertain = next(edge for edge in made["edges"] if edge["uncertain"])
     share = round(100 * uncertain["probabilities"]["forward"])
-    assert page.count(f"its direction has probability {share} %, below the 70 % asked for") == 3
-    assert "Pairs without an edge here that may have one" in page
+    assert page.count(f"its direction has probability {share} %, below the limit of 70 %") == 3
+    assert "Pairs that may have an edge but have none here" in page
     assert "→ 10 %, ← 20 %, — 12 %, none 57 %" in page
 
 
@@ -225,12 +225,12 @@ def test_names_are_text_in_probabilities_too():
     page = report.render(Result.from_dict(document))
     assert page.count("<script") == 1
     assert "<img" not in page
-    assert "below the 70 % asked for" in page
+    assert "below the limit of 70 %" in page
 
 
 def test_resamples_beside_probabilities_answer_another_question():
     document = make_document(random_cpdag(NAMES, 9), n_sample=3, resampled=True)
-    assert "another question" not in report.render(Result.from_dict(document))
+    assert "a different question" not in report.render(Result.from_dict(document))
     page = report.render(Result.from_dict(add_posterior(document)))
-    assert "It answers another question than probabilities" in page
+    assert "This answers a different question from the probabilities" in page
     assert "edge probability at least" in page  # the slider is by probability

@@ -102,7 +102,7 @@ def test_findings_tell_the_graph():
     result = make_result(cpdag)
     told = " ".join(findings(result, given_in(result)))
     assert "Of 3 pairs of variables, three pairs are directly related." in told
-    assert "cannot be told" in told
+    assert "cannot be determined" in told
     assert groups(result) == [["a", "b", "c"]]
 
 
@@ -147,8 +147,8 @@ def test_what_follows_from_knowledge_is_not_shown_as_data():
     assert [(e.type, e.background) for e in result.edges] == [("->", True), ("->", False)]
     assert {"given"} < classes_of(result)["b", "c"]
     told = " ".join(findings(result, given_in(result)))
-    assert "cannot be told from the data" in told
-    assert "Knowledge that was given, and not the data, directs two edges: a → b and b → c." in told
+    assert "cannot be determined from the data" in told
+    assert "The direction of two edges comes from knowledge, not from the data: a → b and b → c." in told
     text = "".join(read(report.render(result)).text)
     assert "follows from knowledge" in text
     assert "An arrow with K" in text
@@ -171,12 +171,12 @@ def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
     assert classes["x", "z"] == classes["y", "z"] == {"arrow", "firm"}
     assert scale.strength(result.edges[0]) is None
     told = " ".join(findings(result, given_in(result)))
-    assert "three pairs are directly related. One edge is there only because knowledge requires it." in told
-    assert "The data tell the direction of two of them: x → z and y → z." in told
-    assert "3 of 3 edges came back" in told
+    assert "three pairs are directly related. One edge is drawn only because knowledge requires it." in told
+    assert "The data determine the direction of two of them: x → z and y → z." in told
+    assert "3 of 3 edges were found" in told
     html = report.render(result)
     assert ">the data contradict themselves<" not in html
-    assert "Where the data contradict what was given" in html
+    assert "Where the data contradict knowledge" in html
     rows = re.findall(r"<tr data-edge=.*?</tr>", html, flags=re.DOTALL)
     assert "required as knowledge" in rows[-1]
     assert "%" not in rows[-1]

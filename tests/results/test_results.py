@@ -282,7 +282,7 @@ def test_knowledge_is_told_in_words_and_marked(table):
     assert back.cpdag.background == model.cpdag_.background == (("fourth", "third"),)
     assert result.reproduction.parameters["knowledge"]["required"] == [["fourth", "third"]]
     assert "knowledge=dcd.Knowledge.from_dict(" in result.reproduction.code
-    assert "direction by knowledge that was given" in dcd.report.render(result)
+    assert "direction from knowledge (K)" in dcd.report.render(result)
 
 
 def test_an_edge_that_only_knowledge_draws_is_a_conflict(table):

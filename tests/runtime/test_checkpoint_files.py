@@ -75,7 +75,7 @@ def test_a_part_without_words_is_refused_before_work(tmp_path):
     class Wordless(PartialAssociation):
         __repr__ = object.__repr__
 
-    with pytest.raises(InputError, match="parameter 'test': is known by its place in memory only"):
+    with pytest.raises(InputError, match="parameter 'test': has no text but its memory address"):
         RobustDCD(test=Wordless()).fit(interacting_table(), checkpoint=tmp_path / "run.dcd")
     assert not (tmp_path / "run.dcd").exists()
 

@@ -136,10 +136,10 @@ def test_a_full_disk_is_told_before_any_work(monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    with pytest.raises(InputError, match=r"cannot take a scratch file of 1 MiB \(No space left.*Set TMPDIR"):
+    with pytest.raises(InputError, match=r"cannot hold a scratch file of 1 MiB \(No space left.*Set TMPDIR"):
         SMALL.array((30_000, 3))
     monkeypatch.setattr(tempfile, "tempdir", "/no/such/folder")
-    with pytest.raises(InputError, match="folder '/no/such/folder': cannot take a scratch file"):
+    with pytest.raises(InputError, match="folder '/no/such/folder': cannot hold a scratch file"):
         SMALL.array((30_000, 3))
 
 

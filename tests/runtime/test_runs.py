@@ -71,7 +71,7 @@ def test_a_run_that_would_take_far_too_long_ends_early():
     assert caught.value.limit == 480
     assert caught.value.elapsed == 50
     assert caught.value.estimate == pytest.approx(1000)
-    assert "it may take 8 min. Use more processes, fewer rows or columns, or a checkpoint" in str(
+    assert "the limit is 8 min. Use more processes, fewer rows or columns, or a checkpoint" in str(
         caught.value
     )
 
@@ -140,7 +140,7 @@ def test_the_limit_counts_what_came_before_the_pieces():
     run = Run(max_time=10.0, clock=clock)
     clock.now += 11
     with pytest.raises(
-        TimeLimitError, match=r"stopped after 11 s with 3 of 3 pieces remaining\. Nothing is kept"
+        TimeLimitError, match=r"stopped after 11 s with 3 of 3 pieces remaining\. Without a checkpoint"
     ):
         run.gather("a", range(3), pieces_of(clock, 1, []), label="pieces")
 

@@ -31,7 +31,7 @@ def test_a_full_disk_is_told_as_one_and_leaves_what_was_there(number, moment, tm
 
     if moment == "fsync":
         monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(dcd.InputError, match=r"cannot be written.*Make room") as caught:
+    with pytest.raises(dcd.InputError, match=r"cannot be written.*Free space") as caught:
         write()
     assert "folder" not in str(caught.value)
     assert "Errno" not in str(caught.value)

@@ -160,7 +160,7 @@ def test_of_two_colliders_that_disagree_the_stronger_wins():
         result = dcd.search.construct_cpdag("abcd", identify, pvalue=prefers(winner))
         refused = [conflict for conflict in result.conflicts if conflict.kind == "refused_collider"]
         assert len(refused) == 1
-        assert "points away from the middle already" in str(refused[0])
+        assert "already points away from the middle" in str(refused[0])
         assert sorted(str(result.cpdag).split("\n")) == sorted(graph.split("\n"))
 
 

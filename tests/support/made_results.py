@@ -161,7 +161,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
                 "kind": "asymmetric_boundary",
                 "variables": [edges[0]["first"], edges[0]["second"]],
                 "problem": f"{edges[0]['first']} and {edges[0]['second']} contradict each other.",
-                "action": "One side suffices for an edge.",
+                "action": "One side is enough for an edge.",
             }
         ],
         "cautions": [{"kind": "few-rows", "variables": [names[0]], "text": f"Be careful with {names[0]}."}],

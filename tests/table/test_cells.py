@@ -153,7 +153,7 @@ def test_numbers_beside_text_in_lists_stay_numbers():
             "numbers",
             "numbers",
             "text",
-            "truth values",
+            "Booleans",
             "numbers",
         ]
         np.testing.assert_array_equal(columns[0].values, [row[0] for row in rows])
@@ -182,6 +182,6 @@ def test_text_arrays_that_were_numbers_are_refused_unless_they_are_called_nomina
 def test_categories_that_read_alike_are_not_merged(ordered):
     frame = pd.DataFrame({"a": pd.Categorical([1, "1"] * 20, [1, "1"], ordered=ordered), "b": COUNTS})
     with pytest.raises(
-        dcd.InputError, match="column 'a': has different categories that read alike, such as '1'"
+        dcd.InputError, match="column 'a': has different categories that look the same, such as '1'"
     ):
         dcd.RobustDCD().fit(frame)

@@ -68,7 +68,7 @@ def test_the_rule_can_be_overruled():
     overruled = read_table(frame, options=TableOptions(kinds={"code": "nominal"}))
     assert overruled.kinds == ("continuous", "nominal")
     assert overruled.summary.levels == {"code": ("0", "1", "2", "3", "4")}
-    assert overruled.summary.kind_reasons["code"] == "as told"
+    assert overruled.summary.kind_reasons["code"] == "as declared"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_rule_can_be_overruled():
         ({"b": "nominal"}, "parameter 'kinds', column 'b': is not in the table"),
         ({"a": "number"}, r"parameter 'kinds\['a'\]': must be one of 'continuous'"),
         (["nominal"], "parameter 'kinds': must map columns to kinds, got list"),
-        ({"word": "ordinal"}, "column 'word': holds text, which has no order"),
+        ({"word": "ordinal"}, "column 'word': holds text without an order"),
     ],
 )
 def test_wrong_kinds(kinds, message):
@@ -178,7 +178,7 @@ def test_categories_need_not_be_text(column):
 
 def test_digit_codes_are_categories_if_told_so():
     frame = pd.DataFrame({"a": np.tile(NUMBERS, 2), "zip": [f"{1000 + i % 15}" for i in range(2 * N)]})
-    with pytest.raises(dcd.InputError, match="call it nominal in kinds"):
+    with pytest.raises(dcd.InputError, match="declare it nominal in kinds"):
         read_table(frame)
     assert read_table(frame, options=TableOptions(kinds={"zip": "nominal"})).kinds[1] == "nominal"
     assert read_table(frame.astype({"zip": "category"})).kinds[1] == "nominal"
@@ -192,8 +192,8 @@ def test_identifiers_beyond_what_floats_tell_apart_are_refused():
 
 def test_numbers_that_may_name_the_rows_are_asked_about():
     found = dcd.audit(pd.DataFrame({"a": NUMBERS, "id": 1000 + np.arange(N)}))
-    assert "does it name the rows?" in found.columns[1].why
-    assert "does it name the rows?" not in found.columns[0].why
+    assert "an identifier?" in found.columns[1].why
+    assert "an identifier?" not in found.columns[0].why
 
 
 def test_an_infinity_is_no_category():

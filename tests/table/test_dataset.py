@@ -125,15 +125,15 @@ REFUSED = {
     "one text": (frame(c=["x"] * 12), "column 'c': has the same value in every row"),
     "numbers as text": (
         frame(c=[*(f"{x:.3f}" for x in table(n=11)[:, 0]), "n/a"]),
-        r"column 'c': is text, but 11 of its 12 values are numbers \(others: 'n/a'\)\. Turn it into numbers",
+        r"column 'c': is text, but 11 of its 12 values are numbers \(others: 'n/a'\)\. Convert it to numbers",
     ),
     "many texts": (
         pd.DataFrame({"a": range(60), "b": [f"row {i}" for i in range(60)]}),
-        "column 'b': has 60 different categories, more than 50. Drop it if it names the rows",
+        "column 'b': has 60 different categories, more than 50. Drop it if it is an identifier",
     ),
-    "text among numbers": (frame(c=["x", *range(11)]), "column 'c': not numeric .*'x'.* Encode"),
+    "text among numbers": (frame(c=["x", *range(11)]), "column 'c': not numeric .*'x'.* Convert"),
     "same categories": (frame(c=list("xyz") * 4, d=list("pqr") * 4), "column 'd': is a copy of 'c'"),
-    "objects": (frame(c=[{"k": 1}] * 12), "column 'c': not numeric .* Encode"),
+    "objects": (frame(c=[{"k": 1}] * 12), "column 'c': not numeric .* Convert"),
     "dates": (frame(c=pd.date_range("2020", periods=12)), "column 'c': not numeric"),
     "name twice": (pd.DataFrame(table(), columns=["a", "b", "a"]), "column 'a': the name occurs more than"),
     "one column": (table(d=1), r"1 feature\(s\) .* minimum of 2"),
@@ -152,7 +152,7 @@ REFUSED = {
         "column 'a': is a linear combination of 'b', 'c'",
     ),
     "date array": (np.arange(24).reshape(12, 2).astype("datetime64[D]"), "dates or times"),
-    "ragged": ([[1, 2], [3]], "Give rows of equal length"),
+    "ragged": ([[1, 2], [3]], "Pass rows of equal length"),
     "huge": (frame(c=1e300 * np.arange(12)), "column 'c': values beyond 1e"),
     "huge object": (
         np.array([[10**400, 1]] * 12, dtype=object),
@@ -204,7 +204,7 @@ def test_the_target_does_not_hide_a_column():
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (np.arange(11), r"the target 'y': has shape \(11,\) beside a table of 12 rows"),
+        (np.arange(11), r"the target 'y': has shape \(11,\), but the table has 12 rows"),
         (np.zeros((12, 2)), r"has shape \(12, 2\)"),
         ([{}] * 12, "column 'y': not numeric"),
         (MISSING, "column 'y': missing values"),

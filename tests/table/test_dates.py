@@ -21,7 +21,7 @@ DAYS = [18_262 + 3 * i + i % 4 for i in range(N)]  # since 1 January 1970
 DATES = [dt.date(1970, 1, 1) + dt.timedelta(days=day) for day in DAYS]
 FRAME = pd.DataFrame({"a": np.random.default_rng(0).standard_normal(N), "day": pd.to_datetime(DATES)})
 TEXT = FRAME.assign(day=[day.isoformat() for day in DATES])
-MESSAGE = r"column 'day': not numeric \(dates or times\)\. Call it continuous in kinds to turn it into days"
+MESSAGE = r"column 'day': not numeric \(dates or times\)\. Declare it continuous in kinds to convert it"
 
 CONTAINERS = {
     "pandas": FRAME,
@@ -52,7 +52,7 @@ def test_every_container_is_refused_alike_and_gives_days_on_request(container):
         read_table(CONTAINERS[container])
     dataset = in_days(CONTAINERS[container])
     np.testing.assert_array_equal(dataset.values[:, 1], DAYS)
-    assert dataset.summary.kind_reasons["day"] == "as told, in days"
+    assert dataset.summary.kind_reasons["day"] == "as declared, in days"
     assert dataset.summary.dates == ("day",)
 
 

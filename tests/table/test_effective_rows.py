@@ -23,7 +23,7 @@ def test_weights_of_another_shape_are_not_flattened(parameter, shape):
 def test_a_small_effective_size_warns_as_few_rows_do(seed, estimator):
     weights = np.full(N, 1e-6)
     weights[np.random.default_rng(seed).permutation(N)[:12]] = 1.0
-    with pytest.warns(dcd.errors.SmallSampleWarning, match="Only 400 rows, which count as 12"):
+    with pytest.warns(dcd.errors.SmallSampleWarning, match="an effective sample size of 12"):
         estimator.fit(TABLE, sample_weight=weights)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -314,7 +314,7 @@ def test_cells_are_never_evaluated(write):
 def test_row_numbers_that_pandas_wrote_are_left_out_aloud(tmp_path):
     frame = pd.DataFrame({"a": [1.5, 2.5], "b": [3, 4]})
     frame.to_csv(tmp_path / "t.csv")
-    with pytest.warns(TableWarning, match="counts the rows"):
+    with pytest.warns(TableWarning, match="numbers the rows"):
         pd.testing.assert_frame_equal(read_file(tmp_path / "t.csv"), frame)
     frame.rename(index={1: 7}).to_csv(tmp_path / "t.csv")
     with pytest.raises(dcd.InputError, match="column 1: has no name"):

@@ -86,4 +86,4 @@ def test_audit_discover_and_report_say_the_same(tmp_path, capsys):
     for kind in ("row-identifier", "same-order"):
         assert cautions[kind].text in audited.problems
         assert printed.count(cautions[kind].text) == 1
-    assert "seems to name the rows" in dcd.report.render(result)
+    assert "looks like an identifier" in dcd.report.render(result)

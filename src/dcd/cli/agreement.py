@@ -1,4 +1,4 @@
-"""Where the graphs of several methods agree, how far apart they are, and what they have against knowledge."""
+"""Where the graphs of several methods agree, how far apart they are, and what contradicts knowledge."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def agreement(graphs: Mapping[str, CPDAG], names: Sequence[str]) -> dict[str, An
     `graphs` are by method, over the variables `names`. `edges` has an entry for each two variables `a`, `b`
     with an edge in some graph, sorted by agreement: its `marks` are `->`, `<-`, `-` or empty, `agree` counts
     the methods with the most frequent mark, and `a` and `b` are ordered such that this is never `<-`.
-    `pairs` counts for two methods the edges that are the same, drawn otherwise, and of one method only.
+    `pairs` counts for two methods the edges that are the same, drawn differently, or drawn by one only.
     Each of `DISTANCES` has its matrix: `shd[first][second]` is the number of pairs of variables on which
     their graphs differ.
     """

@@ -75,7 +75,7 @@ def _show(audited: Audit) -> None:
     say(f"{count(len(audited.columns), 'column')}, {rows}", style="bold")
     say()
     show_table(
-        ["column", "taken for", "why", "missing", "distinct", "problem"],
+        ["column", "kind", "why", "missing", "distinct", "problem"],
         [
             (column.name, column.kind, column.why, column.n_missing, column.n_distinct, column.problem or "")
             for column in audited.columns
@@ -84,7 +84,7 @@ def _show(audited: Audit) -> None:
     )
     say()
     if audited.ok:
-        say("Nothing is in the way.", style="green")
+        say("No problems found.", style="green")
         return
     say(f"{count(len(audited.problems), 'problem')}:", style="bold")
     for problem in audited.problems:

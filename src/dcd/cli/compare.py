@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SHORT = {"pc": "pc-fisherz", "robust": "robust-dcd"}
 _DEFAULT = "robust-dcd,dcd,pc,ges"
-_USES = {True: "taken", False: "cannot take it", None: ""}
+_USES = {True: "used", False: "cannot be used", None: ""}
 _EPILOG = """\b
 Examples:
   dcd compare data.csv
@@ -42,7 +42,7 @@ Examples:
 
 \b
 'dcd methods' lists the methods. If one is not installed, fails or takes too
-long, the answer says so; the others still run, and the exit code is 3.
+long, the reason is shown; the others still run, and the exit code is 3.
 Every method that can use knowledge gets it; for each, the answer lists what
 contradicts it."""
 
@@ -235,7 +235,7 @@ def _show(answer: dict[str, Any], table: TableSummary) -> None:
 def _show_distances(answer: dict[str, Any], ran: Sequence[str]) -> None:
     say()
     say("Edges of two methods", style="bold")
-    header = ["first", "second", "same", "drawn otherwise", "first only", "second only"]
+    header = ["first", "second", "same", "different", "first only", "second only"]
     show_table(header, [list(pair.values()) for pair in answer["pairs"]], right=header[2:])
     for key, distance in DISTANCES.items():
         say()
@@ -245,7 +245,7 @@ def _show_distances(answer: dict[str, Any], ran: Sequence[str]) -> None:
 
 
 def _show_against(methods: dict[str, Any], ran: Sequence[str]) -> None:
-    """What each method has against the knowledge that was given."""
+    """Where each method contradicts the given knowledge."""
     found = [(method, words) for method in ran for words in methods[method]["against_knowledge"]]
     if found:
         say()

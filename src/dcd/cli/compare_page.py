@@ -55,7 +55,7 @@ def compare_page(
 
 
 def _most_frequent(edge: Mapping[str, Any]) -> str:
-    """The mark that as many methods draw as agree."""
+    """The mark that most methods draw."""
     marks = list(edge["marks"].values())
     return next(mark for mark in ("->", "-", "<-") if marks.count(mark) == edge["agree"])
 

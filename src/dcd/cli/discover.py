@@ -30,7 +30,7 @@ Examples:
   zcat big.csv.gz | dcd discover - --method dcd --alpha 0.01
 
 \b
-In the answer, a -> b is an arrow from cause to effect; in a - b such
+In the answer, a -> b is an arrow from cause to effect; in a - b the
 data leave the direction open. "arrow 93 %, edge 99 %" are
 the probabilities of this arrow and of any edge between the two."""
 
@@ -92,7 +92,7 @@ def discover(
     if checkpoint == "-":
         raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
     if checkpoint is not None:
-        state.when_interrupted = f"run the same again, with '{checkpoint}', to go on from there"
+        state.when_interrupted = f"run the same command again to resume from '{checkpoint}'"
     started, changes = time.monotonic(), None
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge, compare_with])
@@ -140,7 +140,7 @@ def _estimator(
     if arrow_probability is None:
         return dcd.DCD(**parameters) if method == "dcd" else dcd.RobustDCD(**parameters)
     if method == "dcd":
-        raise click.UsageError("--arrow-probability has no meaning for --method dcd, which has none.")
+        raise click.UsageError("--arrow-probability needs --method robust-dcd: dcd has no probabilities.")
     return dcd.RobustDCD(arrow_probability=arrow_probability, **parameters)
 
 

@@ -1,4 +1,4 @@
-"""`dcd falsify`: put a graph to the test."""
+"""`dcd falsify`: test a graph against data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Columns that are not in the graph are ignored.
 The exit code is 1 if the data contradict the graph."""
 
 
-@click.command(epilog=_EPILOG, short_help="Put a graph to the test.")
+@click.command(epilog=_EPILOG, short_help="Test a graph against data.")
 @click.argument("graph")
 @click.option(
     "--alpha",
@@ -87,7 +87,7 @@ def falsify(
     jobs: int | None,
     seed: int,
 ) -> int:
-    """Put the graph GRAPH to the test: find where the table DATA contradicts it."""
+    """Test the graph GRAPH: find where the table DATA contradicts it."""
     check_outputs({"--report": report, "--json": json_path}, [graph, source.path])
     matrix = read_graph(graph, with_knowledge=True, as_written=True)
     import dcd
@@ -134,7 +134,7 @@ def _show(checked: Falsification) -> None:
         _show_some(header, rows)
     if checked.unneeded:
         say()
-        say("No need shown", style="bold")
+        say("Edges without support", style="bold")
         header = ["edge", "given", "p-value"]
         edges = [[str(edge), ", ".join(edge.given) or "-", f"{edge.pvalue:.2g}"] for edge in checked.unneeded]
         _show_some(header, edges)

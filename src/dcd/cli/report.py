@@ -1,4 +1,4 @@
-"""`dcd report`: the page of a result that was saved."""
+"""`dcd report`: the report of a saved result."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Examples:
   dcd report with_knowledge.json --compare-with result.json --out changes.html"""
 
 
-@click.command(epilog=_EPILOG, short_help="The page of a saved result.")
+@click.command(epilog=_EPILOG, short_help="The report of a saved result.")
 @click.argument("result", metavar="RESULT")
 @click.option(
     "--out", required=True, metavar="FILE", help="File for the page (HTML); '-' is standard output."
 )
 @options.compare_with
 def report(*, result: str, out: str, compare_with: str | None) -> None:
-    """Write the page of a result that 'discover --json' saved as RESULT."""
+    """Write the report of a result that 'discover --json' saved as RESULT."""
     check_outputs({"--out": out}, [result, compare_with])
     import dcd
 

@@ -82,7 +82,7 @@ def simulate(
     from dcd.evaluation.simulate import random_dag, sample, sample_mixed
 
     if noise is not None and mechanism == "mixed":
-        raise click.BadParameter("has no meaning for --mechanism mixed.", param_hint="'--noise'")
+        raise click.BadParameter("has no effect with --mechanism mixed.", param_hint="'--noise'")
     rng = np.random.default_rng(seed)
     dag = random_dag(variables, graph=graph, degree=degree, random_state=rng)
     names = [f"x{index}" for index in range(1, variables + 1)]

@@ -1,4 +1,4 @@
-"""What a fit keeps of its table, so that an account only has to read: rows, and strengths of relations."""
+"""What a fit keeps of its table for `dcd.summarise`: some rows, and the strengths of relations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dcd.table.fingerprint import fingerprint
 
 SHOWN_ROWS = 300
 _SEED = 853
-_MOST_ROWS = 8_000  # for a strength, which needs no more: its standard error is .01
+_MOST_ROWS = 8_000  # used for a strength: enough for a standard error of .01
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Strength:
     Attributes
     ----------
     measure : what `before` and `after` are, by the kinds of the two variables.
-    before : of all rows alike, or by the weights they came with; None where too few rows have both values.
-    after : under the weights that decouple the variables around the target; None where there are none.
+    before : under equal weights, or those passed by the user; None if too few rows have both values.
+    after : under the weights that decouple the variables around the target; None if there are none.
     """
 
     measure: str
@@ -54,7 +54,7 @@ class Account:
 
 
 def with_shown_rows(dataset: Dataset) -> Dataset:
-    """The dataset with the rows chosen that its account shows."""
+    """The dataset, with a choice of the rows that its account shows."""
     chosen = np.random.default_rng(_SEED).permutation(len(dataset.rows))[:SHOWN_ROWS]
     return replace(dataset, shown=np.sort(dataset.rows[chosen]))
 
@@ -84,7 +84,7 @@ def keep_account(
 def _strength(
     dataset: Dataset, pair: tuple[str, str], shown: Positions, weights: FloatArray | None
 ) -> Strength:
-    """Before from the data; after by adding the change that the weights make among the shown rows."""
+    """Before comes from the data; after adds the change that the weights make among the shown rows."""
     places = [dataset.names.index(name) for name in pair]
     nominal = (dataset.kinds[places[0]] == "nominal", dataset.kinds[places[1]] == "nominal")
     every = slice(None, None, -(-len(dataset.values) // _MOST_ROWS))

@@ -1,4 +1,4 @@
-"""What estimators share: parameters; those of graphs also the fit from table to graph, and diagnostics."""
+"""What estimators share: their parameters and, for estimators of graphs, `fit` and diagnostics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Diagnostics(ABC):
     searches : for each target its boundary, its neighbours with their p-values, and the weights behind them.
     level : level of every single test.
     sets : every decoupled set: its `variables`, and how far they were decoupled.
-    separated : pairs that the best graph joined at first, and a test did not confirm; `RobustDCD` only.
+    separated : pairs that the best graph joined but a test did not confirm; `RobustDCD` only.
     """
 
     searches: tuple[TargetSearch, ...]
@@ -83,7 +83,7 @@ class Diagnostics(ABC):
 
     @abstractmethod
     def __str__(self) -> str:
-        """A few lines for people."""
+        """A short summary."""
 
     def _repr_html_(self) -> str:
         return notebook_html("How the fit went", lines=str(self).splitlines())
@@ -96,7 +96,7 @@ def statuses(frame: pd.DataFrame) -> str:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TableEstimator(BaseEstimator):
-    """The parameters of all estimators: the level of tests, how to read a table, and what to work with."""
+    """The parameters that all estimators share: the level of tests, how to read a table, and resources."""
 
     alpha: float = 0.05
     kinds: Mapping[str, Kind] | None = None
@@ -128,7 +128,7 @@ class TableEstimator(BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Discovery(FittedGraph, TableEstimator):
-    """An estimator of a graph: `fit`, and what it leaves behind, whatever the method."""
+    """An estimator of a graph: `fit`, and the methods of a fitted model."""
 
     knowledge: Knowledge | None = None
     progress: bool = True
@@ -152,25 +152,23 @@ class Discovery(FittedGraph, TableEstimator):
         y : ignored.
         sample_weight : (n,) array or None
             Weights of the rows, such as those of a survey. Only their ratios matter: estimates are those of
-            a table with rows repeated in proportion, and tests count observations by their effective number.
-            Equal weights are the same as none.
+            a table with rows repeated in proportion, and tests use the effective sample size. Equal weights
+            have no effect.
         counts : (n,) array or None
-            How many identical observations each row stands for, whole numbers. The fit is that of the table
-            with its rows repeated.
+            How many identical observations each row stands for (integers). The fit is the same as with the
+            rows repeated.
         checkpoint : path or None
-            File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
-            call resumes where the last one stopped, with the same result. The file of other data, other
-            parameters or another version is refused; `n_jobs`, `progress`, `memory_limit` and the order of
-            the columns may differ.
+            File that stores every finished task. After a crash, Ctrl-C or `kill -9`, the same call resumes
+            where the last one stopped, with the same result. A file from other data, parameters or versions
+            is rejected; `n_jobs`, `progress`, `memory_limit` and the order of the columns may differ.
         max_time : float or None
-            Seconds that the fit may take; checked whenever a piece is done. With a checkpoint the fit stops
-            at the limit, and the same call resumes it. Without one it stops early if the estimate far
-            exceeds the limit.
+            Time limit in seconds, checked after each task. With a checkpoint the fit stops at the limit, and
+            the same call resumes it. Without one it stops early if the estimated time far exceeds the limit.
 
         Raises
         ------
         TimeLimitError
-            at the limit, or when the estimate far exceeds it.
+            at the limit, or if the estimated time far exceeds it.
         """
         if max_time is not None:
             check_number("max_time", max_time, above=0, suggestion=3600)
@@ -218,19 +216,19 @@ class Discovery(FittedGraph, TableEstimator):
         sample_weight: Any = None,
         random_state: int | np.random.Generator | None = 0,
     ) -> Effect:
-        """The average effect of a treatment on an outcome, over all graphs that are possible.
+        """The average effect of a treatment on an outcome, over all possible graphs.
 
         Parameters
         ----------
         treatment, outcome : str
             Two variables of the graph.
         X, sample_weight : table and weights of its rows
-            By default those of the fit. Other rows of the same kind make an honest interval: fit the graph on
-            one half of the rows, estimate on the other.
+            By default those of the fit. For a valid interval use other rows: fit the graph on one half of the
+            rows and estimate on the other.
         over : "posterior", "class" or None
-            The graphs that the fit sampled, each as often as it was, or all graphs of `cpdag_`, with
-            uncertain arrows either way. None is the posterior if there is one.
-        levels, adjustment, estimator, confidence, random_state : as of `dcd.effect`.
+            The graphs sampled by the fit, weighted by how often each was sampled, or all graphs of `cpdag_`,
+            with uncertain arrows in either direction. None means the posterior if there is one.
+        levels, adjustment, estimator, confidence, random_state : as for `dcd.effect`.
 
         Examples
         --------
@@ -255,7 +253,7 @@ class Discovery(FittedGraph, TableEstimator):
             adjustments = class_adjustments(self.cpdag_, treatment, outcome, adjustment)
         elif graphs is None:
             raise InputError(
-                "parameter 'over'", "asks for a posterior, and this fit has none", "Try 'class'."
+                "parameter 'over'", "asks for a posterior, but this fit has none", "Try 'class'."
             )
         else:
             oriented = forbidden.T & ~forbidden
@@ -268,13 +266,13 @@ class Discovery(FittedGraph, TableEstimator):
         return estimated(names, adjustments, table, pair, over, options, order_is_known=order_is_known)
 
     def _table_of_fit(self) -> tuple[Any, Any]:
-        """The table and weights of the fit; an `InputError` if they are gone or have changed."""
+        """The table and weights of the fit; raises `InputError` if they are gone or have changed."""
         remedy = "Pass it: model.effect(treatment, outcome, table)."
         if not hasattr(self, "_fitted_to"):
             raise InputError("the table of the fit", "is not part of a saved or copied model", remedy)
         X, sample_weight = self._fitted_to
         if fingerprint(X) != self.account_.fingerprint:
-            raise InputError("the table of the fit", "has changed since", remedy)
+            raise InputError("the table of the fit", "has changed since the fit", remedy)
         return X, sample_weight
 
     def __getstate__(self) -> dict[str, Any]:
@@ -291,7 +289,7 @@ class Discovery(FittedGraph, TableEstimator):
     ) -> Axes:
         """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters.
 
-        Edges are wider the more probable they are, or with `stability` the more resamples have them.
+        An edge is wider if it is more probable or, with `stability`, if more resamples have it.
         """
         check_is_fitted(self)
         shares = {"probabilities": self.probabilities_} if stability is None else {"stability": stability}
@@ -306,13 +304,13 @@ class Discovery(FittedGraph, TableEstimator):
         return "\n".join([repr(self), *(edges or ["(no edges)"])])
 
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
-        """The checkpoint of a fit, if it is one of this data and these parameters."""
+        """The checkpoint of a fit, which must be of these data and parameters."""
         shared = describe(self, dataset, without=["random_state"])
         return Checkpoint(path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset))
 
     @abstractmethod
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
-        """How a checkpoint keeps the results of each stage."""
+        """How a checkpoint stores the results of each stage."""
 
     def _for_resamples(self) -> Self:
         """The estimator that `stability` fits to each of many resamples."""
@@ -326,7 +324,7 @@ class Discovery(FittedGraph, TableEstimator):
     def _discover(
         self, dataset: Dataset, rng: np.random.Generator, run: Run
     ) -> tuple[Construction, Diagnostics]:
-        """The graph and the diagnostics; whatever takes long is done in pieces of the `run`."""
+        """The graph and the diagnostics; long computations are tasks of the `run`."""
 
 
 def check_n_jobs(n_jobs: object) -> None:

@@ -1,7 +1,7 @@
-"""What a checkpoint of a fit or its resamples holds: what the results depend on, and the results.
+"""What a checkpoint of a fit or its resamples holds: the inputs that results depend on, and the results.
 
-Results are JSON values that msgspec checks, read back to the last bit. Arrays are the bytes of their float64
-numbers in base64, half the size of decimals; single numbers are decimals with all their figures.
+Results are JSON values checked by msgspec and restored to the last bit. Arrays are stored as the bytes of
+their float64 numbers in base64, half the size of decimals; single numbers as decimals with all digits.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
 
 def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> dict[str, Any]:
-    """The table and the model with its parameters, `without` some, as JSON values.
+    """The table and the model with its parameters, except those in `without`, as JSON values.
 
-    The order of the columns makes no difference, as it makes none to results.
+    Like the results, they do not depend on the order of the columns.
     """
     parameters = {
         name: _parameter_text(name, value)
@@ -55,7 +55,7 @@ def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> 
 
 
 def digest_of(dataset: Dataset) -> str:
-    """A digest of names, kinds, values and the positions of the rows; block by block, for any size."""
+    """A digest of names, kinds, values and row positions, computed block by block."""
 
     def parts() -> Iterator[str | FloatArray | Positions]:
         order = sorted(range(len(dataset.names)), key=lambda column: dataset.names[column])
@@ -71,13 +71,13 @@ def digest_of(dataset: Dataset) -> str:
 
 
 def seed_for_checkpoint(random_state: object, checkpoint: object) -> int | None:
-    """The seed as a whole number; an `InputError` if a checkpoint needs one and there is none."""
+    """The seed as an integer; raises `InputError` if a checkpoint needs one and there is none."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     if checkpoint is not None:
         raise InputError(
             "parameter 'random_state'",
-            "must be a whole number with a checkpoint, which could not be resumed otherwise",
+            "must be a whole number with a checkpoint, because the run could not be resumed otherwise",
             "Try random_state=0.",
         )
     return None
@@ -91,8 +91,8 @@ def _parameter_text(name: str, value: object) -> str:
     if _ADDRESS.search(text):
         raise InputError(
             f"parameter '{name}'",
-            f"is known by its place in memory only ({text:.80}), and could not be recognised later",
-            "Give its class a __repr__ that shows its parameters (as a dataclass has), to use a checkpoint.",
+            f"has no text but its memory address ({text:.80}), so a resumed run could not recognise it",
+            "To use a checkpoint, give its class a __repr__ that shows its parameters, as a dataclass does.",
         )
     return text
 
@@ -101,7 +101,7 @@ def _parameter_text(name: str, value: object) -> str:
 
 
 class _EdgeLine(msgspec.Struct, forbid_unknown_fields=True):
-    """The test of an edge, with what was done under weights for it."""
+    """The test of an edge, with the record of its weights."""
 
     balances: list[tuple[tuple[int, ...], SampleWeights]]
     interactions: list[Interaction]
@@ -109,7 +109,7 @@ class _EdgeLine(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
-    """Of the stage of `RobustDCD`: the test of an edge, with the record of its weights."""
+    """For `RobustDCD`: the test of an edge, with the record of its weights."""
 
     def write(result: tuple[float, Record]) -> Any:
         log_pvalue, record = result
@@ -143,7 +143,7 @@ def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
 
 
 def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:
-    """Of the stage of `DCD`: a decoupled set, by the positions of its variables."""
+    """For `DCD`: a decoupled set, by the positions of its variables."""
 
     def write(decoupled: DecoupledSet) -> Any:
         written = _written(decoupled)

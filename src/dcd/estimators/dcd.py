@@ -24,14 +24,14 @@ from dcd.weights.hsic_descent import HSICDescent, ObjectiveName
 class PublishedDiagnostics(Diagnostics):
     """What happened during a fit of `DCD`; see `Diagnostics`.
 
-    The first d `sets` are the ones behind the Markov boundaries. Each has the pairwise weighted HSIC before
-    and after, and the number of steps.
+    The first d `sets` belong to the Markov boundaries. Each has the pairwise weighted HSIC before and after
+    learning, and the number of steps.
 
     Attributes
     ----------
-    n_identified : Markov boundaries that Algorithm 1 asked for: d + Σ (2^m - 2) over the boundaries of m
-        variables where no search is cut or pruned. Weights belong to a set, not to a target, so fewer `sets`
-        were decoupled.
+    n_identified : number of Markov boundaries that Algorithm 1 identified: d + Σ (2^m - 2) over boundaries
+        of m variables, unless a search is cut or pruned. Weights belong to a set, not to a target, so the
+        number of `sets` can be smaller.
     """
 
     sets: tuple[DecoupledSet, ...]
@@ -39,9 +39,9 @@ class PublishedDiagnostics(Diagnostics):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The variables whose boundary rests on weights that left more dependence than chance does.
+        """The variables whose boundary rests on weights that left more dependence than chance.
 
-        Edges of these may show dependence that decoupling could not remove.
+        Their edges may be due to dependence that decoupling could not remove.
         """
         decoupled = [(search.target, search.weights) for search in self.searches]
         return tuple(target for target, sketch in decoupled if sketch is not None and sketch.dependence > 1)
@@ -62,7 +62,7 @@ class PublishedDiagnostics(Diagnostics):
         if self.failed:
             lines.append(
                 f"Decoupling failed for {len(self.failed)} of {n_targets} boundaries (it left more "
-                "dependence than chance leaves): edges there may be false. Try RobustDCD."
+                "dependence than chance): edges there may be false. Try RobustDCD."
             )
         return "\n".join([*lines, *map(str, self.cuts)])
 
@@ -83,7 +83,7 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-# Sets that are worth starting with: each takes some 5 kB, and a million of them hours.
+# The most sets that a search may start with: each takes about 5 kB, and a million take hours.
 _MOST_SETS = 1_000_000
 _REMEDIES = (
     "max_subsets=256 bounds the search within each boundary, subsets='pruned' skips subsets that add "
@@ -110,11 +110,11 @@ class DCD(Discovery):
         Level of the test, as in the paper. With many variables a smaller level avoids false edges.
     objective : "pairwise", "joint" or "from-set", default="pairwise"
         What the weights minimise: the HSIC of all pairs, as published; the joint dependence of all variables
-        of a set; or, with weights of its own for each candidate, its dependence on all other candidates
+        of a set; or, with separate weights for each candidate, its dependence on all other candidates
         jointly. The last two do not use `learning_rate`, `max_steps` and `init_scale`.
     learning_rate : float, default=10
-        Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper leaves it
-        open, as it does the next two.
+        Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper does not
+        specify this and the next two.
     max_steps : int, default=50
         Number of steps of the descent for one set.
     min_ess : float, default=0.1
@@ -124,8 +124,8 @@ class DCD(Discovery):
         deterministic.
     max_subsets : int or None, default=None
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
-        are searched in increasing order as long as all subsets of a size fit (size 1 in any case); the cuts
-        are in `diagnostics_.cuts`, with a warning. None never cuts, as published.
+        are searched in increasing order as long as all subsets of a size fit (size 1 in any case). A cut
+        gives a warning and is listed in `diagnostics_.cuts`. None never cuts, as published.
     subsets : "all" or "pruned", default="all"
         Exclude all subsets of every boundary, as published, or only those that can add information if the
         boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
@@ -229,16 +229,16 @@ class DCD(Discovery):
         return replace(construction, searches=searches), diagnostics
 
     def _announce(self, boundaries: Boundaries, run: Run) -> None:
-        """Say before the search of the subsets if it will take long; refuse what would never end.
+        """Warn before a long search of subsets, and refuse one that would not finish.
 
-        Pruned searches ask for far fewer sets than there are; they are announced when they turn out long.
+        Pruned searches need far fewer sets than there are, so they warn only once they turn out long.
         """
         if self.subsets == "pruned":
             return
         sizes = [
             (len(members), exclusion_sizes(len(members), self.max_subsets)) for members in boundaries.values()
         ]
-        # A set that two boundaries share is decoupled once, so this is what is needed at most.
+        # A set that two boundaries share is decoupled once, so this is an upper bound.
         n_sets = sum(sum(counts.values()) for _, counts in sizes)
         work = sum(count * effort(m - size) for m, counts in sizes for size, count in counts.items())
         seconds = run.forecast(SETS, work)

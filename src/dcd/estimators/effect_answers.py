@@ -1,4 +1,4 @@
-"""`Effect`: the effect of one variable on another as all graphs that are possible have it, and its words."""
+"""`Effect`: the effect of one variable on another in all possible graphs, and its description."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SHOWN = 8  # answers listed in text
 
 @dataclass(frozen=True)
 class EffectAnswer:
-    """The effect in the graphs that ask for the same adjustment.
+    """The effect in the graphs that need the same adjustment.
 
     Attributes
     ----------
-    adjustment : the variables that are held fixed; None where the treatment does not cause the outcome.
-    estimate, standard_error, interval : of the effect; all 0 where there is none.
-    share : of the sampled graphs, or of the graphs of the class; None where there are too many to count.
-    n_rows : rows complete in treatment, outcome and adjustment; 0 where nothing had to be estimated.
+    adjustment : the variables that are held fixed; None if the treatment does not cause the outcome.
+    estimate, standard_error, interval : of the effect; all 0 if there is none.
+    share : of the sampled graphs, or of the graphs of the class; None if there are too many to count.
+    n_rows : rows complete in treatment, outcome and adjustment; 0 if nothing had to be estimated.
     caution : what makes the estimate uncertain beyond its interval; empty if nothing does.
     """
 
@@ -60,8 +60,8 @@ class Effect:
     ----------
     treatment, outcome : names of the variables.
     levels : the two levels of the treatment that are compared; None for the change per unit.
-    outcome_level : the level of the outcome whose probability changes; None for an outcome of numbers.
-    answers : one for each adjustment that some graph asks for, the largest share first.
+    outcome_level : the level of the outcome whose probability changes; None for a numeric outcome.
+    answers : one for each adjustment that some graph needs, the largest share first.
     over : graphs sampled from the "posterior", or all graphs of the "class".
     confidence : of each interval.
     estimator : "flexible" or "linear".
@@ -195,7 +195,7 @@ class Effect:
     # --- as data and as a picture ------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each answer; `adjustment` is None where there is no effect."""
+        """One row for each answer; `adjustment` is None if there is no effect."""
         rows = [
             (a.adjustment, a.estimate, a.standard_error, *a.interval, a.share, a.n_rows) for a in self.answers
         ]
@@ -210,7 +210,7 @@ class Effect:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the estimates with their intervals, a line for each answer, the largest share on top.
 
-        Dots are larger the larger the share; the range of the estimates is shaded.
+        Larger dots have larger shares; the range of the estimates is shaded.
         """
         if ax is None:
             size = (7.2, 1.2 + 0.32 * len(self.answers))

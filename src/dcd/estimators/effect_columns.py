@@ -1,4 +1,4 @@
-"""The columns of an effect: read when they are asked for, with the levels to compare and the rows to use."""
+"""The columns of an effect, read when needed, with the levels to compare and the rows to use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dcd.table.sources import fill, source_of
 
 
 class EffectTable:
-    """Columns of a table, read when they are asked for."""
+    """Columns of a table, read when needed."""
 
     def __init__(
         self, X: Any, kinds: Mapping[str, Kind] | None = None, sample_weight: Any = None, note: str = ""
@@ -45,7 +45,7 @@ class EffectTable:
         return self._columns[name]
 
     def complete_in(self, names: Sequence[str]) -> BoolArray:
-        """(n,) which rows have a weight, and a value in all of some columns."""
+        """(n,) which rows have a weight and a value in all of the named columns."""
         complete: BoolArray = self.weights > 0
         for name in names:
             complete = complete & ~np.isnan(self.column(name)[0].values)
@@ -60,7 +60,7 @@ def contrast_of(
     values = np.unique(column.values[~np.isnan(column.values)])
     if len(values) < 2:
         problem = "has the same value in every row"
-        raise InputError(f"column {treatment!r}", problem, "Its effect cannot be seen: choose another one.")
+        raise InputError(f"column {treatment!r}", problem, "Choose a treatment that varies.")
     names = {value: column.levels[int(value)] if column.levels else _number_text(value) for value in values}
     present = {name: float(value) for value, name in names.items()}
     if levels is None:
@@ -93,17 +93,15 @@ def _number_text(value: object) -> str:
 
 
 def event_of(table: EffectTable, outcome: str) -> tuple[float, str] | None:
-    """The level of an outcome with two whose probability is told, as value and as word; None for numbers."""
+    """The level of a binary outcome whose probability is reported, as value and as text; None for numbers."""
     column, kind = table.column(outcome)
     n_distinct = column.n_distinct
     if n_distinct < 2:
         problem = "has the same value in every row"
-        raise InputError(
-            f"column {outcome!r}", problem, "Nothing can have an effect on it: choose another one."
-        )
+        raise InputError(f"column {outcome!r}", problem, "Choose an outcome that varies.")
     if kind == "nominal" and n_distinct > 2:
         level = column.levels[0]
-        remedy = f"Replace it by a column that says whether it is one of them, such as {level!r}."
+        remedy = f"Replace it by a column that says whether it has one of them, such as {level!r}."
         raise InputError(f"column {outcome!r}", f"has {n_distinct} categories, which have no mean", remedy)
     highest = float(np.nanmax(column.values))
     return (highest, column.levels[int(highest)]) if kind == "nominal" else None
@@ -116,7 +114,7 @@ def sample_of(
     levels: tuple[float, float] | None,
     event: float | None,
 ) -> Sample:
-    """The rows that are complete in all columns of an estimate; an `InputError` if they are too few."""
+    """The rows that are complete in all columns of an estimate; raises `InputError` if they are too few."""
     treatment, outcome = pair
     rows = table.complete_in([*pair, *fixed])
     columns = [table.column(name) for name in fixed]
@@ -126,7 +124,9 @@ def sample_of(
     needed = max(FEWEST_ROWS, 3 * (len(columns) + 2))
     if n_rows < needed:
         problem = f"has {n_rows} rows that are complete in {', '.join(map(repr, (*pair, *fixed)))}"
-        raise InputError("the table", problem, f"An effect needs {needed}: collect more, or fill gaps in.")
+        raise InputError(
+            "the table", problem, f"An effect needs {needed}: add rows, or impute missing values."
+        )
     empty, values = np.empty((n_rows, 0)), table.column(outcome)[0].values[rows]
     sample = Sample(
         treatment=table.column(treatment)[0].values[rows],
@@ -138,8 +138,8 @@ def sample_of(
     )
     for name, used in {treatment: sample.treatment, outcome: sample.outcome}.items():
         if np.ptp(used) == 0:
-            problem = f"has the same value in the {n_rows} rows without gaps"
-            raise InputError(f"column {name!r}", problem, "Fill gaps in, or choose another one.")
+            problem = f"has the same value in the {n_rows} complete rows"
+            raise InputError(f"column {name!r}", problem, "Impute missing values, or choose another one.")
     for level in levels or ():
         count = int((sample.treatment == level).sum())
         if count < FEWEST_IN_A_LEVEL:

@@ -1,13 +1,13 @@
 r"""The average effect of a treatment on an outcome with some variables Z held fixed, and its standard error.
 
-**Two levels a and b of the treatment T.** The difference of the means that the outcome Y would have if all
-rows had b, and if all had a, by augmented inverse probability weighting: with :math:`\mu_l(Z) = E[Y|T=l,Z]`
-and :math:`e_l(Z) = P(T=l|Z)`, the mean of :math:`\mu_b - \mu_a + 1_{T=b}(Y-\mu_b)/e_b -
+**Two levels a and b of the treatment T.** The difference between the means that the outcome Y would have if
+all rows had b and if all had a, by augmented inverse probability weighting: with :math:`\mu_l(Z) =
+E[Y|T=l,Z]` and :math:`e_l(Z) = P(T=l|Z)`, the mean of :math:`\mu_b - \mu_a + 1_{T=b}(Y-\mu_b)/e_b -
 1_{T=a}(Y-\mu_a)/e_a`. It is consistent if either is right (Robins, Rotnitzky and Zhao 1994).
 
-**A treatment of numbers.** The coefficient of T in the partially linear model :math:`Y = \theta T + g(Z) +
-\varepsilon` (Robinson 1988): the change of Y per unit of T. Residuals V of T and U of Y given Z have
-:math:`\theta = E[UV] / E[V^2]`. Where the slope differs between rows, θ is their average with weights V².
+**A numeric treatment.** The coefficient of T in the partially linear model :math:`Y = \theta T + g(Z) +
+\varepsilon` (Robinson 1988): the change of Y per unit of T. With V and U the residuals of T and Y given Z,
+:math:`\theta = E[UV] / E[V^2]`. If the slope differs between rows, θ is its average with weights V².
 
 **Nuisance functions** are cross-fitted (Chernozhukov et al. 2018): predictions for a row come from models
 that have not seen it. Lines, sums of curves, products and boosted trees are combined with the weights, at
@@ -37,13 +37,13 @@ METHODS: tuple[Method, ...] = get_args(Method)
 FEWEST_ROWS = 50
 FEWEST_IN_A_LEVEL = 20
 _FOLDS = 5
-# Of 500 rows, one split moved an estimate by a standard error; predictions are averages over three.
+# With 500 rows, one split moved an estimate by a standard error, so predictions are averaged over three.
 _SPLITS, _FEW_ROWS = 3, 2000
-_LEAST_PROBABILITY = 0.01  # of a level; below it, a row would decide the answer
+_LEAST_PROBABILITY = 0.01  # of a level; below it, a single row would decide the answer
 _RARE, _MANY_ROWS = 0.05, 0.05  # probability of a level, and share of rows, from which overlap is a caveat
 _EXPLAINED = 0.9  # share of the variance of a treatment that the others may explain without a caveat
 _NOTHING_LEFT = 1e-8
-_MOST_PRODUCTS = 20  # columns of which products are taken
+_MOST_PRODUCTS = 20  # columns whose products are used
 _KNOTS = 5
 _KERNEL_COLUMNS = 150
 _ALPHAS = np.logspace(-2, 4, 7)
@@ -84,7 +84,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated effect, its standard error, and how little the data tell where they tell little."""
+    """An estimated effect, its standard error, and how little information the data have about it."""
 
     value: float
     standard_error: float
@@ -95,7 +95,7 @@ class Estimate:
 def estimate(sample: Sample, method: Method, rng: np.random.Generator) -> Estimate:
     """The effect by one of the methods."""
     with one_blas_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of optimisers that stop a little early
+        warnings.simplefilter("ignore")  # optimisers that stop a little early
         if method == "linear":
             return _least_squares(sample)
         if sample.levels is None:
@@ -185,7 +185,7 @@ def _standard_error(influence: FloatArray, weights: FloatArray) -> float:
 
 
 def _folds(sample: Sample, rng: np.random.Generator) -> Positions:
-    """(k, n) the fold of each row, the same share of each level in all; of few rows in several ways."""
+    """(k, n) the fold of each row, stratified by level; several splits if there are few rows."""
     n_rows = len(sample.outcome)
     folds = np.empty((_SPLITS if n_rows <= _FEW_ROWS else 1, n_rows), dtype=np.intp)
     group = np.zeros(n_rows) if sample.levels is None else sample.treatment
@@ -199,7 +199,7 @@ def _folds(sample: Sample, rng: np.random.Generator) -> Positions:
 def _predicted(
     sample: Sample, target: FloatArray, folds: Positions, among: BoolArray | None = None
 ) -> FloatArray:
-    """(n,) cross-fitted predictions of a target from Z, by models of the rows `among` which it is known."""
+    """(n,) cross-fitted predictions of a target from Z, by models fitted to the rows `among`."""
     among = np.ones(len(target), dtype=bool) if among is None else among
     if not sample.fixed:
         return np.full(len(target), np.average(target[among], weights=sample.weights[among]))
@@ -211,7 +211,7 @@ def _predicted(
         predictions[test] += mean / len(folds)
         for position, (columns, make) in enumerate(learners, start=1):
             if np.ptp(target[train]) > 0:
-                # Equal weights are none, because bins by weights take long.
+                # Equal weights are left out, because binning by weights takes long.
                 weights = sample.weights[train] if np.ptp(sample.weights) else None
                 model = make().fit(columns[train], target[train], sample_weight=weights)
                 predictions[test, position] += (_values(model, columns[test]) - mean) / len(folds)
@@ -226,7 +226,7 @@ def _values(model: Any, columns: FloatArray) -> FloatArray:
 
 
 def _stacked(predictions: FloatArray, target: FloatArray, weights: FloatArray) -> FloatArray:
-    """The shares of several predictions, at least 0 and 1 in all, with the least squared error."""
+    """The shares of several predictions, non-negative and summing to 1, with the least squared error."""
     root = np.sqrt(weights)
     centre = np.average(target, weights=weights)
     scale = max(float(np.std(target)), np.finfo(float).tiny)
@@ -274,7 +274,7 @@ def _kernel_columns(plain: FloatArray) -> FloatArray:
 
 
 def _curves(column: FloatArray) -> FloatArray:
-    """Columns of a cubic spline with knots at quantiles; a column of few values is itself."""
+    """Columns of a cubic spline with knots at quantiles; a column with few values is returned unchanged."""
     from sklearn.preprocessing import SplineTransformer
 
     knots = np.unique(np.quantile(column, np.linspace(0.0, 1.0, _KNOTS)))

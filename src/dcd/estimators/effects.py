@@ -1,4 +1,4 @@
-"""`effect`: what one variable does to another on average, in every graph that is possible.
+"""`effect`: the average effect of one variable on another, in every possible graph.
 
 graphs -> adjustment sets (`graph.adjustment_sets`) -> an estimate each (`effect_estimates`) -> `Effect`
 """
@@ -65,30 +65,30 @@ def effect(
 ) -> Effect:
     """The average effect of a treatment on an outcome, over all graphs that a CPDAG represents.
 
-    Each graph says which variables to hold fixed, or that the treatment is not a cause. Each different answer
-    is estimated, and the range of them is the effect. Rows with a missing value in a column that is used are
-    left out.
+    Each graph says which variables to hold fixed, or that the treatment is not a cause. The effect is
+    estimated once for each different adjustment, and the result is the range of these estimates. Rows with a
+    missing value in a column that is used are left out.
 
     Parameters
     ----------
     graph : CPDAG or labelled DataFrame
-        Uncertain arrows of a CPDAG can also be reversed. The arrows of an adjacency matrix with names on both
-        sides are taken as known: a DAG has one answer.
+        Uncertain arrows of a CPDAG may also be reversed. The arrows of a labelled adjacency matrix are taken
+        as known: a DAG has one answer.
     X : table, with a column for each variable that is needed.
     treatment, outcome : str
         Two variables of the graph.
     knowledge : Knowledge or None
-        Considers only the graphs that agree with it.
+        Only graphs that agree with it are considered.
     levels : (from, to) or None
-        Two levels of the treatment to compare. None is the change per unit for numbers, and the two levels of
-        a treatment that has two. A treatment of several categories needs it.
+        Two levels of the treatment to compare. With None, a numeric treatment is compared per unit, and a
+        treatment with two levels by these. A treatment with more categories requires it.
     adjustment : "optimal" or "parents", default="optimal"
-        Hold fixed what gives the least variance, or the direct causes of the treatment, which relies on less
-        of the graph.
+        Hold fixed the set with the least variance, or the direct causes of the treatment, which depends on
+        less of the graph.
     estimator : "flexible" or "linear", default="flexible"
-        Doubly robust with cross-fitted curves, products and trees; or least squares.
+        Doubly robust estimation with cross-fitted curves, products and trees, or least squares.
     confidence : float, default=0.95
-        Of the interval of each estimate. It takes the graph as given.
+        Confidence level of the interval of each estimate, which takes the graph as given.
     kinds, sample_weight, counts : as for `DCD` and its `fit`.
     random_state : int, Generator or None, default=0
         Seed of the folds of cross-fitting.
@@ -141,7 +141,7 @@ def as_given(graph: object) -> CPDAG:
 
 
 def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
-    """The graphs of the class that agree with knowledge; an `InputError` if none does."""
+    """The graphs of the class that agree with knowledge; raises `InputError` if none does."""
     known = bind_knowledge(knowledge, cpdag.names)
     if not known.says_something:
         return cpdag
@@ -154,7 +154,7 @@ def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
         sentence = known.reason(i, j) if stated else known.reason(j, i)
         problem = f"contradicts the graph about {names[i]} and {names[j]}: {sentence}"
         raise InputError(
-            "parameter 'knowledge'", problem, "Change one of the two, or find the graph with it."
+            "parameter 'knowledge'", problem, "Change one of the two, or fit the graph with this knowledge."
         )
     reversed_ = told & (graph == 0)
     graph[reversed_], graph[reversed_.T] = 1, 0
@@ -162,7 +162,7 @@ def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
     dag = consistent_extension(closed)
     if dag is None or set(unshielded_colliders(dag)) != set(unshielded_colliders(graph)):
         problem = "allows no graph of the class"
-        raise InputError("parameter 'knowledge'", problem, "Find the graph with this knowledge.")
+        raise InputError("parameter 'knowledge'", problem, "Fit the graph with this knowledge.")
     restricted = CPDAG.from_dag(
         names, dag, [(names[i], names[j]) for i, j in np.argwhere(directed_part(closed))]
     )
@@ -184,9 +184,9 @@ def estimated(
     *,
     order_is_known: bool = False,
 ) -> Effect:
-    """The effect of one variable of a pair on the other, given the adjustments that graphs ask for.
+    """The effect of one variable of a pair on the other, given the adjustments that graphs need.
 
-    `order_is_known` if the outcome cannot be a cause of the treatment, by knowledge.
+    `order_is_known` says that by knowledge the outcome cannot be a cause of the treatment.
     """
     treatment, outcome = pair
     levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
@@ -241,7 +241,7 @@ def _answer(
     treatment, listed = pair[0], ", ".join(fixed)
     if np.isnan(found.value):
         problem = f"is determined by {listed}, which has to be held fixed"
-        raise InputError(f"column {treatment!r}", problem, "Leave a copy of it out of the graph.")
+        raise InputError(f"column {treatment!r}", problem, "Remove its copies from the graph.")
     half = float(norm.ppf(0.5 + confidence / 2)) * found.standard_error
     caution = ""
     if found.caution == "overlap":
@@ -266,12 +266,12 @@ def _cautions(
     fewest = min((a.n_rows for a in result.answers if a.adjustment is not None), default=table.n_rows)
     if fewest < table.n_rows:
         left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
-        cautions.append(f"{left_out}: a value of a column that is used is missing, or the weight is 0.")
+        cautions.append(f"{left_out}: they lack a value in a column that is used, or have weight 0.")
     denied = any(answer.adjustment is None for answer in result.answers)
     if denied and (result.over == "posterior" or len(result.answers) > 1):  # not of a graph that is given
         cautions.append(_no_effect(result, order_is_known))
     if not adjustments.complete:
-        cautions.append("There are too many graphs to go through all: the range can be wider.")
+        cautions.append("There are too many graphs to consider all of them: the range can be wider.")
     if table.note:
         cautions.append(table.note)
     return tuple(cautions)
@@ -283,7 +283,7 @@ def _no_effect(result: Effect, order_is_known: bool) -> str:
         return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
     tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
     return (
-        "No effect is a claim about directions, which data tell less well than edges. If "
-        f"{result.outcome} comes after {result.treatment}, say so in knowledge: {tiers}. Better still, put "
+        "No effect is a claim about directions, which are less certain than edges. If "
+        f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, put "
         "all columns into tiers."
     )

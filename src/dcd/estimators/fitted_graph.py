@@ -1,6 +1,6 @@
-"""What a fitted model offers besides its attributes: a view in notebooks, a file, a score, pgmpy's name.
+"""Methods of a fitted model: the view in notebooks, `save`, `score`, and pgmpy's name for the graph.
 
-`save` and `score` use folders that come later in the floor plan, by name and only when they are called.
+`save` and `score` use folders that come later in the import order, by name and only when called.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FittedGraph:
 
     @property
     def causal_graph_(self) -> CPDAG:
-        """`cpdag_` by the name that pgmpy has for it; `dcd.interop.to_pgmpy` makes a graph of pgmpy of it."""
+        """`cpdag_` under pgmpy's name; `dcd.interop.to_pgmpy` converts it to a pgmpy graph."""
         return self.cpdag_
 
     def save(
@@ -39,7 +39,7 @@ class FittedGraph:
         title: str | None = None,
         rows: bool = True,
     ) -> None:
-        """Write the account of the fit as JSON, to be read by `dcd.load_result`; see `dcd.summarise`."""
+        """Write the result of `dcd.summarise` as JSON; `dcd.load_result` reads it."""
         summarise = resolve_name("dcd.results:summarise")
         summarise(self, stability=stability, title=title, rows=rows).save(path)
 
@@ -48,9 +48,9 @@ class FittedGraph:
 
         Parameters
         ----------
-        true_graph : CPDAG, labelled or plain adjacency matrix, or graph of networkx or pgmpy. A DAG counts as
-            its CPDAG, which is all that data can tell of it; so do arrows of the model that only knowledge
-            directs.
+        true_graph : CPDAG, labelled or plain adjacency matrix, or graph of networkx or pgmpy. A DAG is
+            replaced by its CPDAG, which is all that data can determine; arrows of the model that only
+            knowledge directs are treated likewise.
         metric : str, default="shd_c"
             "shd_c" (the number of pairs of variables on which the two differ), "precision", "recall" or "f1"
             of edges with their direction, or any of these of the skeleton: "skeleton_shd",

@@ -52,24 +52,24 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
         "published" decouples all other columns and takes those that still depend on the target, as the paper
         does.
     alpha : float, default=0.05
-        Level of the test, as in the paper. Of the variables that have nothing to do with the target, about
-        this share is taken into the boundary, if decoupling succeeds.
+        Level of the test, as in the paper. With the published method, about this share of the irrelevant
+        variables is taken into the boundary, if decoupling succeeds.
     test, search : strategies or None
-        For the robust method: the conditional independence test, and how boundaries are searched. None is
+        For the robust method: the conditional independence test, and the search for boundaries. By default
         `PartialAssociation()` and `GrowShrink()`.
     weights : ConvexWeights, HSICDescent, a strategy of your own, or None
-        How `weights_` are learned, which decouple the boundary (robust), or all other columns (published; the
-        test rests on them). None is `ConvexWeights()` for the robust method and `HSICDescent()` for the
+        How `weights_` are learned. They decouple the boundary (robust) or all other columns (published, whose
+        test uses them). By default `ConvexWeights()` for the robust method and `HSICDescent()` for the
         published one. With `HSICDescent(objective="from-set")` the published method tests each column under
-        weights that make it independent of the others jointly, and `weights_` are those that keep the least
-        of the sample.
-    kinds, missing, drop_degenerate : as of `DCD`
+        weights that make it independent of the others jointly, and `weights_` are those with the smallest
+        effective sample size.
+    kinds, missing, drop_degenerate : as for `DCD`
         How to read the table: columns of categories, missing values, degenerate columns. With the published
-        method all other columns are one set, so that "testwise" uses the complete rows.
+        method all other columns form one set, so "testwise" uses the complete rows.
     memory_limit : int, str or None, default=None
-        Memory that the fit may take, as of `DCD`.
+        Memory that the fit may take, as for `DCD`.
     n_jobs : int or None, default=None
-        For the published method: threads for a table of more than 8,000 rows, -1 for all cores; None takes as
+        For the published method: threads for a table of more than 8,000 rows, -1 for all cores; None uses as
         many as linear algebra may use. The result does not depend on it.
 
     Attributes
@@ -77,15 +77,15 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
     boundary_ : list of str
         Names of the columns in the boundary.
     pvalues_, statistics_ : (d,) arrays
-        p-value of every column and its correlation with the target; NaN at the target itself. By the robust
-        method, given the other members of the boundary, with the partial correlation of normal scores; by the
-        published one, under the weights.
+        p-value of every column and its correlation with the target; NaN for the target itself. With the
+        robust method, p-value and partial correlation of normal scores given the other members of the
+        boundary; with the published method, both under the weights.
     support_ : (d,) bool array
         Which columns are in the boundary.
     weights_ : (n,) array
         The decoupling weights, summing to n; 0 for rows with missing values.
     table_ : TableSummary
-        What was made of the table: kinds of its columns, rows used, columns left out.
+        How the table was read: kinds of its columns, rows used, columns left out.
     effective_sample_size_ : float
     decoupling_ : SampleWeights
         The weights with the dependence before and after, and why learning stopped.
@@ -112,7 +112,7 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
         """Find the boundary of the target among the columns of `X`.
 
         `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight` and
-        `counts` are as of `DCD.fit`; with counts, `weights_` are of the repeated rows.
+        `counts` are as for `DCD.fit`; with counts, `weights_` belong to the repeated rows.
         """
         self._check_parameters()
         X, rows = repeated(X, counts, sample_weight)
@@ -138,7 +138,7 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
             raise InputError(
                 "the table",
                 f"has {len(dataset.values)} complete rows, fewer than {MIN_ROWS}",
-                "Drop the columns with most missing values, or use method='robust'.",
+                "Drop the columns with the most missing values, or use method='robust'.",
             )
         names = [name for name in dataset.names if name != target]
         others = dataset.select([dataset.names.index(name) for name in names])
@@ -234,7 +234,7 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
 
 
 def _strength(dataset: Dataset, scores: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
-    """Partial correlation; of the rows that are complete in its variables if there are no common scores."""
+    """Partial correlation; without common scores, from the rows that are complete in its variables."""
     if scores is not None:
         return partial_correlation(Adjustment(scores, given), x, y)
     complete = dataset.complete_in([x, y, *given])

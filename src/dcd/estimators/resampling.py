@@ -66,7 +66,7 @@ def stability(
         Resample i depends only on `random_state` and i, so the first 50 of 100 are those of a run of 50.
     scheme : "subsample" or "bootstrap", default="subsample"
         Draw a share `fraction` of the rows without replacement, or n of n rows with replacement. A bootstrap
-        sample repeats rows, which tests take for evidence: between independent variables it finds several
+        sample repeats rows, which tests count as new evidence: between independent variables it finds several
         times as many edges as the level allows.
     fraction : float, default=0.5
         Share of the rows in a subsample; not used by "bootstrap".
@@ -79,11 +79,11 @@ def stability(
     progress : bool, default=True
         Show a progress bar when run in a terminal.
     random_state : int, Generator or None, default=0
-        Seed of the resamples, and by them of the fits.
+        Seed of the resamples and of their fits.
     checkpoint : path or None
-        File that keeps every finished resample. The same call with the same file continues where the last
+        File that stores every finished resample. The same call with the same file continues where the last
         one stopped (a crash, Ctrl-C, a smaller `n_resamples`) and returns the result of an uninterrupted run.
-        A file of other data or parameters is refused. It can be the file of `fit`.
+        A file from other data or parameters is rejected. It can be the file of `fit`.
     max_time : float or None
         Time limit in seconds, as for `fit`.
 
@@ -94,8 +94,8 @@ def stability(
     Warns
     -----
     FailedResamplesWarning
-        if the method refused some of the resamples, where a column was constant or a copy of another.
-        They are counted in `Stability.failures` and left out of the frequencies.
+        if the method could not be fitted to some resamples, because a column was constant or a copy of
+        another. They are counted in `Stability.failures` and left out of the frequencies.
 
     Examples
     --------
@@ -111,14 +111,14 @@ def stability(
         check_number("max_time", max_time, above=0, suggestion=3600)
     rng = make_generator(random_state)
     seed = seed_for_checkpoint(random_state, checkpoint)
-    entropy = int(rng.integers(2**63)) if seed is None else seed  # the number that decides all draws
+    entropy = int(rng.integers(2**63)) if seed is None else seed  # the seed of all draws
     run = Run(progress=progress, max_time=max_time, at_once=n_processes(n_jobs))
     X, _ = repeated(readable_again(X), counts, sample_weight)
     dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     draws = _Draws(table.n_rows, scheme, fraction, entropy)
-    # A column keeps the kind that it has in the table, even where a resample has few of its values.
+    # A column keeps the kind that it has in the table, even if a resample has few of its values.
     kinds = {**(model.kinds or {}), **table.kinds}
     template = _with_share_of_memory(model, n_processes(n_jobs), draws)
     template = clone(template._for_resamples()).set_params(n_jobs=1, progress=False, kinds=kinds)
@@ -134,7 +134,7 @@ def stability(
 
 
 def check_memory(model: Discovery, n_rows: int, n_jobs: int | None) -> None:
-    """Raise `InputError` if subsamples of a table cannot be worked on at once within the model's limit.
+    """Raise `InputError` if the model's memory limit is too small to process subsamples in parallel.
 
     To be called before a fit that can take hours.
     """
@@ -195,7 +195,7 @@ def _refit(task: _Resampled, index: int) -> _Refit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
             graph = model.fit(take_rows(task.table, rows), sample_weight=weights).cpdag_
-    except Exception as error:  # one odd resample must not cost the others; the reason is reported
+    except Exception as error:  # one failed resample must not lose the others; the reason is reported
         reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         return {"failure": reason}
     absent = [name for name in task.names if name not in graph.names]
@@ -205,7 +205,7 @@ def _refit(task: _Resampled, index: int) -> _Refit:
 
 
 def _with_share_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
-    """The model with the memory that one of several refits at a time may take."""
+    """The model with its share of the memory limit, for several refits at a time."""
     if model.memory_limit is None:
         return model
     memory = Memory.of(model.memory_limit)

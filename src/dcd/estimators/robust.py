@@ -1,4 +1,4 @@
-"""`RobustDCD`: the best graph as a whole, with edges that decoupled tests confirm."""
+"""`RobustDCD`: a search over whole graphs, with edges confirmed by tests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RobustDiagnostics(Diagnostics):
     interactions : the associations that were tested again under decoupling weights, with both p-values.
     n_samples : rows of the table.
     n_chains : Markov chains over graphs behind `probabilities_`; 0 without probabilities.
-    drift : the largest difference of any probability between the first half of the chains and the second;
+    drift : the largest difference in any probability between the first and the second halves of the chains;
         None without probabilities. Above 0.1 the chains have not converged.
     subsampled : whether each chain ran on a random part of the rows.
     """
@@ -77,15 +77,15 @@ class RobustDiagnostics(Diagnostics):
             lines.append(f"{others} fitted the data, but a test did not confirm {them}.")
         if self.interactions:
             repeated = counted(len(self.interactions), "association")
-            again = f"{repeated} tested again under decoupling weights, {self.explained_away} of them gone."
-            lines.append(again)
+            gone = f"{self.explained_away} of them disappeared."
+            lines.append(f"{repeated} tested again under decoupling weights, {gone}")
         if self.sets:
             frame = self.to_frame()
             after, before = frame["dependence"].median(), frame["dependence_before"].median()
             lines.append(
                 f"{counted(len(frame), 'set')} decoupled: {statuses(frame)}; effective sample size "
                 f"{frame['ess'].min():.0f} to {frame['ess'].max():.0f} of {self.n_samples}; dependence "
-                f"{after:.1f} times that of chance, {before:.1f} before (medians)."
+                f"{after:.1f} times the chance level, {before:.1f} before (medians)."
             )
         if self.drift is not None:
             rows = "each on a random part of the rows" if self.subsampled else "each on all rows"
@@ -98,53 +98,53 @@ class RobustDiagnostics(Diagnostics):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RobustDCD(Discovery):
-    """Causal discovery for the graph as a whole, with every edge confirmed by a decoupled test.
+    """Causal discovery that compares whole graphs, tests every edge, and gives probabilities.
 
-    All graphs are scored by one Gram matrix of the table, in which variables may depend on each other by
-    lines, curves, products and categories, whichever has more evidence. The best graph is found by a search
-    over orders. Each of its edges is then tested given the other parents of its ends, under decoupling
-    weights where needed; what a test separates is left out, and the search goes on. The meaning of the arrows
-    and the assumptions are those of `DCD`.
+    A search over orders of the variables finds the graph with the best score. Relations may be linear,
+    curved, products or functions of categories, whichever has more evidence. Each edge is then tested given
+    the other parents of its two variables, under decoupling weights where needed; edges that fail are left
+    out, and the search continues. Markov chains over graphs give every edge and arrow a probability. The
+    meaning of the arrows and the assumptions are those of `DCD`.
 
     Parameters
     ----------
     alpha : float, default=0.05
         Level of the test that each edge has to pass.
     test : PartialAssociation, WeightedAssociation, a test of your own or None
-        The conditional independence test. None is `PartialAssociation()`.
-    search : WholeGraph, your own GraphSearch or None
-        How the graph is searched. None is `WholeGraph()`.
+        The conditional independence test, by default `PartialAssociation()`.
+    search : WholeGraph, a GraphSearch of your own or None
+        The search for the graph, by default `WholeGraph()`.
     arrow_probability : float, default=0.7
-        The least posterior probability of an arrow that is drawn. Arrows below it are `cpdag_.uncertain`, and
-        drawn as lines, unless knowledge forbids the opposite direction.
+        Arrows with a lower posterior probability are listed in `cpdag_.uncertain` and drawn as lines, unless
+        knowledge forbids the opposite direction.
     knowledge : Knowledge or None, default=None
-        As of `DCD`. The search considers only graphs that agree with it.
-    kinds, missing, drop_degenerate : as of `DCD`
+        As for `DCD`. The search considers only graphs that agree with it.
+    kinds, missing, drop_degenerate : as for `DCD`
         How to read the table: columns of categories, missing values, degenerate columns.
     n_jobs : int or None, default=None
         Number of processes, -1 for all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
-        Memory that the fit may use, as of `DCD`.
+        Memory that the fit may use, as for `DCD`.
     progress : bool, default=True
         Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=0
-        Seed of the search, which starts at random orders.
+        Seed of the search, which starts from random orders.
 
     Attributes
     ----------
-    cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as of `DCD`.
+    cpdag_, adjacency_matrix_, markov_boundaries_, conflicts_ : as for `DCD`.
     probabilities_ : DataFrame
         For each pair of variables, `first` and `second`, the posterior probabilities that the CPDAG has the
         arrow first -> second (`forward`), the arrow second -> first (`backward`), an `undirected` edge or
-        none (`absent`). None with `WholeGraph(chains=0)` or a search of your own that has none.
+        none (`absent`). None with `WholeGraph(chains=0)` or a search that returns no posterior.
     posterior_ : Posterior
-        What the probabilities are made from: how often sampled graphs have each type, the traits of the table
-        by which arrows are calibrated, and some of the sampled graphs, which `effect` goes through. None
-        where there are no probabilities.
+        What the probabilities are computed from: how often sampled graphs have each type, the properties of
+        the table used to calibrate arrows, and some of the sampled graphs, which `effect` uses. None without
+        probabilities.
     diagnostics_ : RobustDiagnostics
-        Which edges tests left out, which sets were decoupled, how far, and which associations that explained
-        away; and whether the chains behind the probabilities have converged.
-    account_, table_ : as of `DCD`.
+        Which edges the tests left out, which sets were decoupled and how far, which associations this
+        explained away, and whether the chains behind the probabilities have converged.
+    account_, table_ : as for `DCD`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -237,7 +237,7 @@ def _judge(test: CITest, dataset: Dataset, scores: Scores | None, level: float) 
 
 
 def _with_weights(search: TargetSearch, record: Record, names: Sequence[str]) -> TargetSearch:
-    """The findings about a target with the weights of the largest set that was decoupled around it."""
+    """The search of a target, with the weights of the largest set that was decoupled around it."""
     target = names.index(search.target)
     within = {target, *(names.index(member) for member in search.boundary)}
     around = [members for members in record.balances if target in members and set(members) <= within]

@@ -74,7 +74,7 @@ def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> Adjustmen
     For every ordered pair (t, y) the estimated graph says that t has no effect on y, that its effect cannot
     be identified by adjustment, or which set to adjust for; that is wrong if the true graph says otherwise
     (Henckel, Würtzen and Weichwald, *Adjustment identification distance*, 2024). Graphs are matched as in
-    `compare`, and are taken as they stand: a DAG is not replaced by its CPDAG.
+    `compare`, and used as given: a DAG is not replaced by its CPDAG.
     """
     try:
         import gadjid
@@ -84,7 +84,7 @@ def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> Adjustmen
     pair = _matched(true_graph, estimated_graph)
     for matrix, parameter in zip(pair, ("true_graph", "estimated_graph"), strict=True):
         if not is_acyclic(directed_part(matrix)):
-            problem = "has a directed cycle, so that no effect can be read off it"
+            problem = "has a directed cycle, so it determines no effect"
             raise InputError(f"parameter '{parameter}'", problem, "Use a DAG or a CPDAG.")
     true, estimated = (
         np.ascontiguousarray(matrix + undirected_part(matrix), dtype=np.int8) for matrix in pair
@@ -115,7 +115,7 @@ def _matched(true: Graph, estimated: Graph) -> tuple[IntArray, IntArray]:
     if true_matrix.shape != matrix.shape:
         raise InputError(
             "parameter 'estimated_cpdag'",
-            f"has shape {matrix.shape} where the truth has {true_matrix.shape}",
+            f"has shape {matrix.shape}, but the truth has {true_matrix.shape}",
             "Compare graphs over the same variables.",
         )
     return true_matrix, matrix

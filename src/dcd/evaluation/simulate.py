@@ -38,8 +38,8 @@ _FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
     lambda x: np.log(np.abs(x) + np.finfo(float).tiny),
 )
 
-# No row has more than a few times the average share of such a signal, however many rows there are. With exp
-# and x³ a single row can have most of it, so that more rows make a relation harder to see.
+# No row contributes more than a few times the average to such a signal, however many rows there are. With exp
+# and x³ a single row can contribute most of it, so that more rows make a relation harder to detect.
 _BOUNDED_FUNCTIONS: tuple[Callable[[FloatArray], FloatArray], ...] = (
     np.tanh,
     lambda x: np.sin(2.0 * x),
@@ -163,7 +163,7 @@ def sample(
     check_flag("noise_in_mechanism", noise_in_mechanism)
     check_flag("biases", biases)
     if noise_in_mechanism and mechanism not in ("func", "bounded"):
-        problem = f"has no meaning for mechanism {mechanism!r}"
+        problem = f"has no effect with mechanism {mechanism!r}"
         raise InputError("parameter 'noise_in_mechanism'", problem, "Use 'func' or 'bounded'.")
     rng = make_generator(random_state)
     values = np.empty((n_samples, adjacency.shape[0]))

@@ -1,7 +1,7 @@
-"""How much the scales of a table give away about the order of its variables.
+"""How much the scales of a table reveal about the order of its variables.
 
 In many simulated tables an effect has more variance than its causes, or more of it can be predicted from the
-other columns, for reasons that have nothing to do with causes in the world. A method that sorts the columns
+other columns, for reasons unrelated to causality in the real world. A method that sorts the columns
 by such a criterion then finds the order without any causal reasoning (Reisach, Seiler and Weichwald, *Beware
 of the simulated DAG!*, 2021; Reisach, Tami, Seiler, Chambaz and Weichwald, *A scale-invariant sorting
 criterion to find a causal order in additive noise models*, 2023).
@@ -23,8 +23,8 @@ _TIE = 1e-9  # relative
 def sortability(dag: npt.ArrayLike, values: npt.ArrayLike, *, by: str = "variance") -> float:
     """Share of causal paths along which a criterion of the columns grows.
 
-    1 means that sorting the columns by the criterion gives a causal order, 0 that sorting them the other way
-    round does, and 1/2 that the criterion is no help. Pairs of an ancestor and a descendant count once for
+    1 means that sorting the columns by the criterion gives a causal order, 0 that the reverse order is one,
+    and 1/2 that the criterion does not help. Pairs of an ancestor and a descendant count once for
     each length of the paths between them; ties count half. nan for a graph without edges.
 
     Parameters
@@ -67,8 +67,8 @@ def criterion(values: FloatArray, by: str) -> FloatArray:
 def _checked(values: npt.ArrayLike, n_variables: int) -> FloatArray:
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != n_variables or len(table) < 2:
-        problem = f"has shape {table.shape} where the graph has {n_variables} variables"
-        raise InputError("parameter 'values'", problem, "Give one column for each variable, in its order.")
+        problem = f"has shape {table.shape}, but the graph has {n_variables} variables"
+        raise InputError("parameter 'values'", problem, "Pass one column for each variable, in order.")
     if not np.isfinite(table).all() or (np.ptp(table, axis=0) == 0).any():
         problem = "must be finite numbers, none of its columns constant"
         raise InputError("parameter 'values'", problem, "Leave such rows or columns out.")

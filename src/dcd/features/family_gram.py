@@ -1,4 +1,4 @@
-r"""The Gram matrix of a table: all that a search over whole graphs needs to know of its rows.
+r"""The Gram matrix of a table: all that a search over whole graphs needs from its rows.
 
 Its columns are those of `gram_columns`: a line and a curve of each numeric variable, indicators of the
 categories of a nominal one, products of lines. All columns are centred, those of one variable are
@@ -32,11 +32,11 @@ class FamilyGram:
     Attributes
     ----------
     gram : (c, c); each column has a sum of squares of `n_samples`.
-    starts : (d + 1,) where the columns of each variable start; products come after them.
-    n_line : (d,) how many of its columns are its line: one, or all of them for a nominal variable.
-    product : (d, d) the column of each product of two, -1 where there is none.
-    cubic : (d, d, d) the column of each product of three, -1 where there is none; empty without any.
-    raw : (d,) the column of each variable on its own scale, -1 where it has none.
+    starts : (d + 1,) where the columns of each variable start; products follow them.
+    n_line : (d,) how many columns of each variable are its line: one, or all for a nominal variable.
+    product : (d, d) the column of each product of two, -1 if there is none.
+    cubic : (d, d, d) the column of each product of three, -1 if there is none; empty without any.
+    raw : (d,) the column of each variable on its own scale, -1 if it has none.
     raw_offset : (d,) the log density of the variable on its own scale under a normal distribution, relative
         to that of its line: minus n times its negentropy.
     """
@@ -53,14 +53,14 @@ class FamilyGram:
 
 @dataclass(frozen=True)
 class Categories:
-    """The variables of a table that are counted rather than regressed: each combination of them once.
+    """The variables of a table that are counted rather than regressed, by combination of their levels.
 
     Attributes
     ----------
     codes : (d, m) the level of each variable in each of the m combinations; 0 if it is not counted.
     n_levels : (d,) levels of each variable; 0 if it is not counted.
     weights : (m,) how many (effective) samples have each combination.
-    combination : (n,) which of them each row has.
+    combination : (n,) the combination of each row.
     """
 
     codes: Positions = field(repr=False)
@@ -71,11 +71,11 @@ class Categories:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns the Gram matrix of a table has: those of variables, then products, then own scales.
+    """The columns of the Gram matrix of a table: those of variables, then products, then own scales.
 
     Attributes
     ----------
-    columns : of each variable its columns in `rank_scores`.
+    columns : for each variable, its columns in `rank_scores`.
     products : the products that are kept, those of two variables first.
     n_line, raw_offset : see `FamilyGram`.
     """
@@ -118,9 +118,9 @@ def normalised(sums: FloatArray, layout: Layout, n_samples: float) -> FamilyGram
 
 
 def _orthonormal(gram: FloatArray) -> FloatArray:
-    """The matrix that makes columns orthonormal; those that depend on the ones before become zero.
+    """The matrix that makes columns orthonormal; columns that depend on earlier ones become zero.
 
-    In a part of the rows, columns may depend on each other that do not in all.
+    Columns that are independent in all rows may depend on each other in a part of them.
     """
     kept = independent(gram, _NEGLIGIBLE)
     transform = np.zeros_like(gram)
@@ -129,7 +129,7 @@ def _orthonormal(gram: FloatArray) -> FloatArray:
 
 
 def _take_wick_terms(gram: FloatArray, starts: Positions, products: Sequence[Product]) -> None:
-    """Take off products of three, in place, what Wick's have less; lines have variance 1."""
+    """Subtract, in place, the terms that make products of three Wick products; lines have variance 1."""
     lines, columns = starts[:-1], slice(starts[-1], starts[-1] + len(products))
     if not any(len(product) == 3 for product in products):
         return
@@ -153,7 +153,7 @@ def _product_positions(
 
 
 def wick_terms(correlations: FloatArray, products: Sequence[Product]) -> FloatArray:
-    """What is taken off products (m) of one degree, as coefficients (l, m) of the lines."""
+    """The terms subtracted from products (m) of one degree, as coefficients (l, m) of the lines."""
     terms = np.zeros((len(correlations), len(products)))
     for at, product in enumerate(products):
         if len(product) == 3:

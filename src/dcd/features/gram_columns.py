@@ -1,12 +1,12 @@
-"""The columns of a table in its Gram matrix, and the pass over the rows that makes it.
+"""The columns of a table in its Gram matrix, and the pass over the rows that computes it.
 
-A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and of its normal score
-beside the line); a nominal one has indicators of its categories. Variables that have a line have products, of
-two lines and of three, of which two may be the same. Of three lines, and with many variables of two, only
-products that are associated with another variable are kept, by their moments on a sample of the rows.
+A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and higher ones of its
+normal score); a nominal one has indicators of its categories. Variables with a line also have products of two
+lines and of three, two of which may be the same. Products of three, and with many variables those of two, are
+kept only if their moments on a sample of the rows show an association with another variable.
 
-The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share; after
-it, nothing depends on the number of rows.
+The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share. Once it
+is computed, nothing depends on the number of rows.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
 
-# The curve of a numeric variable, of the columns of `rank_scores`, by falling weight in the prior: bulk,
-# tails (without which the effect of a cube or an exponential is better fitted backwards), finer bulk.
+# The curve of a numeric variable: columns of `rank_scores` in the order of their weight in the prior: bulk,
+# tails (without them the effect of a cube or an exponential fits better backwards), finer bulk.
 _CURVE = (BULK_SQUARE, BULK_CUBE, SQUARE, CUBE, 5, 6, 7)
-_FEW_LEVELS = 5  # up to so many, the levels of an ordinal variable are counted
-_FEW_VARIABLES = 30  # up to so many, the products of all pairs are kept
-_CLEAR = 4.5  # standard errors of a moment from which on a product is kept, with more variables
+_FEW_LEVELS = 5  # up to this many, the levels of an ordinal variable are counted
+_FEW_VARIABLES = 30  # up to this many, the products of all pairs are kept
+_CLEAR = 4.5  # standard errors of a moment from which a product is kept, with more variables
 _MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
-# The same of products of three, which are kept up to fewer variables.
+# The same for products of three, which are kept up to fewer variables.
 _FEW_FOR_CUBIC, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE = 20, 3.0, 20
 _NEGLIGIBLE = 1e-9
 _AT_ONCE = 500  # products whose moments are computed together
@@ -85,11 +85,11 @@ class TableColumns:
 
 
 class GapColumns:
-    """All columns of a table with missing values, 0 where they are missing; after whether they are there.
+    """Columns that say which values are present, then all columns of the table, 0 where values are missing.
 
-    Every entry of the Gram matrix is from the rows that have both variables. A matrix of such means need not
-    be that of any sample, so its negative eigenvalues are set to zero. The effective sample size is the mean
-    of that of all pairs of variables. There are no products.
+    Every entry of the Gram matrix comes from the rows that have both variables. Such a matrix need not be the
+    Gram matrix of any sample, so negative eigenvalues are set to zero. The effective sample size is the mean
+    over all pairs of variables. There are no products.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -144,14 +144,14 @@ def family_gram(columns: TableColumns | GapColumns, n_jobs: int | None = None) -
     def of_block(rows: slice) -> FloatArray:
         whole = columns.rows(rows)
         whole *= np.sqrt(columns.probabilities[rows, None]).astype(whole.dtype)
-        return (whole.T @ whole).astype(np.float64)  # half of the work of a product of two matrices
+        return (whole.T @ whole).astype(np.float64)  # half the work of a product of two different matrices
 
     with one_blas_thread(), ThreadPoolExecutor(max_workers=n_processes(n_jobs)) as pool:
         return columns.gram(np.asarray(sum(pool.map(of_block, columns.blocks))))
 
 
 def chosen_columns(variable: VariableScores) -> tuple[int, ...]:
-    """The columns of a variable: line and curve, or all there are if it has few values."""
+    """The columns of a variable: line and curve, or all of them if it has few values."""
     if variable.codes is not None:
         return variable.adjusters
     curve = _CURVE if set(_CURVE) <= set(variable.adjusters) else variable.adjusters[1 : len(_CURVE) + 1]
@@ -163,7 +163,7 @@ def _n_line(scores: Scores) -> Positions:
 
 
 def categories(scores: Scores) -> Categories | None:
-    """The nominal variables of a table, and the ordinal ones of few levels; None if there are none."""
+    """The nominal variables of a table, and the ordinal ones with few levels; None if there are none."""
     counted = [v for v, variable in enumerate(scores.variables) if _is_counted(variable)]
     if not counted:
         return None
@@ -179,7 +179,7 @@ def categories(scores: Scores) -> Categories | None:
 
 
 def _is_counted(variable: VariableScores) -> bool:
-    """Whether a variable has levels that are too few to be numbers."""
+    """Whether a variable has too few levels to be treated as numeric."""
     if variable.codes is None:
         return False
     return variable.kind == "nominal" or int(variable.codes.max()) < _FEW_LEVELS
@@ -244,7 +244,7 @@ def _product_columns(lines: FloatArray, products: Sequence[Product]) -> FloatArr
 
 
 def _raw_offsets(scores: Scores) -> FloatArray:
-    """Minus infinity where the scale of a variable tells nothing: nearly normal, or of few values."""
+    """Minus infinity if the scale of a variable is uninformative: nearly normal, or few values."""
     negentropies = np.array(
         [
             scores.ess * negentropy(scores.values[:, v]) if variable.codes is None else np.inf
@@ -255,7 +255,7 @@ def _raw_offsets(scores: Scores) -> FloatArray:
 
 
 def negentropy(values: FloatArray) -> float:
-    """How far a sample is from normal, in nats a sample, by spacings (Vasicek 1976); infinite with ties."""
+    """How far a sample is from normal, in nats per sample, by spacings (Vasicek 1976); infinite with ties."""
     ordered = np.sort(values)
     n_samples = len(ordered)
     reach = max(int(np.sqrt(n_samples)), 1)

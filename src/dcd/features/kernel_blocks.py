@@ -1,9 +1,9 @@
 r"""Kernel features of a table with many rows, in blocks of rows and single precision.
 
-The columns of a `kernels.FeatureMap` are principal components, with variances that fall geometrically. So
-a covariance of all features is mostly a covariance of next to nothing: an entry squared, a term of the loss,
-is at most the product of two variances (under equal weights), and those where the product is at most
-`NEGLIGIBLE` are left out. With the columns of all variables in order of falling variance the rest is a
+The columns of a `kernels.FeatureMap` are principal components, with variances that fall geometrically. Most
+entries of their covariance are therefore negligible: a squared entry, which is a term of the loss, is at most
+the product of two variances (under equal weights), and entries whose product is at most `NEGLIGIBLE` are
+left out. With the columns of all variables in order of falling variance, the remaining entries form a
 staircase: the smaller the variances of a panel of columns, the fewer other columns it meets.
 
 Work is split into fixed tasks of rows, done on threads. Sums over a block are in single precision, sums of
@@ -48,8 +48,8 @@ class FeatureBlocks:
     owner : (R,) the variable that a feature belongs to.
     variances : (R,) of the features.
     n_samples : number of rows.
-    members : the variables that are meant.
-    threads : how many tasks to work on at a time.
+    members : the selected variables.
+    threads : how many tasks run at the same time.
     """
 
     values: Float32Array = field(repr=False)
@@ -68,7 +68,7 @@ class FeatureBlocks:
         threads: int = 1,
         memory: Memory | None = None,
     ) -> FeatureBlocks:
-        """The features that `maps` make of the columns of `values` (n, d)."""
+        """The features that `maps` compute from the columns of `values` (n, d)."""
         n_samples = len(values)
         edges = np.cumsum([0, *(len(one.variances) for one in maps)])
         shape = (BLOCK_ROWS, int(edges[-1]), -(-n_samples // BLOCK_ROWS))
@@ -152,13 +152,13 @@ def features_among(features: Features, members: Sequence[int]) -> Features:
 
 @dataclass(frozen=True)
 class Staircase:
-    """The entries of a covariance of features that count, below the diagonal.
+    """The entries below the diagonal of a covariance of features that are not negligible.
 
     Attributes
     ----------
     columns : (R,) positions of the features, in order of falling variance.
-    panels : columns of the covariance and the rows where they count, as slices.
-    kept : (R, R) 1 for the entries that count, each standing for itself and its mirror image.
+    panels : columns of the covariance and the rows that are kept for them, as slices.
+    kept : (R, R) 1 for the entries that are kept, each standing for itself and its mirror image.
     """
 
     columns: npt.NDArray[np.intp]
@@ -182,12 +182,12 @@ class Staircase:
         return cls(columns, panels, kept.astype(np.float64))
 
     def add_products(self, features: Float32Array, products: FloatArray) -> None:
-        """Add the sums over rows of products of features (R, rows) to those entries that count."""
+        """Add the sums over rows of products of features (R, rows) to the entries that are kept."""
         for panel, met in self.panels:
             products[met, panel] += features[met] @ features[panel].T
 
     def quadratic_form(self, features: Float32Array, matrix: Float32Array) -> Float32Array:
-        """The form f' M f of the features f of every row, M with entries where they count."""
+        """The form f' M f of the features f of every row, with the kept entries of M."""
         form = np.zeros(features.shape[1], dtype=np.float32)
         for panel, met in self.panels:
             form += np.einsum("rk,rk->k", matrix[met, panel].T @ features[met], features[panel])
@@ -205,7 +205,7 @@ def total(parts: Iterable[tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
 
 
 def in_order(function: Callable[[Task], Result], tasks: Sequence[Task], threads: int) -> Iterator[Result]:
-    """Results of all tasks in their order, so many worked on at a time."""
+    """Results of all tasks in their order, computed on several threads."""
     if threads == 1 or len(tasks) == 1:
         yield from map(function, tasks)
         return

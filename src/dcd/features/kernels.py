@@ -2,15 +2,15 @@ r"""One variable to low-rank features of its RBF kernel.
 
 The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the
 median of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its
-eigenvalues fall off so fast that some 20 columns hold it to 1e-10 at any sample size (more for heavy tails:
+eigenvalues fall so fast that about 20 columns give it to 1e-10 at any sample size (more for heavy tails:
 40 for Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal):
 :math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
 
 The kernel of a nominal variable is 1 for two samples of the same category and 0 otherwise.
 
-For a table with many rows a `FeatureMap` is made from some thousand order statistics of the column, and its
-features of all rows from that, a block at a time. They are principal components, centred, and only those with
-a variance that can matter: about half as many for the same loss to three digits.
+For a table with many rows a `FeatureMap` is computed from a few thousand order statistics of the column, and
+the features of all rows from that, a block at a time. They are centred principal components, and only those
+whose variance can matter: about half as many for the same loss to three digits.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dcd.table.columns import Kind
 def median_bandwidth(x: FloatArray, shares: FloatArray | None = None) -> float:
     """Median distance of two samples that differ, in O(n log n) time and O(n) memory.
 
-    Pairs of equal values are left out, so that a zero-inflated count has a bandwidth, and a row that is there
-    twice tells the same as one with twice the share; `shares` (n,) are equal by default.
+    Pairs of equal values are left out, so that a zero-inflated count has a bandwidth, and a row that occurs
+    twice counts the same as one with twice the share; `shares` (n,) are equal by default.
     """
     order = np.argsort(x, kind="stable")
     ordered = x[order]
@@ -68,7 +68,7 @@ def rbf_features(
     Parameters
     ----------
     x : one variable (n,) or several (n, k), whose squared distances add up.
-    max_rank : stop there, with a residual above the tolerance; n by default, which never stops early.
+    max_rank : stop at this rank, even with a residual above the tolerance; n by default, which never stops.
     """
     points = x.reshape(x.shape[0], -1)
     return rbf_cholesky(_in_bandwidths(points, bandwidth).T, tolerance, max_rank)[0]
@@ -101,13 +101,13 @@ def pivoted_cholesky(
 ) -> tuple[FloatArray, list[int]]:
     """Features (r, n) whose products are a kernel with ones on its diagonal, and the r pivots.
 
-    The next row is the kernel of the sample that is explained worst so far. The residual is positive
+    The next row is the kernel of the sample with the largest residual so far. The residual is positive
     semi-definite, so its largest diagonal entry bounds every entry.
 
     Parameters
     ----------
     kernel : the values (n,) of the kernel of one sample, by position, with all samples.
-    rows : (k, n) room for the features; it grows if it does not suffice.
+    rows : (k, n) space for the features; it grows if needed.
     """
     residual = np.ones(rows.shape[1])
     pivots: list[int] = []
@@ -129,21 +129,21 @@ def pivoted_cholesky(
 def kernel_features(
     column: FloatArray, kind: Kind = "continuous", shares: FloatArray | None = None
 ) -> FloatArray:
-    """Kernel features of one variable, shape (n, r): RBF at the median bandwidth, or same category or not."""
+    """Kernel features of one variable, shape (n, r): RBF at the median bandwidth, or same category."""
     if kind == "nominal":
         return memberships(column).astype(np.float64)
     return rbf_features(column, median_bandwidth(column, shares))
 
 
 def memberships(codes: FloatArray) -> BoolArray:
-    """One column for every category, whether a sample is in it; their Gram matrix is 1 for two alike."""
+    """One indicator column for every category; their Gram matrix is 1 for two equal categories."""
     inside: BoolArray = codes[:, None] == np.unique(codes)
     return inside
 
 
 # --- many rows -------------------------------------------------------------------------------------------
 
-_ORDER_STATISTICS, _OUTERMOST = 4096, 512  # evenly spaced ones, and all of so many at each end
+_ORDER_STATISTICS, _OUTERMOST = 4096, 512  # evenly spaced ones, and all of the outermost at each end
 _FOR_BANDWIDTH = 2**16
 _PIVOT_TOLERANCE = 1e-8
 
@@ -172,7 +172,7 @@ class FeatureMap:
 
 @dataclass(frozen=True)
 class IndicatorMap:
-    """Which category a value is in, centred; without categories so rare that they cannot matter."""
+    """Centred indicators of categories, without those so rare that they cannot matter."""
 
     variances: FloatArray
     _categories: FloatArray
@@ -212,7 +212,7 @@ def feature_map(
 
 
 def _leading(variances: FloatArray, least: float) -> npt.NDArray[np.intp]:
-    """Positions of the variances above the least, falling; of the largest in any case."""
+    """Positions of the variances above the least, falling; always including the largest."""
     falling = np.argsort(-variances, kind="stable")
     return falling[: max(1, int((variances > least).sum()))]
 
@@ -225,7 +225,7 @@ def _evenly(n_samples: int, wanted: int) -> npt.NDArray[np.intp]:
 
 
 def _representatives(n_samples: int) -> npt.NDArray[np.intp]:
-    """Positions of order statistics that stand for all, the ends in full."""
+    """Positions of order statistics that represent all, with every one at the ends."""
     ends = np.arange(min(_OUTERMOST, n_samples))
     return np.unique(np.r_[ends, _evenly(n_samples, _ORDER_STATISTICS), n_samples - 1 - ends])
 

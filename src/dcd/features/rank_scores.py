@@ -11,9 +11,9 @@ has no ranks; its columns are indicators of its categories. Every column has mea
 that ties make linearly dependent (a binary variable has one function of its ranks, not twenty) are not among
 `adjusters`.
 
-Of each variable only z and u are kept. Its columns are made of them on request, a block of rows at a time,
-unless all columns together are small. With many rows both are in single precision: an error of 1e-7 beside
-1 / sqrt(n).
+Only z and u of each variable are kept. Its columns are computed from them on request, a block of rows at a
+time, unless all columns together are small. With many rows both are in single precision: an error of 1e-7,
+far below 1 / sqrt(n).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
 N_TESTED, _MOST = 8, 20
 _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the columns before it
-_KEPT_BYTES = 2**28  # of all columns, to keep rather than make again
+_KEPT_BYTES = 2**28  # of all columns, up to which they are kept rather than recomputed
 
 Codes = npt.NDArray[np.intp]
 MakeColumns = Callable[[slice, int], FloatArray]
@@ -51,8 +51,8 @@ class VariableScores:
     ----------
     kind : of the variable.
     adjusters : its linearly independent columns.
-    codes : if it has few values, which one each sample has.
-    make : some rows of its first columns, as many as asked for, before they are standardised.
+    codes : if it has few values, the value of each sample.
+    make : a function that computes some rows of its first columns, before they are standardised.
     mean, scale : (k,) of these columns; a column that ties make constant has an infinite scale.
     kept : (n, k) all columns, if they are kept.
     """
@@ -83,7 +83,7 @@ class Scores:
     values : (n, d) the table itself.
     variables : the columns of each variable.
     probabilities : (n,) the share of each sample in all means.
-    blocks : the rows, in parts that are worked on one after another.
+    blocks : the rows, in parts that are processed one after another.
     dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
     shown : see `Dataset.shown_positions`.
@@ -109,12 +109,12 @@ class Scores:
 
     @property
     def ess(self) -> float:
-        """Effective sample size: n, unless samples have weights of their own."""
+        """Effective sample size: n, unless samples have weights."""
         return effective_sample_size(self.probabilities)
 
     @property
     def surveyed(self) -> bool:
-        """Whether samples have weights of their own."""
+        """Whether samples have weights."""
         return bool(np.ptp(self.probabilities) > 1e-12 * self.probabilities.max())
 
     @property
@@ -145,7 +145,7 @@ def owners(columns: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:
 
 
 def make_scores(values: FloatArray) -> Scores:
-    """Scores of measurements (n, d), as many of each as n affords."""
+    """Scores of measurements (n, d), with as many columns for each as n allows."""
     return _scores(values, ("continuous",) * values.shape[1], None, Memory())
 
 
@@ -176,7 +176,7 @@ def _scores(values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | No
 
 
 def _row_blocks(n_samples: int, n_variables: int, memory: Memory) -> tuple[slice, ...]:
-    """All rows at once if they are few, in blocks otherwise; a limit that they fit into changes nothing."""
+    """All rows at once if they are few, otherwise blocks; a memory limit has no effect unless exceeded."""
     most = n_samples if n_samples <= MANY_ROWS else BLOCK_ROWS
     # A test holds the columns that are adjusted for, and a few copies of those of all variables.
     return tuple(memory.blocks(n_samples, 8 * (4 * _MOST + 8 * n_variables), most))
@@ -270,7 +270,7 @@ class SmoothColumns:
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """A column for every value but one of a variable of few values, after a `linear` one if it is ordinal."""
+    """A column for every value but one of a variable with few values, after a `linear` one if ordinal."""
 
     codes: Codes
     shown: Codes
@@ -285,7 +285,7 @@ class CodeColumns:
 
 
 def _few_values(column: FloatArray, kind: Kind) -> Codes | None:
-    """Which value each sample has, if the variable is one of few values."""
+    """The value of each sample, if the variable has few values."""
     if kind == "continuous":
         return None
     if kind == "nominal":
@@ -295,10 +295,10 @@ def _few_values(column: FloatArray, kind: Kind) -> Codes | None:
 
 
 def _shown(codes: Codes) -> Codes:
-    """Every value but the most frequent, the frequent first.
+    """Every value but the most frequent, in order of falling frequency.
 
-    The order depends on the samples alone, not on how values are called. Of two values, the second is shown,
-    so that the sign of an association is that of the values.
+    The order depends on the samples alone, not on the names of values. Of two values, the second is used, so
+    that the sign of an association is that of the values.
     """
     values, first, counts = np.unique(codes, return_index=True, return_counts=True)
     by_count = values[np.lexsort((first, -counts))]

@@ -1,8 +1,8 @@
-"""Gram matrices of random parts of the rows, for the price of one more pass over them.
+"""Gram matrices of random parts of the rows, at the cost of one more pass over them.
 
-Rows are dealt into groups at random; the sums of each group are made once, and a part is a few groups, whose
-sums are added up. Ranks, columns and products are those of the whole table, and so is the number of samples
-that a part counts for: it shows how moments vary from sample to sample, not what fewer samples would tell.
+Rows are divided into groups at random. The sums of each group are computed once, and a part is a few groups,
+whose sums are added up. Ranks, columns and products are those of the whole table, and so is the number of
+samples that a part counts for: it shows how moments vary between samples, not what fewer samples would show.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dcd.runtime.rows import SAMPLE_ROWS
 from dcd.runtime.threads import one_blas_thread
 
 N_GROUPS = 20
-# Groups in a part. With half of the rows, and the likelihood of all, many edges told over 50 % were false.
+# Groups in a part. With half of the rows and the likelihood of all, many edges above 50 % were false.
 N_CHOSEN = 14
-_MOST_BYTES = 2**29  # of the sums of all groups
+_MOST_BYTES = 2**29  # for the sums of all groups
 
 
 class Subsamples:
@@ -42,7 +42,7 @@ class Subsamples:
         self._columns, self._categories = columns, categories
         order = np.arange(n_rows)
         if n_rows <= SAMPLE_ROWS:
-            # Few rows are dealt in the order of their values, so that their own order does not matter.
+            # Few rows are assigned in the order of their values, so that their own order does not matter.
             order = np.lexsort([columns.probabilities, *np.asarray(columns.values).T])
         self._groups = np.array_split(order[rng.permutation(n_rows)], N_GROUPS)
         with one_blas_thread():

@@ -1,4 +1,4 @@
-"""Whitening: columns that span the same, with variance 1 and no correlation."""
+"""Whitening: columns with the same span, variance 1 and no correlation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dcd.runtime.array_types import FloatArray
 
 
 def whiteners(covariances: FloatArray, smallest: float) -> tuple[FloatArray, FloatArray]:
-    """For each covariance C (v, k, k) a matrix W with W C W' the identity on what varies, and its rank.
+    """For each covariance C (v, k, k) a matrix W with W C W' the identity on its range, and its rank.
 
     Directions with a variance of at most `smallest` (ties, or all explained by others) are mapped to zero.
     """

@@ -14,7 +14,7 @@ from dcd.runtime.errors import InputError
 
 
 def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArray:
-    """A square 0/1 matrix with an empty diagonal, as int8; anything else is an `InputError`."""
+    """A square 0/1 matrix with an empty diagonal, as int8; raises `InputError` for anything else."""
     if isinstance(adjacency, pd.DataFrame) and list(adjacency.index) != list(adjacency.columns):
         raise InputError(
             f"parameter '{what}'",
@@ -50,7 +50,7 @@ def _present(adjacency: npt.ArrayLike) -> BoolArray:
 
 
 def weight_matrix(weights: npt.ArrayLike, what: str) -> FloatArray:
-    """A square matrix of numbers; anything else is an `InputError`."""
+    """A square matrix of numbers; raises `InputError` for anything else."""
     try:
         matrix = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -80,7 +80,7 @@ def skeleton_of(adjacency: npt.ArrayLike) -> BoolArray:
 
 
 def with_directions(graph: IntArray, arrows: Iterable[tuple[int, int]]) -> IntArray:
-    """The graph with some of its edges directed as these arrows; it loses an edge directed both ways."""
+    """The graph with some edges directed as these arrows; an edge directed both ways is removed."""
     directed = graph.copy()
     for cause, effect in arrows:
         directed[effect, cause] = 0
@@ -88,7 +88,7 @@ def with_directions(graph: IntArray, arrows: Iterable[tuple[int, int]]) -> IntAr
 
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:
-    """The nodes, parents before children; an `InputError` for a cyclic graph."""
+    """The nodes, parents before children; raises `InputError` for a cyclic graph."""
     edges = check_adjacency(dag, "dag").astype(int)
     n_parents = edges.sum(axis=0)
     order: list[int] = []
@@ -98,7 +98,7 @@ def topological_order(dag: npt.ArrayLike) -> list[int]:
             raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
         order += ready.tolist()
         n_parents -= edges[ready].sum(axis=0)
-        n_parents[ready] = -1  # no parents are left to wait for, and it is in the order already
+        n_parents[ready] = -1  # already in the order
     return order
 
 

@@ -1,12 +1,12 @@
-"""What to hold fixed to read the effect of x on y, in each graph of a Markov equivalence class.
+"""What to hold fixed to estimate the effect of x on y, in each graph of a Markov equivalence class.
 
 The graphs of a class can differ in the parents of x, and with them in the effect. IDA (Maathuis, Kalisch and
-Bühlmann 2009) goes through the sets of parents that x has in some member. Once the parents of x are settled,
-the other members differ in nothing that matters (Perković 2020): one of them tells whether x causes y, and
-which set is to be adjusted for.
+Bühlmann 2009) goes through the sets of parents that x has in some member. Once the parents of x are fixed,
+the remaining differences between members do not matter (Perković 2020): any of them shows whether x causes y,
+and which set to adjust for.
 
 Of all valid sets, the *optimal* one has the least variance (Henckel, Perković and Maathuis 2022): the parents
-of the variables on causal paths, without these paths and what they lead to. The *parents* of x rely on less
+of the variables on causal paths, without these paths and their descendants. The *parents* of x depend on less
 of the graph.
 """
 
@@ -28,20 +28,20 @@ from dcd.runtime.array_types import BoolArray, IntArray
 
 Rule = Literal["optimal", "parents"]
 RULES: tuple[Rule, ...] = get_args(Rule)
-Adjustment = tuple[int, ...] | None  # the variables to hold fixed; None where x does not cause y
+Adjustment = tuple[int, ...] | None  # the variables to hold fixed; None if x does not cause y
 
 _MOST_PARENT_SETS = 500  # of x in one class; a few milliseconds each
 _MOST_REVERSALS = 512  # sets of uncertain arrows that are reversed
-_MOST_COUNTED = 400  # partial orientations that are looked at to count the members of a class
+_MOST_COUNTED = 400  # partial orientations considered to count the members of a class
 
 
 @dataclass(frozen=True)
 class Adjustments:
-    """The sets that graphs ask for.
+    """The adjustment sets of several graphs.
 
     Attributes
     ----------
-    shares : for each set the share of the graphs that ask for it, the largest first; they sum to 1.
+    shares : for each set the share of the graphs that need it, the largest first; they sum to 1.
     counted : whether the graphs were counted; otherwise every set of parents of x counts the same.
     complete : whether all graphs were considered; otherwise there were too many.
     """
@@ -52,7 +52,7 @@ class Adjustments:
 
 
 def adjustment_of(dag: IntArray, x: int, y: int, rule: Rule = "optimal") -> Adjustment:
-    """The set that one DAG asks for: optimal, or the parents of x."""
+    """The adjustment set of one DAG: optimal, or the parents of x."""
     below = _reached(dag, x)
     if not below[y]:
         return None
@@ -69,7 +69,7 @@ def adjustment_of(dag: IntArray, x: int, y: int, rule: Rule = "optimal") -> Adju
 
 
 def class_adjustments(cpdag: CPDAG, treatment: str, outcome: str, rule: Rule = "optimal") -> Adjustments:
-    """The sets that the graphs of a CPDAG ask for; its uncertain arrows can also be reversed."""
+    """The adjustment sets of the graphs of a CPDAG; its uncertain arrows may also be reversed."""
     x, y = cpdag.index(treatment), cpdag.index(outcome)
     graphs = list(islice(_with_reversals(cpdag), _MOST_REVERSALS))
     parts = [_of_class(graph, x, y, rule, sizes_matter=len(graphs) > 1) for graph in graphs]
@@ -84,9 +84,9 @@ def class_adjustments(cpdag: CPDAG, treatment: str, outcome: str, rule: Rule = "
 def sampled_adjustments(
     dags: Iterable[IntArray], oriented: BoolArray, x: int, y: int, rule: Rule = "optimal"
 ) -> Adjustments:
-    """The sets that sampled DAGs ask for, each with all graphs of its class.
+    """The adjustment sets of sampled DAGs, each with all graphs of its class.
 
-    `oriented[i, j]` is true where knowledge allows i -> j alone: members that disagree do not count.
+    `oriented[i, j]` is true if knowledge allows only i -> j: members that disagree do not count.
     """
     counts = Counter(np.ascontiguousarray(dag, dtype=np.int8).tobytes() for dag in dags)
     total: dict[Adjustment, float] = defaultdict(float)
@@ -123,7 +123,7 @@ def _reached(arrows: IntArray | BoolArray, start: int) -> BoolArray:
 
 @dataclass(frozen=True)
 class _ClassCounts:
-    """How many graphs of a class, and how many sets of parents of x, ask for each set."""
+    """How many graphs of a class, and how many sets of parents of x, need each set."""
 
     n_graphs: Counter[Adjustment]
     n_parent_sets: Counter[Adjustment]
@@ -132,7 +132,7 @@ class _ClassCounts:
 
 
 def _of_class(graph: IntArray, x: int, y: int, rule: Rule, *, sizes_matter: bool = False) -> _ClassCounts:
-    """The sets that the members of one class ask for."""
+    """The adjustment sets of the members of one class."""
     members = list(islice(_by_parents(graph, x), _MOST_PARENT_SETS + 1))
     complete, members = len(members) <= _MOST_PARENT_SETS, members[:_MOST_PARENT_SETS]
     counter = _Counter()
@@ -147,7 +147,7 @@ def _of_class(graph: IntArray, x: int, y: int, rule: Rule, *, sizes_matter: bool
 def _by_parents(graph: IntArray, x: int) -> Iterator[tuple[IntArray, IntArray]]:
     """For each set of parents that x has in some member: the graph with these, and one such member.
 
-    The new parents are adjacent to each other, since x would be a new collider between them otherwise.
+    The new parents are adjacent to each other; otherwise x would be a new collider between them.
     """
     adjacent, colliders = skeleton_of(graph), set(unshielded_colliders(graph))
     beside = np.flatnonzero(undirected_part(graph)[x]).tolist()
@@ -170,7 +170,7 @@ def _cliques(adjacent: BoolArray, nodes: list[int]) -> Iterator[tuple[int, ...]]
 
 
 def _with_reversals(cpdag: CPDAG) -> Iterator[IntArray]:
-    """The graph, and those with some of its uncertain arrows reversed, few first."""
+    """The graph, and those with some of its uncertain arrows reversed, in order of their number."""
     uncertain = [(cpdag.index(cause), cpdag.index(effect)) for cause, effect in cpdag.uncertain]
     yield cpdag.adjacency
     for size in range(1, len(uncertain) + 1):
@@ -187,7 +187,7 @@ def _with_reversals(cpdag: CPDAG) -> Iterator[IntArray]:
 class _Counter:
     """Counts the members of a class: products over connected parts, sums over the source of each.
 
-    A connected part that lines join has exactly one source in each member (He, Jia and Yu 2015).
+    A part connected by undirected edges has exactly one source in each member (He, Jia and Yu 2015).
     """
 
     def __init__(self) -> None:

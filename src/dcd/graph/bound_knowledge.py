@@ -128,7 +128,7 @@ class Binder:
             self._tier_of[matching[self._tier_of[matching] < 0]] = k
 
     def bound(self) -> BoundKnowledge:
-        """All statements together; an `InputError` if they contradict each other."""
+        """All statements together; raises `InputError` if they contradict each other."""
         self._refuse_contradictions()
         required, forbidden = self._required >= 0, self._forbidden >= 0
         behind = np.where(required, self._required, np.where(forbidden, self._forbidden, self._required.T))

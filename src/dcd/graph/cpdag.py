@@ -57,7 +57,7 @@ class CPDAG:
     adjacency : read-only int8 array, `[i, j] = 1, [j, i] = 0` for `i -> j`, both 1 for `i - j`.
     background : the arrows `(cause, effect)` that follow from knowledge but not from skeleton and colliders,
         in the order of `names`. `adjacency` also has the arrows that they imply.
-    uncertain : the arrows `(cause, effect)` of `adjacency` that are too uncertain to be drawn as such: they
+    uncertain : the arrows `(cause, effect)` of `adjacency` that are too uncertain to be drawn as arrows: they
         are among `undirected_edges`, and lines in `to_frame` and in pictures.
     """
 
@@ -159,7 +159,7 @@ class CPDAG:
     def _positions(
         self, arrows: Sequence[tuple[str, str]], graph: IntArray, parameter: str = "background"
     ) -> list[tuple[int, int]]:
-        """Arrows of a graph by position; an `InputError` if the graph lacks one."""
+        """Arrows of a graph by position; raises `InputError` if the graph lacks one."""
         listed = as_tuple(f"parameter {parameter!r}", arrows, f"{parameter}=[('a', 'b')]")
         named = [name_list(parameter, arrow) for arrow in listed]
         if any(len(arrow) != 2 for arrow in named):

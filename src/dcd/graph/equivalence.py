@@ -88,7 +88,7 @@ def contradictory_core(adjacency: npt.ArrayLike) -> list[int]:
 
 
 def _set_sinks_aside(adjacency: npt.ArrayLike) -> tuple[IntArray, list[int]]:
-    """Dor and Tarsi's elimination: the arrows so far, and the nodes of which none can be removed."""
+    """Dor and Tarsi's elimination: the arrows so far, and the nodes that cannot be removed."""
     graph = check_adjacency(adjacency)
     dag = directed_part(graph).astype(np.int8)
     remaining = list(range(len(graph)))

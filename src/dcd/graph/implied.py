@@ -1,8 +1,8 @@
-"""The independences that a DAG implies, pair by pair, and what each of its edges claims.
+"""The independences that a DAG implies, pair by pair, and the claim of each of its edges.
 
-By the local Markov property a variable is independent of its non-descendants given its parents. Taken pair by
-pair that is one statement for each variable and each non-descendant that is not a parent. Every DAG of an
-equivalence class implies the same independences; which of them the local property lists depends on the DAG.
+By the local Markov property a variable is independent of its non-descendants given its parents. Pair by pair,
+this is one statement for each variable and each non-descendant that is not a parent. Every DAG of an
+equivalence class implies the same independences, but the local property lists different ones for each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Statement(NamedTuple):
     given: tuple[int, ...]
 
     def relabelled(self, positions: npt.NDArray[np.intp]) -> Statement:
-        """The statement about other variables: that at `positions[i]` in place of i."""
+        """The statement with other variables: `positions[i]` in place of i."""
         x, y, *given = (int(positions[node]) for node in (self.x, self.y, *self.given))
         return Statement(min(x, y), max(x, y), tuple(sorted(given)))
 
@@ -32,8 +32,8 @@ class Statement(NamedTuple):
 def implied_independences(dag: npt.ArrayLike) -> list[Statement]:
     """Each variable against each of its non-descendants given its parents; each statement once.
 
-    Every pair that is not adjacent is in at least one statement: of the two, that which is later in an order
-    of the graph has the other among its non-descendants.
+    Every pair that is not adjacent is in at least one statement: the variable that is later in a topological
+    order has the other among its non-descendants.
     """
     matrix = check_adjacency(dag, "dag")
     descends = _descendants(matrix)
@@ -47,10 +47,10 @@ def implied_independences(dag: npt.ArrayLike) -> list[Statement]:
 
 
 def edge_statements(dag: npt.ArrayLike) -> dict[tuple[int, int], Statement]:
-    """For each edge `(cause, effect)` the independence that would make it needless.
+    """For each edge `(cause, effect)` the independence that would make it unnecessary.
 
-    That is the two being independent given the other parents of the effect: then the DAG without the edge
-    implies no independence that does not hold.
+    If the two are independent given the other parents of the effect, the DAG without the edge implies only
+    independences that hold.
     """
     matrix = check_adjacency(dag, "dag")
     topological_order(matrix)

@@ -95,7 +95,7 @@ class Knowledge:
         try:
             statements = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            why = "lists in lists without end" if isinstance(error, RecursionError) else error
+            why = "too many nested lists" if isinstance(error, RecursionError) else error
             raise InputError(file, f"is not TOML ({why})", "Write keys such as roots = ['age'].") from None
         return cls.from_dict(statements)
 
@@ -121,9 +121,9 @@ class Knowledge:
         return tuple(f"{words}." for words in (*required, *forbidden, *capitalised, *roots, *leaves))
 
     def bind(self, names: Iterable[object], left_out: Mapping[str, str] | None = None) -> BoundKnowledge:
-        """Apply to these columns; an `InputError` for an unknown name or a contradiction.
+        """Apply to these columns; raises `InputError` for an unknown name or a contradiction.
 
-        `left_out` maps columns that are not used to the reason; statements that name one are refused.
+        `left_out` maps unused columns to the reason; statements that name one are rejected.
         """
         columns = tuple(str(name) for name in as_tuple("parameter 'names'", names, "names=['a', 'b']"))
         if left_out is not None:

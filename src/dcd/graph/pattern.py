@@ -97,7 +97,7 @@ def _fit_connected(
         left_out.append(max(candidates, key=lambda pair: (edges[pair], pair)))
         skeleton[left_out[-1]] = skeleton[left_out[-1][::-1]] = 0
         pattern, refused = _orient_colliders(skeleton, colliders, arrows)
-    # The core also holds what lies between two contradictions; edges that were part of neither come back.
+    # The core also contains edges between two contradictions; edges that were part of neither are restored.
     for pair in sorted(left_out, key=lambda pair: (edges[pair], pair)):
         trial = skeleton.copy()
         trial[pair] = trial[pair[::-1]] = 1
@@ -140,11 +140,11 @@ def orient(
         trial = with_directions(graph, proposal)
         trial_core = set(contradictory_core(trial))
         if not all(graph[arrow] for arrow in proposal):
-            refused[index] = "one of these edges points away from the middle already"
+            refused[index] = "one of these edges already points away from the middle"
         elif not is_acyclic(directed_part(trial)):
             refused[index] = "that would close a directed cycle"
         elif trial_core - core:
-            refused[index] = "no directed acyclic graph has it together with the others"
+            refused[index] = "no directed acyclic graph contains it together with the others"
         else:
             graph, core = trial, trial_core
     return graph, refused

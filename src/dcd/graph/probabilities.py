@@ -32,14 +32,13 @@ class Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return 1.0 - self.absent
 
     def reversed(self) -> Probabilities:
-        """The same of the pair in the other order."""
+        """The same for the pair in the other order."""
         return Probabilities(self.backward, self.forward, self.undirected, self.absent)
 
     def words(self, kind: EdgeType, uncertain_arrow: str = "") -> str:
         """The probabilities that belong to an edge as drawn.
 
-        `uncertain_arrow` is `first -> second` in the notation of the reader, if that is too uncertain to be
-        drawn.
+        `uncertain_arrow` is the text of `first -> second` if that arrow is too uncertain to be drawn.
 
         >>> Probabilities(0.93, 0.02, 0.04, 0.01).words("->")
         'arrow 93 %, edge 99 %'

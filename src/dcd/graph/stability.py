@@ -38,19 +38,19 @@ _ENTRIES: dict[str, Any] = {
 class Stability:
     """Edge frequencies over resamples, as returned by `dcd.stability`.
 
-    They say what might be found if the sample were another one. How probable an edge is given this sample is
-    another question, which `probabilities_` of a fitted `RobustDCD` answers.
+    They show what another sample might give. How probable an edge is given this sample is a different
+    question, which `probabilities_` of a fitted `RobustDCD` answers.
 
     Attributes
     ----------
     names : the d variables, in the order of rows and columns below.
     directed : (d, d) array, `[i, j]` the share of resamples whose graph has `i -> j`.
     undirected : (d, d) array, symmetric, the share of resamples whose graph has `i - j`.
-    n_resamples : how many resamples the shares are of; failed ones do not count.
+    n_resamples : number of resamples behind the shares; failed ones do not count.
     scheme : "subsample" or "bootstrap".
     fraction : share of the rows in a subsample; None for "bootstrap".
-    failures : `{reason: count}` of the resamples that the method refused.
-    seed : the `random_state` that draws the same resamples again; None if unknown.
+    failures : `{reason: count}` of the resamples that could not be fitted.
+    seed : the `random_state` that reproduces the resamples; None if unknown.
     """
 
     names: tuple[str, ...]
@@ -64,7 +64,7 @@ class Stability:
 
     @property
     def n_failed(self) -> int:
-        """How many resamples the method refused."""
+        """How many resamples could not be fitted."""
         return sum(self.failures.values())
 
     @property
@@ -103,24 +103,22 @@ class Stability:
     # --- the consensus -----------------------------------------------------------------------------------
 
     def consensus(self, threshold: float = 0.5) -> CPDAG:
-        """The graph of the edges that more than a share `threshold` of the resamples have.
+        """The graph of the edges found in more than a share `threshold` of the resamples.
 
-        The skeleton is those pairs, exactly. An arrow `i -> j` is proposed where more than half of the
-        resamples with an edge there have it. If some DAG has this skeleton, all proposed arrows and no
-        unshielded collider besides those that they make, the answer is its CPDAG. Otherwise the proposals are
-        taken one by one, the most frequent first, and one that closes a directed cycle or contradicts the
-        ones before is left undirected.
+        These pairs are exactly the skeleton. An arrow `i -> j` is proposed if more than half of the resamples
+        with this edge have it. If some DAG has this skeleton, all proposed arrows and no other unshielded
+        collider, the result is its CPDAG. Otherwise the proposals are accepted one by one, the most frequent
+        first; one that closes a directed cycle or contradicts earlier ones is left undirected.
 
-        Two things follow from the answer being a CPDAG. A proposed arrow that no collider of this skeleton
-        compels is undirected in it: resamples can have had it because of edges that are too rare to be here,
-        or by knowledge.
-        And a skeleton can be impossible without more colliders than were proposed (four variables in a ring);
-        then those of a DAG that agrees with the accepted arrows are in the answer.
+        Because the result is a CPDAG, a proposed arrow that no collider of this skeleton implies is
+        undirected: resamples may have had it because of edges that are too rare to be included, or by
+        knowledge. And some skeletons are impossible without more colliders than were proposed (four variables
+        in a ring); the result then has those of a DAG that agrees with the accepted arrows.
         """
         check_number("threshold", threshold, at_least=0, below=1, suggestion=0.5)
         skeleton = (self.edge > threshold + 1e-12).astype(np.int8)
         proposed = np.argwhere((skeleton == 1) & (self.directed > self.edge / 2 + 1e-12)).tolist()
-        # The most frequent first; ties by name, so that the order of the columns decides nothing.
+        # The most frequent first; ties by name, so that the order of the columns does not matter.
         proposed.sort(key=lambda ij: (-round(float(self.directed[*ij]), 9), *(self.names[v] for v in ij)))
         graph, _ = orient(skeleton, [[(i, j)] for i, j in proposed])
         return CPDAG(self.names, to_cpdag(graph))
@@ -138,7 +136,7 @@ class Stability:
         version = saved.get("format") if isinstance(saved, Mapping) else None
         if version != _FORMAT:
             remedy = "Read it with the version of dcd that wrote it."
-            raise _refusal(f"has format {version!r}, known is {_FORMAT}", remedy)
+            raise _refusal(f"has format {version!r}, expected {_FORMAT}", remedy)
         entries = {key: _entry(saved, key, kind) for key, kind in _ENTRIES.items()}
         directed, undirected = _shares(saved, "directed"), _shares(saved, "undirected")
         if (undirected != undirected.T).any() or (directed + directed.T + undirected > 1 + 1e-9).any():
@@ -173,7 +171,7 @@ class Stability:
         share = self.fraction
         drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
-        yield "What another sample might show; how probable an edge is given this one is in probabilities_."
+        yield "Shares of resamples; the probabilities given this sample are in probabilities_."
         if self.failures:
             yield self.failure_sentence()
 
@@ -216,7 +214,7 @@ def _refusal(problem: str, remedy: str = "Write it again with to_dict.") -> Inpu
 
 
 def _entry(saved: Mapping[str, Any], key: str, kind: Any) -> Any:
-    """An entry of a kind; an `InputError` that names it if it cannot be right."""
+    """An entry of a given type; raises `InputError` with its name if it is invalid."""
     if key not in saved:
         raise _refusal(f"lacks {key!r}")
     try:
@@ -229,7 +227,7 @@ def _entry(saved: Mapping[str, Any], key: str, kind: Any) -> Any:
 
 
 def _shares(saved: Mapping[str, Any], key: str) -> FloatArray:
-    """A matrix of shares, with zeros where a variable meets itself."""
+    """A matrix of shares, with zeros on the diagonal."""
     d, given = len(saved["names"]), _entry(saved, key, Any)
     try:
         shares = np.asarray(given, dtype=np.float64)

@@ -4,8 +4,8 @@ With D (n, p) the centred design of the set (`set_design`), :math:`D^\top \mathr
 V^\top` its covariance under the probabilities of the samples, and :math:`c = V^\top D^\top
 \mathrm{diag}(p)\, r`, the regression of a response r has the coefficients :math:`V (\Lambda + \lambda)^{-1}
 c` and :math:`\sum_i \Lambda_i / (\Lambda_i + \lambda)` parameters. Generalised cross-validation chooses
-:math:`\lambda` for each response on a grid, and the next smaller one is taken: for a test, an effect of S
-that stays in both residuals is worse than a few more parameters.
+:math:`\lambda` for each response on a grid, and the next smaller one is used: for a test, an effect of S
+that remains in both residuals is worse than a few more parameters.
 
 One decomposition serves all responses. Sums go over blocks of rows.
 """
@@ -24,17 +24,17 @@ from dcd.independence.set_design import Rows, design_for, order_by_nearness
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part, effective_sample_size
 
-SMALLEST_VARIANCE = 1e-6  # of a residual score that still can be tested
+SMALLEST_VARIANCE = 1e-6  # of a residual score that can still be tested
 PENALTIES = 10.0 ** np.arange(-6.0, 0.6, 0.5)
 MOST_PARAMETERS = 0.4  # of the effective sample size
 _FEWEST_DEGREES = 5
-_NOTHING = 1e-10  # of the largest variance: a direction that the design does not have
+_NOTHING = 1e-10  # of the largest variance: below it, a direction is not part of the design
 _FINEST = 2.0**-17  # step of the grid on which many residuals are ranked
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A regression of q responses: their means, coefficients (p, q) and which penalty each has."""
+    """A regression of q responses: their means, coefficients (p, q) and penalties."""
 
     mean: FloatArray
     coefficients: FloatArray
@@ -42,7 +42,7 @@ class Fit:
 
 
 class Adjustment:
-    """Regression on a design under probabilities of the samples, those of the scores or other ones."""
+    """Regression on a design under probabilities of the samples, by default those of the scores."""
 
     def __init__(self, scores: Scores, given: Sequence[int], probabilities: FloatArray | None = None) -> None:
         self.scores = scores
@@ -59,10 +59,10 @@ class Adjustment:
         return self.design.n_columns
 
     def _decomposed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Means of the columns, and eigenvalues, falling, and eigenvectors of their covariance.
+        """Means of the columns, and falling eigenvalues and the eigenvectors of their covariance.
 
-        In double precision: with sums in single precision, columns that depend on each other have eigenvalues
-        further below zero than the smallest penalty makes up for.
+        In double precision: with sums in single precision, columns that depend on each other would have
+        eigenvalues further below zero than the smallest penalty can compensate.
         """
         gram, mean = np.zeros((self.n_columns, self.n_columns)), np.zeros(self.n_columns)
         for rows in self.scores.blocks:
@@ -77,7 +77,7 @@ class Adjustment:
 
     @cached_property
     def next_row(self) -> Rows:
-        """For each row (n,) another one that is near in the space of the set; each row is that of one."""
+        """For each row (n,) another one that is close in the space of the set: a permutation."""
         order = order_by_nearness(self.scores, self.given)
         following = np.empty_like(order)
         following[order] = np.roll(order, -1)
@@ -91,7 +91,7 @@ class Adjustment:
 
     @property
     def can_test(self) -> bool:
-        """Whether the effective sample suffices for a test."""
+        """Whether the effective sample size is enough for a test."""
         return bool(self.ess - self.parameters[-1] - 1.0 >= _FEWEST_DEGREES)
 
     def fit(self, responses: Part, n_responses: int) -> Fit:
@@ -137,10 +137,10 @@ class Adjustment:
         return part @ scaled.astype(part.dtype) - (self._mean @ scaled).astype(part.dtype)
 
     def inflation(self, first: Positions, second: Positions) -> FloatArray:
-        r"""By how much a sum of products of residuals varies more than the residuals themselves tell.
+        r"""The factor by which the variance of a sum of products of residuals exceeds its naive estimate.
 
-        With :math:`M = (1 - H)^2` the matrix that makes residuals of noise on each side, the variance is
-        :math:`\mathrm{tr}(M_x M_y)` where the residuals show :math:`\mathrm{tr}(M_x) \mathrm{tr}(M_y) / n`.
+        With :math:`M = (1 - H)^2` the matrix that turns noise into residuals on each side, the variance is
+        :math:`\mathrm{tr}(M_x M_y)`, and its estimate :math:`\mathrm{tr}(M_x) \mathrm{tr}(M_y) / n`.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Adjustment:
 
 
 def residual_scores(adjustment: Adjustment, variables: Sequence[int]) -> list[SmoothColumns]:
-    """Functions of the ranks of the residuals of normal scores, for some measurements.
+    """Functions of the ranks of the residuals of normal scores, for continuous variables.
 
     Scores of residuals rather than residuals of scores: the square of a sum of two causes contains their
     product, the square of its residuals does not.
@@ -170,7 +170,7 @@ def residual_scores(adjustment: Adjustment, variables: Sequence[int]) -> list[Sm
     residuals = scores.memory.array((scores.n_samples, len(variables)), scores.dtype)
     for rows in scores.blocks:
         residuals[rows] = adjustment.residuals(fit, rows, scores.part(rows, normal))
-    # One array for all, because a limit on memory may send it to a file.
+    # One array for all, because a memory limit may move it to a file.
     store = scores.memory.array((scores.n_samples, 2 * len(variables)), scores.dtype)
     for index, column in enumerate(residuals.T):
         store[:, 2 * index : 2 * index + 2] = _scores_of_residuals(column)
@@ -178,7 +178,7 @@ def residual_scores(adjustment: Adjustment, variables: Sequence[int]) -> list[Sm
 
 
 def _scores_of_residuals(residuals: FloatArray) -> FloatArray:
-    """The scores z and u (n, 2) of residuals; rounded, because ties of categories must stay ties."""
+    """The scores z and u (n, 2) of residuals, rounded so that ties of categories stay ties."""
     if np.square(residuals).mean(dtype=np.float64) <= SMALLEST_VARIANCE:
         return np.tile(np.array([0.0, 0.5], dtype=residuals.dtype), (len(residuals), 1))
     if residuals.dtype == np.float64:

@@ -1,12 +1,12 @@
 """Are two variables associated given others? The robust test: adjust, and decouple where needed.
 
-**Adjust.** The association of the residuals of both variables given the set (`partial_pvalues`), with all of
-the sample.
+**Adjust.** Test the association of the residuals of both variables given the set (`partial_pvalues`), on the
+whole sample.
 
-**Decouple where needed.** No regression follows every function of a set: of two effects of sign(A·B), both
-residuals keep a part. If adjustment has left structure in the residuals of x and of y (`neighbours`), and
-enough of it to make their association, this has to survive under weights that make x independent of S
-(`dcd.weights`), with S adjusted for as well. Otherwise all of the sample is used.
+**Decouple where needed.** No regression can follow every function of a set: the residuals of two effects of
+sign(A·B) both keep a part of it. If adjustment has left structure in the residuals of x and of y
+(`neighbours`), enough to explain their association, the association must survive under weights that make x
+independent of S (`dcd.weights`), with S adjusted for as well. Otherwise the whole sample is used.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from dcd.weights.convex import ConvexWeights
 from dcd.weights.hsic_descent import HSICDescent
 
 Decouple = Literal["where-needed", "always", "never"]
-_AT_ONCE = 16  # variables that are tested together where rows are many
-# Rows that are decoupled: it takes 1 s for 2,500 of them, 2 to 4 s for 5,000 and 16 s for 20,000; about a
-# quarter of them is left to test with.
+_AT_ONCE = 16  # variables that are tested together if there are many rows
+# Rows that are decoupled: 2,500 take 1 s, 5,000 take 2 to 4 s and 20,000 take 16 s; the effective sample size
+# is about a quarter of them.
 _DECOUPLED_ROWS = 2_500
 _NOTHING = Record()  # of a test without weights; never changed
-_KEPT_BYTES = 2**26  # of weights; a set that comes back after many others has its weights learned again
+_KEPT_BYTES = 2**26  # of cached weights; a set that recurs after many others has its weights learned again
 
 
 class _Weights:
-    """The weights of sets on one table, of which those asked for last are kept, and the accounts of all."""
+    """The most recently used weights of sets on one table, and the accounts of all."""
 
     def __init__(self, strategy: Weighting, scores: Scores) -> None:
         self.accounts: dict[tuple[int, ...], SampleWeights] = {}
@@ -50,8 +50,8 @@ class _Weights:
         self._kept: OrderedDict[tuple[int, ...], SampleWeights] = OrderedDict()
 
     def __call__(self, members: tuple[int, ...]) -> SampleWeights:
-        """Weights that decouple a set; of a strategy `from_set`, its first member from the others."""
-        # Other threads may ask at the same time, so nothing is looked up twice.
+        """Weights that decouple a set or, with a `from_set` strategy, its first member from the others."""
+        # Other threads may call this at the same time, so nothing is looked up twice.
         learned = self._kept.pop(members, None) or self._learn(members)
         self._kept[members] = learned
         if members not in self.accounts:
@@ -80,9 +80,9 @@ class PartialAssociation:
     ----------
     weights : how to decouple. `HSICDescent(objective="from-set")` makes one of the two variables independent
         of the set jointly; other strategies make the members of the set independent of each other.
-    decouple : "where-needed" tests an association again under weights where both residuals keep structure;
-        "always" does so in any case; "never" adjusts only.
-    interaction_level : level of the test for structure that adjustment has left.
+    decouple : "where-needed" tests an association again under weights if both residuals keep structure;
+        "always" does so in any case; "never" only adjusts.
+    interaction_level : level of the test for structure left by adjustment.
     """
 
     weights: Weighting = field(default_factory=_apart)
@@ -96,14 +96,14 @@ class PartialAssociation:
         check_number("interaction_level", self.interaction_level, above=0, below=1, suggestion=0.05)
 
     def bind(self, scores: Scores, level: float) -> BoundAssociation:
-        """The test on one table; what is above `level` without weights is not tested again with them."""
+        """The test on one table; p-values above `level` without weights are not computed again with them."""
         return BoundAssociation(self, scores, level)
 
 
 class BoundAssociation(SearchTest):
-    """`PartialAssociation` on one table; results are kept.
+    """`PartialAssociation` on one table; results are cached.
 
-    Each is a function of what is asked alone, not of what was asked before, to the last digit.
+    Each result depends only on its own arguments, not on earlier calls, to the last digit.
     """
 
     def __init__(self, strategy: PartialAssociation, scores: Scores, level: float) -> None:
@@ -134,7 +134,7 @@ class BoundAssociation(SearchTest):
         """Log p-values (d,) of all variables against the target without weights."""
         result, outside = np.zeros(self.n_variables), self.outside(target, given)
         adjustment = self._adjustment(given)
-        # The memory for each variable grows with the rows, so that many rows are tested a few at a time.
+        # Memory grows with rows times variables, so with many rows a few variables are tested at a time.
         at_once = max(len(outside), 1) if self.scores.n_samples < MANY_ROWS else _AT_ONCE
         for start in range(0, len(outside), at_once):
             some = outside[start : start + at_once]
@@ -143,10 +143,10 @@ class BoundAssociation(SearchTest):
         return result
 
     def _answer(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, Record]:
-        """The association under equal weights, and if need be under weights that decouple the set."""
+        """The association under equal weights and, if needed, under weights that decouple the set."""
         columns = ResidualColumns(self._adjustment(given), [x, y])
         adjusted = float(log_pvalues(columns, 0, [1])[0])
-        # One variable apart from the set is enough, if the strategy can do that.
+        # Making one variable independent of the set is enough, if the strategy can do that.
         members = (x, *given) if from_set(self.strategy.weights) else given
         if adjusted >= self._log_level or len(members) < 2 or self.strategy.decouple == "never":
             return adjusted, _NOTHING
@@ -162,14 +162,14 @@ class BoundAssociation(SearchTest):
         return max(adjusted, decoupled), record
 
     def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
-        """The adjustment for one set; the latest one is kept, for questions come set by set."""
+        """The adjustment for one set; the latest is kept, because tests come set by set."""
         if self._latest is None or self._latest[0] != given:
             self._latest = None  # it can be large
             self._latest = (given, Adjustment(self.scores, given))
         return self._latest[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the latest adjustment, which another process makes for itself."""
+        """Without the latest adjustment, which another process computes itself."""
         return {**self.__dict__, "_latest": None}
 
 
@@ -180,7 +180,7 @@ def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:
 
 @dataclass(frozen=True)
 class WeightedAssociation:
-    """Weights without adjustment, as a strategy: independence rests on decoupling alone, as published.
+    """Weights without adjustment: the test rests on decoupling alone, as published.
 
     To test x against y given a set, x and the set are decoupled from each other.
     """

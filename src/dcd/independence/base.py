@@ -1,4 +1,4 @@
-"""The contract of this folder: a conditional independence test, and what searches ask of it on one table."""
+"""The contract of this folder: a conditional independence test, and the form in which searches use it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dcd.weights.base import SampleWeights
 
 
 class BoundTest(Protocol):
-    """A test on one table. Variables are positions of columns."""
+    """A test on one table. Variables are given by column position."""
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """Log p-value of the independence of x and y given a set; NaN where the data cannot tell."""
+        """Log p-value for the independence of x and y given a set; NaN if the data cannot decide."""
         ...
 
 
 class CITest(Protocol):
-    """A conditional independence test as a strategy: an object with its parameters, to be bound to a table.
+    """A conditional independence test: an object that holds its parameters and can be bound to a table.
 
     A method `check()` that raises `InputError` for a parameter out of range is called if there is one.
     """
@@ -33,8 +33,8 @@ class CITest(Protocol):
         """The test on one table without missing values.
 
         `scores.values` are the values (n, d), `scores.kinds` the kinds of the variables and
-        `scores.probabilities` (n,) the shares of the rows. p-values will be compared with `level`; a test may
-        save work on those above it.
+        `scores.probabilities` (n,) the shares of the rows. p-values will be compared with `level`, so a test
+        may save work on those above it.
         """
         ...
 
@@ -68,12 +68,12 @@ class Interaction:
 
 @dataclass
 class Record:
-    """What was asked of a test under weights since the record was begun, whether the answer is new or kept.
+    """What a test did under weights since the record was begun, whether its results are new or cached.
 
     Attributes
     ----------
-    balances : the account of the weights of each decoupled set. Where missing values decouple one set on
-        several parts of the rows, that of the part with the smallest effective sample size.
+    balances : the account of the weights of each decoupled set. If missing values make a test decouple one
+        set on several parts of the rows, that of the part with the smallest effective sample size.
     interactions : the associations that were tested again under weights.
     """
 
@@ -81,18 +81,18 @@ class Record:
     interactions: dict[tuple[int, int, tuple[int, ...]], Interaction] = field(default_factory=dict)
 
     def add(self, other: Record) -> None:
-        """Take over another record; the order in which records are added makes no difference."""
+        """Add another record; the order of additions makes no difference."""
         for members, learned in other.balances.items():
             self.note(members, learned)
         self.interactions |= other.interactions
 
     def note(self, members: tuple[int, ...], learned: SampleWeights) -> None:
-        """Keep how far a set was decoupled."""
+        """Record how far a set was decoupled."""
         account = learned.account
         self.balances[members] = min(account, self.balances.get(members, account))
 
 
-# --- what searches ask -----------------------------------------------------------------------------------
+# --- the form for searches -------------------------------------------------------------------------------
 
 
 class SearchTest(ABC):
@@ -114,8 +114,9 @@ class SearchTest(ABC):
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
         """Rounds of log p-values (d,) of all variables against the target; the full test can only raise them.
 
-        The last round has all variables; those before it are cheaper, with 0 for what they do not settle.
-        By default there is one, of the full test. Override it where many variables are cheaper together.
+        The last round has all variables; earlier ones are cheaper and have 0 for variables that they leave
+        undecided. By default there is one round, of the full test. Override this if many variables are
+        cheaper together.
         """
         log_pvalues = np.zeros(self.n_variables)
         for variable in self.outside(target, given):
@@ -128,7 +129,7 @@ class SearchTest(ABC):
 
 
 class PlainTest(SearchTest):
-    """Any `BoundTest` for a search; answers are kept."""
+    """Any `BoundTest` for a search; results are cached."""
 
     def __init__(self, test: BoundTest, n_variables: int) -> None:
         super().__init__(n_variables)
@@ -144,6 +145,6 @@ class PlainTest(SearchTest):
 
 
 def bound_to(strategy: CITest, scores: Scores, level: float) -> SearchTest:
-    """A test on one table without missing values, in the form that searches ask for."""
+    """A test on one table without missing values, in the form for searches."""
     test = strategy.bind(scores, level)
     return test if isinstance(test, SearchTest) else PlainTest(test, scores.n_variables)

@@ -1,13 +1,12 @@
-"""The right form of a test for a table: plain, on a sample of many rows first, or with testwise deletion.
+"""The form of a test that suits a table: plain, on a sample of many rows first, or with testwise deletion.
 
-**Samples first.** Most tests of a search are of strong associations, which a few thousand rows decide. Two
-variables are taken as dependent if the p-value on a fixed sample of rows is below a thousandth of the level;
-under independence that happens once in a thousand of the cases that the level allows for anyway. What is not
-clear is put to a larger sample, then to all rows, so that the time of a search grows with the number of rows
-times the number of associations that are *not* obvious. A sample depends on the number and the order of the
-rows, not on their values.
+**Samples first.** Most tests in a search are of strong associations, which a few thousand rows can decide.
+Two variables are taken as dependent if the p-value on a fixed sample of rows is below a thousandth of the
+level; under independence this adds a thousandth to the errors that the level allows. Unclear cases are tested
+on a larger sample, then on all rows, so the time of a search grows with the number of rows times the number
+of associations that are *not* obvious. A sample depends on the number and order of the rows, not on values.
 
-**Testwise deletion.** Every answer rests on the rows that are complete in the variables that it is about.
+**Testwise deletion.** Every test uses the rows that are complete in its variables.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ def bind_test(
 ) -> SearchTest:
     """A test bound to a table, with missing values or without.
 
-    `scores` are those of the table, if they are known. With `sample_first`, what a part of many rows rejects
-    clearly is not tested on all of them.
+    `scores` are those of the table, if known. With `sample_first`, associations that are clear on a sample of
+    many rows are not tested on all of them.
     """
     if dataset.has_gaps:
         return TestwiseTest(dataset, partial(bind_test, strategy, level=level, sample_first=sample_first))
@@ -61,20 +60,20 @@ def row_sample(dataset: Dataset, n_rows: int) -> Dataset:
 
 
 class SampleFirstTest(SearchTest):
-    """A test on a sample of the rows, and where its p-value is not below `clear`, one on more of them."""
+    """A test on a sample of the rows and, if its p-value is not below `clear`, on more of them."""
 
     def __init__(self, sample: SearchTest, more: SearchTest, clear: float) -> None:
         super().__init__(sample.n_variables)
         self._sample, self._more, self._log_clear = sample, more, float(np.log(clear))
 
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
-        """See `SearchTest`; what is clear on the sample, then all variables on more rows."""
+        """See `SearchTest`; clear cases on the sample, then all variables on more rows."""
         for log_pvalues in self._sample.screen(target, given):
             yield np.where(log_pvalues < self._log_clear, log_pvalues, 0.0)
         yield from self._on_more_rows().screen(target, given)
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """See `BoundTest`; an upper bound where the sample is enough."""
+        """See `BoundTest`; an upper bound if the sample is enough."""
         self._sample.record = Record()
         log_pvalue = self._sample.log_pvalue(x, y, given)
         if log_pvalue >= self._log_clear:
@@ -88,7 +87,7 @@ class SampleFirstTest(SearchTest):
 
 
 class TestwiseTest(SearchTest):
-    """Any test on a table with missing values; `bind` makes it of a table without any."""
+    """Any test on a table with missing values; `bind` binds it to a table without any."""
 
     def __init__(self, dataset: Dataset, bind: Callable[[Dataset], SearchTest]) -> None:
         super().__init__(len(dataset.names))
@@ -96,7 +95,7 @@ class TestwiseTest(SearchTest):
         self._known: dict[tuple[int, ...], tuple[float, Record]] = {}
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """See `BoundTest`; NaN where the rows that are complete in these variables cannot tell."""
+        """See `BoundTest`; NaN if the rows that are complete in these variables cannot decide."""
         members = (min(x, y), max(x, y), *sorted(given))
         if members not in self._known:
             self._known[members] = self._tested(members)
@@ -114,7 +113,7 @@ class TestwiseTest(SearchTest):
 
 
 def _in_the_table(record: Record, members: Sequence[int]) -> Record:
-    """A record of some columns under the positions that these have in the table."""
+    """A record of some columns, with their positions in the table."""
     whole = Record()
     for part, learned in record.balances.items():
         whole.note(tuple(members[v] for v in part), learned)

@@ -1,9 +1,9 @@
-"""Structure that adjustment has left: whether the residuals of near rows resemble each other.
+"""Structure left by adjustment: whether the residuals of nearby rows resemble each other.
 
-For each row the mean residual score of its nearest rows in the space of the set S is compared with its own.
-If the residuals of x are a function of S, in part, these are correlated; if not, their correlation is 0 or,
-as ridge regression has used all rows, slightly less. Where such a function of S is in the residuals of x
-*and* of y, their association may be due to S.
+The residual score of each row is compared with the mean over its nearest rows in the space of the set S. If
+the residuals of x are partly a function of S, the two are correlated; if not, their correlation is 0 or,
+because ridge regression has used all rows, slightly negative. If the residuals of x *and* of y contain such a
+function of S, their association may be due to S.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part
 
 _NEAREST = 5
-_MARGIN = 10.0  # of the squared correlation that structure may make
+_MARGIN = 10.0  # on the squared correlation that structure can explain
 _JITTER, _SEED = 1e-6, 5  # far below the distances of different points
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What is left of a set in the residuals of variables (v,).
+    """The structure of a set that remains in the residuals of variables (v,).
 
     Attributes
     ----------
-    log_pvalues : of the residuals being no function of the set.
+    log_pvalues : for the hypothesis that the residuals do not depend on the set.
     shares : share of their variance that is a function of the set.
     """
 
@@ -39,10 +39,10 @@ class Structure:
     shares: FloatArray
 
     def may_explain(self, log_pvalue: float, ess: float, level: float) -> bool:
-        """Whether an association of two variables may be due to what both have left of the set.
+        """Whether an association of two variables may be due to structure of the set in both residuals.
 
-        Shares s and t of it make a correlation of at most sqrt(s t). Near rows are not at the same point, so
-        that the shares are underestimated; hence the margin.
+        Shares s and t can produce a correlation of at most sqrt(s t). Nearby rows are not at the same point,
+        so the shares are underestimated; hence the margin.
         """
         squared_correlation = -2.0 * log_pvalue / ess
         bound = _MARGIN * float(np.prod(np.maximum(self.shares, 0.0)))
@@ -50,7 +50,7 @@ class Structure:
 
 
 def structure(columns: ResidualColumns) -> Structure:
-    """What adjustment for a set has left of it in the residuals of each variable."""
+    """The structure that adjustment for a set has left in the residuals of each variable."""
     adjustment = columns.adjustment
     scores = adjustment.scores
     chosen = np.arange(scores.n_samples)
@@ -68,7 +68,7 @@ def structure(columns: ResidualColumns) -> Structure:
 
 
 def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:
-    """Some rows of what is made a block at a time."""
+    """Some rows of a matrix that is computed a block at a time."""
     parts = []
     for rows in blocks:
         inside = chosen[(chosen >= rows.start) & (chosen < rows.stop)] - rows.start
@@ -77,7 +77,7 @@ def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:
 
 
 def _weighted_mean(leads: FloatArray, nearest: Rows, shares: FloatArray) -> FloatArray:
-    """The mean (n, v, l) of the leads of the nearest rows, by their shares."""
+    """The mean (n, v, l) of the leads of the nearest rows, weighted by their shares."""
     weights = shares[nearest] + 1e-300
     weights /= weights.sum(axis=1, keepdims=True)
     return np.einsum("nk,nkvl->nvl", weights, leads[nearest])
@@ -89,7 +89,7 @@ def _expected_likeness(
     r"""The mean product (v,) of neighbouring residuals of noise, which is below 0.
 
     Adjusted twice, residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`. With f the shrinkage
-    along each component of the set, and r the likeness of near rows in it, that makes
+    along each component of the set, and r the similarity of nearby rows in it, this gives
     :math:`-\sigma^2 \sum (1 - f^4) r / n`.
     """
     adjustment = columns.adjustment
@@ -103,13 +103,13 @@ def _expected_likeness(
 
 
 def _nearest(points: FloatArray) -> Rows:
-    """The nearest rows (n, 5) of each row, itself excepted."""
+    """The nearest rows (n, 5) of each row, excluding itself."""
     n_samples = len(points)
     k = min(_NEAREST, n_samples - 1)
-    # Of many rows at the same point each has others for its nearest, and none is everybody's.
+    # If many rows are at the same point, each should have different nearest rows.
     points = points + _JITTER * np.random.default_rng(_SEED).standard_normal(points.shape)
     indices = cKDTree(points).query(points, k=k + 1)[1]
-    # Among equal points the row itself may come last, or not at all.
+    # Among equal points the row itself may come last, or be missing.
     itself = indices == np.arange(n_samples)[:, None]
     itself[~itself.any(axis=1), -1] = True
     return indices[~itself].reshape(n_samples, k)

@@ -3,8 +3,8 @@ r"""The distribution of a quadratic statistic under independence.
 A statistic is :math:`Q = m |\sum_k p_k w_k|^2` with :math:`w_k` the vector of weighted products of columns
 of x and of y in sample k, :math:`p_k` the probability of the sample and :math:`m = 1 / \sum_k p_k^2`. Under
 independence the products have mean 0, and :math:`\sqrt m \sum_k p_k w_k` has the covariance :math:`C = m
-\sum_k p_k^2 w_k w_k^\top`, whatever the spread of x and y depends on (the heteroscedasticity-consistent
-covariance of White). The first three cumulants of Q are
+\sum_k p_k^2 w_k w_k^\top`, even if the spread of x and y varies (White's heteroscedasticity-consistent
+covariance). The first three cumulants of Q are
 
 .. math:: \kappa_1 = \mathrm{tr}\, C, \quad \kappa_2 = 2\, \mathrm{tr}\, C^2, \quad
           \kappa_3 = 8\, \mathrm{tr}\, C^3 ,
@@ -23,9 +23,9 @@ from dcd.runtime.array_types import FloatArray
 def null_log_sf(
     statistic: FloatArray, mean: FloatArray, variance: FloatArray, third: FloatArray
 ) -> FloatArray:
-    """Log of the upper tail of statistics with three cumulants; 0 where there is nothing to test.
+    """Log of the upper tail of statistics with three cumulants; 0 if there is nothing to test.
 
-    A gamma distribution without a shift has third = 2 variance² / mean; a lighter tail is not believed.
+    A gamma distribution without a shift has third = 2 variance² / mean; a lighter tail is not used.
     """
     testable = variance > 0
     mean, variance, third = (np.where(testable, cumulant, 1.0) for cumulant in (mean, variance, third))

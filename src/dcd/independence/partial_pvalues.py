@@ -5,10 +5,10 @@ curves of values, the products whose means are tested are
 
 * *line*: :math:`l_x l_y`;
 * *residuals*: :math:`a_x a_y`: any dependence of the residuals, such as a spread that varies;
-* *spread*: products of the leads and :math:`t = l^2 - 1`, a few of them: tails that come together;
-* *curves*: :math:`h_x l_y` and :math:`l_x h_y`: y has a mean that bends with x, or the reverse;
+* *spread*: a few products of the leads and :math:`t = l^2 - 1`: joint extremes;
+* *curves*: :math:`h_x l_y` and :math:`l_x h_y`: the mean of y is a curved function of x, or the reverse;
 * *modification*: :math:`a_x l_y \varphi` and :math:`l_x c_y \varphi` with :math:`\varphi` the leading
-  principal components of the set: the effect of x on y differs with the set, even in its sign.
+  principal components of the set: the effect of x on y varies with the set, even in sign.
 
 Each column has a weight that falls with its order. The smallest of the five p-values, each divided by its
 share of the level (`SHARES`), is the result (weighted Bonferroni), so that a linear relation loses little
@@ -32,8 +32,8 @@ from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 
 SHARES = {"line": 0.32, "residuals": 0.15, "spread": 0.13, "curves": 0.24, "modification": 0.16}
 _MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
-_MOST_ESTIMATED = 512  # products whose covariance is estimated; it takes time and memory with their square
-# Components of the set, and where they are cut off, so that a few rows far out do not decide.
+_MOST_ESTIMATED = 512  # products whose covariance is estimated; time and memory grow with their square
+# Components of the set, and where they are clipped, so that a few extreme rows do not decide.
 _COMPONENTS, _FARTHEST = 6, 2.0
 # The weight of a column of order j is j to minus this power.
 _FALL_OF_RESIDUALS, _FALL_OF_CURVES, _FALL_OF_MODIFICATION = 0.6, 0.25, 0.35
@@ -45,7 +45,7 @@ def log_pvalues(columns: ResidualColumns, target: int, others: Sequence[int]) ->
         return np.zeros(len(others))
     statistics = statistic_log_pvalues(columns, target, others)
     values = np.array(list(statistics.values()))
-    # What a statistic without products would have of the level goes to the others.
+    # The share of a statistic without products goes to the others.
     shares = np.array([SHARES[name] for name in statistics])[:, None] * ~np.isnan(values)
     with np.errstate(divide="ignore"):
         shared = np.nan_to_num(values) - np.log(shares / np.maximum(shares.sum(axis=0), 1e-300))
@@ -55,9 +55,9 @@ def log_pvalues(columns: ResidualColumns, target: int, others: Sequence[int]) ->
 def statistic_log_pvalues(
     columns: ResidualColumns, target: int, others: Sequence[int]
 ) -> dict[str, FloatArray]:
-    """Log p-values (r,) of each statistic on its own; NaN where it has no products of its own.
+    """Log p-values (r,) of each statistic on its own; NaN if it has no products of its own.
 
-    The residuals of two variables without curves have the products of the line only.
+    The residuals of two variables without curves have only the products of the line.
     """
     adjustment, pairs = columns.adjustment, list(others)
     penalties = columns.penalties
@@ -86,10 +86,10 @@ def statistic_log_pvalues(
 
 
 def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
-    """All rows (n, k) of the columns of the target, and for each row the one that shows its distribution.
+    """All rows (n, k) of the columns of the target, and for each row the one used for its distribution.
 
-    If samples have weights, their own or learned ones, that is the row itself: a near row that hardly counts
-    can be far from those that do.
+    If samples have weights, given or learned, that is the row itself: a nearby row with little weight can be
+    far from those with much.
     """
     adjustment = columns.adjustment
     scores = adjustment.scores
@@ -109,7 +109,7 @@ def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> Fl
 
 @dataclass(frozen=True)
 class _Term:
-    """Products of columns: weights (k,) of those of one side and of the other; with components or without."""
+    """Products of columns: the weights (k,) of the columns of either side; with components or without."""
 
     left: FloatArray
     right: FloatArray
@@ -175,7 +175,7 @@ class _Sums:
         self._sum, self._squares = np.zeros(self.n_products), np.zeros((size, size))
 
     def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
-        """Take in some rows: columns (b, k) of both sides, those of near rows, and components of the set."""
+        """Add some rows: columns (b, k) of both sides, those of nearby rows, and components of the set."""
         self._n_samples += len(left)
         weighted = left[:, self._left] * self._weights.astype(left.dtype)
         if self._n_components:
@@ -210,7 +210,7 @@ class _Sums:
         scale = ess * inflation / self._n_samples**2
         covariance = scale * self._squares
         square = covariance @ covariance
-        # In the square of a covariance from n samples, the terms of each sample with itself are bias.
+        # In the square of a covariance from n samples, the terms of a sample with itself are bias.
         plain, own = float(np.trace(square)), float(np.square(np.diag(covariance)).sum())
         second = max(plain - self._fourth * scale**2, own)
         third = float((square * covariance).sum()) * (second / max(plain, 1e-300)) ** 1.5
@@ -218,9 +218,9 @@ class _Sums:
 
 
 def partial_correlation(adjustment: Adjustment, x: int, y: int) -> float:
-    """Correlation of the normal scores of two variables, once adjusted.
+    """Correlation of the adjusted normal scores of two variables.
 
-    For a nominal variable of several categories the largest correlation of any function of it, without a
+    For a nominal variable with several categories, the largest correlation of any function of it, without
     sign.
     """
     scores = adjustment.scores

@@ -1,4 +1,4 @@
-"""A conditional-independence test made from decoupling, for any method that asks for one."""
+"""The conditional independence test for use in other methods."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Column = str | int
 
 
 class IndependenceTest:
-    """`test(x, y, given)`: the p-value that x and y are independent given other columns of a table.
+    """`test(x, y, given)`: the p-value for the independence of x and y given other columns of a table.
 
-    What two calls have in common is computed once, so keep the object for many tests of one table.
+    What several calls have in common is computed once, so keep the object for many tests of one table.
 
     Parameters
     ----------
-    data : any table that the estimators take.
+    data : any table that the estimators accept.
     test : PartialAssociation, WeightedAssociation, a test of your own or None
-        None is `PartialAssociation()`.
+        By default `PartialAssociation()`.
     level : float, default=1.0
-        A p-value above this is not computed again under decoupling weights, which can only raise it. With
-        the level that p-values will be compared with, decisions are the same and take less time.
-    kinds, missing, sample_weight, counts : as of `RobustDCD` and its `fit`. With missing="testwise" the
-        p-value is NaN where too few rows are complete in the columns concerned.
+        A p-value above this is not computed again under decoupling weights, which can only raise it. If you
+        pass the level that p-values will be compared with, decisions are the same and take less time.
+    kinds, missing, sample_weight, counts : as for `RobustDCD` and its `fit`. With missing="testwise" the
+        p-value is NaN if too few rows are complete in these columns.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class IndependenceTest:
         data, _ = repeated(data, counts, sample_weight)
         self._table: Dataset = read_table(data, options=options, sample_weight=sample_weight)
         dataset = self._table.in_canonical_order()
-        # The order of the columns must not matter, so the test sees them in an order of its own.
+        # The order of the columns must not matter, so the test sees them in a canonical order.
         self._positions = [dataset.names.index(name) for name in self._table.names]
         with one_blas_thread():
             self._bound = bind_test(strategy, dataset, level, sample_first=False)

@@ -6,10 +6,10 @@ Each variable has two systems of columns of variance 1, with the same first ones
   polynomials of the ranks of these residuals;
 * *of values*: the lead, then Legendre polynomials of the ranks of the variable itself.
 
-All are adjusted for the set. A bend of y = x^2 is one function of the values of x, where the same in terms
-of residuals of x varies with the set; a spread that depends on x, or the remainder of a sum of causes, is
-told by residuals. A variable of few values has no ranks of residuals worth the name: its lead is a column
-of its order (ordinal) or all of its indicators (nominal), and both systems are its adjusted indicators.
+All are adjusted for the set. A curve such as y = x^2 is one function of the values of x, but in terms of the
+residuals of x it varies with the set; residuals in turn show a spread that depends on x, or the remainder of
+a sum of causes. A variable with few values has no meaningful ranks of residuals: its lead is a column of its
+order (ordinal) or all of its indicators (nominal), and both systems are its adjusted indicators.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Maker = tuple[Part, int]  # some rows of columns, and their number
 
 
 class ResidualColumns:
-    """Columns (n, v, k) of v variables, of variance 1 or, where a variable has no such column, 0.
+    """Columns (n, v, k) of v variables, with variance 1 or, if a variable has no such column, 0.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ResidualColumns:
         self._maps = self._whiteners()
 
     def _makers(self) -> list[tuple[Maker, ...]]:
-        """How the leads of all variables are made, then their curves, tails, and curves of their values."""
+        """How to compute the leads of all variables, then their curves, tails, and curves of their values."""
         scores = self.adjustment.scores
         smooth = [v for v in self.variables if scores.variables[v].codes is None]
         residuals = {}
@@ -83,20 +83,20 @@ class ResidualColumns:
         return self.adjustment.residuals(self._fit, rows, self._raw(rows))
 
     def _scales(self) -> FloatArray:
-        """(v k,) what makes the variance of each column 1; 0 for those that the set determines."""
+        """(v k,) the scale that makes the variance of each column 1; 0 for those that the set determines."""
         squares = np.zeros(len(self.variables) * self.width)
         for rows, shares in self.adjustment.scores.weighted(self.adjustment.probabilities):
             part = self._adjusted.part(rows)
             squares += np.einsum("bq,bq->q", shares * part, part, dtype=np.float64)
         varies = (squares > SMALLEST_VARIANCE).reshape(-1, self.width)
-        # Without a lead, curves would be errors of rounding and of the penalty.
+        # Without a lead, curves would be artefacts of rounding and of the penalty.
         varies &= varies[:, self.lead].any(axis=1, keepdims=True)
         return varies.reshape(-1) / np.sqrt(np.maximum(squares, SMALLEST_VARIANCE))
 
     def _whiteners(self) -> dict[int, FloatArray]:
-        """Of each variable with several leads, by position, the map (k, k) that makes these orthonormal.
+        """For each variable with several leads, by position, the map (k, k) that makes them orthonormal.
 
-        So the statistic of two nominal variables is Pearson's chi-square, whichever category has no column.
+        The statistic of two nominal variables is then Pearson's chi-square, whichever category has no column.
         """
         several = {index: n_leads for index, (_, n_leads) in enumerate(self._groups[0]) if n_leads > 1}
         width = self.lead.stop - self.lead.start
@@ -125,7 +125,7 @@ class ResidualColumns:
 
 
 def _makers_of(variable: VariableScores, residuals: SmoothColumns | None) -> tuple[Maker, ...]:
-    """How lead, curves, tail and the curves of values are made, with residuals of their own or without."""
+    """How to compute lead, curves, tail and the curves of values, with or without residuals."""
 
     def of_values(columns: Sequence[int]) -> Maker:
         return partial(variable.part, columns=columns), len(columns)

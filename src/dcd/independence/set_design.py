@@ -1,15 +1,15 @@
-r"""The columns by which a set S of variables is adjusted for: functions of each, and of all jointly.
+r"""The columns used to adjust for a set S of variables: functions of each, and of all jointly.
 
 With :math:`z` the normal score and :math:`u` the rank (between 0 and 1) of a measurement, the columns are
 
-* of each measurement :math:`3 z` and :math:`\sqrt 2 \cos(\pi j u) / j^{3/2}`, j = 1, 2, ...: the
+* for each measurement :math:`3 z` and :math:`\sqrt 2 \cos(\pi j u) / j^{3/2}`, j = 1, 2, ...: the
   eigenfunctions of a smoothing spline, from a line to a spike such as log|x|;
-* of each variable of few values an indicator of each value but one;
-* of two and more variables :math:`4 \varphi(S)` with :math:`\varphi(s) \cdot \varphi(t) \approx \exp(-|s -
-  t|^2 / 2h^2)`, the kernel of all normal scores together (Nyström's approximation). A variable of few
-  values has its indicators as coordinates, so that rows of different values are further apart.
+* for each variable with few values an indicator of each value but one;
+* for two or more variables :math:`4 \varphi(S)` with :math:`\varphi(s) \cdot \varphi(t) \approx \exp(-|s -
+  t|^2 / 2h^2)`, the joint kernel of all normal scores (Nyström's approximation). A variable with few
+  values has its indicators as coordinates, so that rows with different values are further apart.
 
-Ridge regression (`adjustment`) sees the scale of a column as the size of the effects that are expected of it.
+For ridge regression (`adjustment`), the scale of a column is the expected size of its effect.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from dcd.runtime.rows import BlockMatrix, Part
 Rows = npt.NDArray[np.intp]
 # Scales and decay chosen at n = 200, 800 and 3000 over nulls with lines, kinks, waves and products.
 _LINE, _JOINT, _DECAY = 3.0, 4.0, 1.5
-_ROWS_OF_A_WAVE = 10  # and at most so many waves of all variables together:
+_ROWS_OF_A_WAVE = 10  # and at most this many waves of all variables together:
 _FEWEST_WAVES, _ROWS_PER_WAVE, _MOST_WAVES = 100, 30, 300
 _FEWEST_OF_ONE = 5
 _FEWEST_LANDMARKS, _ROWS_OF_A_LANDMARK, _MOST_LANDMARKS = 120, 15, 250
 _MOST_LANDMARKS_SHARE = 0.5  # of the rows
-_CANDIDATES = 500  # rows of which the landmarks are chosen
+_CANDIDATES = 500  # rows from which the landmarks are chosen
 _TOLERANCE = 1e-4  # of the kernel; keeps the factor of the landmarks well conditioned in single precision
 
 
@@ -54,7 +54,7 @@ def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
 
 
 def _n_waves(n_samples: int, n_variables: int) -> int:
-    """Cosines of each variable: one for ten rows, but not more than the set can have in all."""
+    """Cosines of each variable: one for every ten rows, within the limit for the whole set."""
     most = np.clip(n_samples / _ROWS_PER_WAVE, _FEWEST_WAVES, _MOST_WAVES) / max(n_variables, 1)
     return max(int(min(n_samples / _ROWS_OF_A_WAVE, most)), _FEWEST_OF_ONE)
 
@@ -134,9 +134,9 @@ class SetPoints:
 
 
 def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
-    """The rows (n,) in an order in which those next to each other are near in the space of a set.
+    """The rows (n,) in an order in which neighbours are close in the space of a set.
 
-    Halves at the median of each variable in turn, as the leaves of a k-d tree; in time n log² n.
+    Rows are split at the median of each variable in turn, as in a k-d tree; this takes O(n log² n) time.
     """
     n_samples = scores.n_samples
     order: Rows = np.arange(n_samples)
@@ -154,7 +154,7 @@ def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
 
 
 def _rank(variable: VariableScores) -> Rows:
-    """The position (n,) of each row in the order of a variable, each its own."""
+    """The position (n,) of each row in the order of a variable, without ties."""
     make = variable.make
     values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(variable.codes)
     rank = np.empty(len(values), dtype=np.intp)

@@ -5,15 +5,15 @@ r"""Weighted correlation test of each decoupled variable against every target (S
           t = r_w \sqrt{\frac{\mathrm{ESS} - 2}{1 - r_w^2}}
 
 with :math:`t` compared with Student's distribution with :math:`\mathrm{ESS} - 2` degrees of freedom,
-two-sided: the effective sample size stands for n.
+two-sided: the effective sample size takes the place of n.
 
-A nominal variable takes part with a column for each category but one. The strength is then the largest
-canonical correlation, and the test Wilks' lambda with Bartlett's correction, again with ESS for n.
+A nominal variable has a column for each category but one. The strength is then the largest canonical
+correlation, and the test Wilks' lambda with Bartlett's correction, again with ESS in place of n.
 
-If rows have weights of their own (a survey), which may depend on x or y, n is the number that makes the
-variance of the weighted correlation right: one over the sum of :math:`p^2 a^2 b^2` for standardised a and b.
+If rows have survey weights, which may depend on x or y, n is the number that makes the variance of the
+weighted correlation right: one over the sum of :math:`p^2 a^2 b^2` for standardised a and b.
 
-All of it comes from the weighted covariance of the columns, which takes a block of rows at a time.
+Everything follows from the weighted covariance of the columns, computed a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dcd.runtime.memory import BLOCK_ROWS, Memory
 from dcd.runtime.rows import effective_sample_size
 
 _NO_VARIANCE = 1e-12  # share of the largest variance of a variable
-Columns = npt.NDArray[Any]  # (n, k) numbers or truth values of one variable
+Columns = npt.NDArray[Any]  # (n, k) numbers or Booleans of one variable
 
 
 def weighted_correlation(left: Columns, right: Columns, weights: FloatArray) -> FloatArray:
@@ -53,7 +53,7 @@ def weighted_association(
     """Strength and p-value, each (a, b), of every block of `left` with every one of `right`.
 
     A block (n, k) is one variable: a column of numbers, or the categories of a nominal one but the last.
-    `surveyed` means that rows have weights of their own.
+    `surveyed` means that rows have survey weights.
     """
     table = _Whitened([*left, *right], weights / weights.sum())
     first, second = range(len(left)), range(len(left), len(left) + len(right))
@@ -73,11 +73,11 @@ def weighted_association(
 def correlation_pvalues(correlation: FloatArray, ess: float | FloatArray) -> FloatArray:
     """Two-sided p-values of weighted correlations by Student's t with `ess - 2` degrees of freedom.
 
-    1 where the effective sample size is at most 2.
+    1 if the effective sample size is at most 2.
     """
     degrees = np.asarray(ess) - 2.0
     usable = np.where(degrees > 0, degrees, 1.0)
-    # A correlation of exactly 1 gives t = inf and p = 0, which is what it should.
+    # A correlation of exactly 1 gives t = inf and p = 0, as it should.
     with np.errstate(divide="ignore"):
         t = np.abs(correlation) * np.sqrt(usable / (1.0 - np.square(correlation)))
     return np.where(degrees > 0, 2.0 * stats.t.sf(t, usable), 1.0)

@@ -1,8 +1,8 @@
 """Conversion to and from graphs of other packages: `to_x(graph)` and `from_x(graph)`.
 
 `to_x` takes a `CPDAG`, or the DAG chosen by `CPDAG.to_dag()`. `from_x` takes a DAG or a partially directed
-graph and returns the `CPDAG` of its equivalence class; cycles, bidirected edges and circles of a PAG are an
-`InputError` that names the edge. The other package is imported on use.
+graph and returns the `CPDAG` of its equivalence class; cycles, bidirected edges and circles of a PAG raise an
+`InputError` that names the edge. The other package is imported when used.
 
 The encodings:
 

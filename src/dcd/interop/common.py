@@ -27,7 +27,7 @@ Edge = tuple[str, str]
 
 _EDGES_SHOWN = 8  # in a message
 _FEW_NODES = 30  # for which the smallest contradiction is searched
-_MOST_NODES = 5000  # limits the memory that a small text can claim
+_MOST_NODES = 5000  # limits the memory that a small text can allocate
 
 _IMPOSSIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"
 _TO_HIDE = re.compile(rf"_(?=x[0-9A-Fa-f]{{4}}[_{_IMPOSSIBLE}])|[{_IMPOSSIBLE}]")
@@ -107,11 +107,11 @@ def class_of_edges(
 
 
 def frame_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> pd.DataFrame:
-    """The labelled adjacency matrix of a graph as it stands."""
+    """The labelled adjacency matrix of a graph as given."""
     nodes = list(names)
     if len(nodes) > _MOST_NODES:
-        problem = f"has {len(nodes)} nodes, the most is {_MOST_NODES}"
-        raise InputError("parameter 'graph'", problem, "Give a part of it.")
+        problem = f"has {len(nodes)} nodes, more than {_MOST_NODES}"
+        raise InputError("parameter 'graph'", problem, "Pass a part of it.")
     position = {node: index for index, node in enumerate(nodes)}
     adjacency = np.zeros((len(nodes), len(nodes)), dtype=np.int8)
     for a, b in arrows:
@@ -146,7 +146,7 @@ def class_of_matrix(names: Sequence[str], adjacency: IntArray, *, as_given: bool
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         subject = f"variable {repeated[0]!r}"
-        raise InputError(subject, "is there more than once", "Give every node its own name.")
+        raise InputError(subject, "occurs more than once", "Use a different name for each node.")
     if adjacency.diagonal().any():
         name = names[int(adjacency.diagonal().argmax())]
         raise InputError(f"edge {_arrow(name, name)}", "is a loop", "Remove it.")
@@ -161,8 +161,8 @@ def foreign_mark(edge: str, mark: str) -> InputError:
     """The error for an edge of a graph with hidden variables."""
     return InputError(
         f"edge {edge}",
-        f"is {mark}, and a CPDAG has arrows and undirected edges only",
-        "Leave it out or give it one direction; graphs of hidden variables (PAG, ADMG) cannot be read.",
+        f"is {mark}, but a CPDAG has only arrows and undirected edges",
+        "Leave it out or give it one direction; graphs with hidden variables (PAG, ADMG) cannot be read.",
     )
 
 
@@ -174,7 +174,7 @@ def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
     cycle = _directed_cycle(directed_part(adjacency))
     if cycle:
         listed = _listed([_arrow(names[a], names[b]) for a, b in pairwise([*cycle, cycle[0]])])
-        return InputError(f"edges {listed}", "make a directed cycle", "Remove or reverse one of them.")
+        return InputError(f"edges {listed}", "form a directed cycle", "Remove or reverse one of them.")
     edges = []
     for i, j in combinations(_smaller_core(adjacency), 2):
         if adjacency[i, j] and adjacency[j, i]:
@@ -183,7 +183,7 @@ def _contradiction(names: Sequence[str], adjacency: IntArray) -> InputError:
             edges.append(_arrow(names[i], names[j]) if adjacency[i, j] else _arrow(names[j], names[i]))
     return InputError(
         f"edges {_listed(edges)}",
-        "fit no DAG: every direction of the undirected ones makes a cycle or a new collider",
+        "fit no DAG: every direction of the undirected ones creates a cycle or a new collider",
         "Remove one of them, or give them directions.",
     )
 

@@ -80,7 +80,7 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id", as_given: bool 
 
 
 def read_dot(text: str, *, names: Literal["id", "label"] = "id") -> pd.DataFrame:
-    """The labelled adjacency matrix of a graph in DOT, with its arrows as they stand; see `from_dot`."""
+    """The labelled adjacency matrix of a graph in DOT, with its arrows as given; see `from_dot`."""
     check_choice("names", names, ("id", "label"))
     common.check_text(text)
     parser = _DotParser(text)

@@ -1,7 +1,7 @@
 """GraphML, the XML format of networkx, igraph, Gephi, yEd and Cytoscape.
 
-An undirected edge is written as two directed ones, because networkx and igraph refuse graphs with both kinds.
-Document types are refused when reading: entities can exhaust memory or open files.
+An undirected edge is written as two directed ones, because networkx and igraph reject graphs with both kinds.
+Document types are rejected when reading: entities can exhaust memory or open files.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def from_graphml(text: str, *, names: str = "id", as_given: bool = False) -> CPD
 
 
 def read_graphml(text: str, *, names: str = "id") -> pd.DataFrame:
-    """The labelled adjacency matrix of a graph in GraphML, with its arrows as they stand."""
+    """The labelled adjacency matrix of a graph in GraphML, with its arrows as given."""
     common.check_text(text)
     check_type("names", names, str, "Use names='id'.")
     root = _parsed(text)
@@ -86,7 +86,7 @@ def _parsed(text: str) -> ElementTree.Element:
 
 
 def _chosen(element: ElementTree.Element, attribute: str, meanings: Mapping[str, bool], default: str) -> bool:
-    """What an attribute means; an `InputError` for a value that GraphML does not have."""
+    """The meaning of an attribute; raises `InputError` for a value that GraphML does not have."""
     value = element.get(attribute, default)
     if value not in meanings:
         problem = f"has a {element.tag} with {attribute}={value!r}"
@@ -99,9 +99,9 @@ def _only_graph(root: ElementTree.Element) -> ElementTree.Element:
     if not graphs:
         raise InputError("the GraphML text", "has no graph", _REMEDY)
     if len(graphs) > 1:
-        raise InputError("the GraphML text", "has a graph within or after a graph", "Give one graph.")
+        raise InputError("the GraphML text", "has a graph within or after a graph", "Pass one graph.")
     if next(root.iter("hyperedge"), None) is not None:
-        raise InputError("the GraphML text", "has a hyperedge", "Give edges between two nodes.")
+        raise InputError("the GraphML text", "has a hyperedge", "Use edges between two nodes.")
     return graphs[0]
 
 

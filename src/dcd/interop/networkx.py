@@ -42,7 +42,7 @@ def from_networkx(graph: nx.Graph, *, as_given: bool = False) -> CPDAG:
 
 
 def read_networkx(graph: nx.Graph) -> pd.DataFrame:
-    """The labelled adjacency matrix of a graph of networkx, with its arrows as they stand."""
+    """The labelled adjacency matrix of a networkx graph, with its arrows as given."""
     common.check_type(graph, common.load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
     if graph.is_multigraph():
         raise InputError(
@@ -55,7 +55,7 @@ def read_networkx(graph: nx.Graph) -> pd.DataFrame:
 
 
 def to_pgmpy(graph: Graph) -> Any:
-    """A `pgmpy.base.PDAG` of a CPDAG, a `pgmpy.base.DAG` of what `CPDAG.to_dag()` chose."""
+    """A `pgmpy.base.PDAG` for a CPDAG, a `pgmpy.base.DAG` for the DAG chosen by `CPDAG.to_dag()`."""
     names, arrows, lines = common.names_and_edges(graph)
     base = common.load("pgmpy.base", "pgmpy")
     if isinstance(graph, ChosenDAG):
@@ -100,10 +100,10 @@ def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
 def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
     """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if all graphs give one effect.
 
-    DoWhy needs one DAG, a CPDAG represents many, with uncertain arrows either way. If no adjustment serves
-    them all, or some say that the treatment does not cause the outcome, an `InputError` is raised:
-    `dcd.effect` gives the range. Otherwise any DAG gives the effect. Arrows whose direction was chosen
-    arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
+    DoWhy needs one DAG; a CPDAG represents many, with uncertain arrows in either direction. If no adjustment
+    set is valid for all of them, or in some the treatment does not cause the outcome, an `InputError` is
+    raised: use `dcd.effect` for the range. Otherwise any DAG gives the effect. Arrows whose direction was
+    chosen arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
     """
     if not isinstance(cpdag, CPDAG):
         raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")

@@ -1,4 +1,4 @@
-"""The saved result: an account of a fitted model in plain values, as JSON with a versioned schema.
+"""The saved result: a record of a fitted model in plain values, as JSON with a versioned schema.
 
 fitted model -> summary -> Result -> JSON -> Result -> report
 """

@@ -24,7 +24,7 @@ def cautions_of(
     resampling: Resampling | None,
     notes: Sequence[TableNote] = (),
 ) -> tuple[Caution, ...]:
-    """All caveats, the gravest kinds first."""
+    """All caveats, the most serious kinds first."""
     return (
         *_of_rows(data),
         *(Caution(note.kind, note.columns, note.text) for note in notes),
@@ -40,15 +40,15 @@ def _of_rows(data: Data) -> Iterator[Caution]:
         yield Caution(
             "few-rows",
             (),
-            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations show: the "
-            "absence of an edge means little.",
+            f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations can be "
+            "detected: the absence of an edge means little.",
         )
     if data.n_rows_used < 0.8 * data.n_rows:
         yield Caution(
             "rows-left-out",
             (),
             f"{data.n_rows - data.n_rows_used} of {data.n_rows} rows were left out: values are missing. "
-            "If they are missing for a reason that has to do with the variables, the graph can be wrong.",
+            "If they are missing for reasons related to the variables, the graph can be wrong.",
         )
 
 
@@ -59,7 +59,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
             "failed-decoupling",
             failed,
             f"Decoupling failed around {listed(failed, _SHOWN)}: the weights left more dependence than "
-            "chance does. Edges there may be false. RobustDCD copes better with this.",
+            "chance. Edges there may be false. RobustDCD copes better with this.",
         )
     views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
     low = tuple(
@@ -78,7 +78,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
             "cut-search",
             cuts,
             f"The boundary of {listed(cuts, _SHOWN)} was too large to search in full; some of its edges may "
-            "be those of a spouse. A larger max_subsets looks further.",
+            "be false (spouses). A larger max_subsets searches further.",
         )
 
 
@@ -90,7 +90,7 @@ def _of_posterior(posterior: PosteriorSummary | None) -> Iterator[Caution]:
             "chains-not-converged",
             (),
             f"The chains have not converged: probabilities differ by up to {posterior.drift:.2f} between the "
-            "halves of the chains. More chains help, such as "
+            "halves of the chains. Use more chains, such as "
             f"RobustDCD(search=WholeGraph(chains={4 * max(posterior.n_chains, 4)})).",
         )
     if not posterior.subsampled:
@@ -98,7 +98,7 @@ def _of_posterior(posterior: PosteriorSummary | None) -> Iterator[Caution]:
             "not-subsampled",
             (),
             "Every chain ran on all rows, because the table has too many columns to keep the sums of its "
-            "parts. Probabilities then trust the model more than they should, and are nearer to 0 and 1.",
+            "parts. Probabilities then rely on the model too much, and are too close to 0 and 1.",
         )
 
 

@@ -24,7 +24,7 @@ class Change:
 
     Attributes
     ----------
-    given : whether the edge or its direction is by knowledge now, itself or by what it implies.
+    given : whether the edge or its direction now follows from knowledge, directly or by implication.
     """
 
     first: str
@@ -36,13 +36,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """All differences of a result from an earlier one.
+    """All differences between a result and an earlier one.
 
     Attributes
     ----------
     edges : the pairs whose edge differs.
     n_same : edges that are the same.
-    settings : parameters that differ, other than knowledge: they may be the reason as well.
+    settings : parameters that differ, other than knowledge: they may also be the reason.
     """
 
     edges: tuple[Change, ...]
@@ -51,10 +51,10 @@ class Changes:
 
 
 def changes_since(before: Result, after: Result) -> Changes:
-    """What changed from one result to another of the same table; another table is an `InputError`."""
+    """What changed between two results of the same table; raises `InputError` for different tables."""
     if not isinstance(before, Result):
         problem = f"must be a Result, got {type(before).__name__}"
-        raise InputError("parameter 'before'", problem, "Pass what dcd.load_result returned.")
+        raise InputError("parameter 'before'", problem, "Pass the result of dcd.load_result.")
     if before.data.fingerprint != after.data.fingerprint or set(before.names) != set(after.names):
         remedy = "Compare results of the same rows and columns."
         raise InputError("parameter 'before'", "is a result of another table", remedy)

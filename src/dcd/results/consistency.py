@@ -1,6 +1,6 @@
-"""Is a document a saved result? What the types of `model` cannot say: the version, and how the parts fit.
+"""Checks of a saved result that the types of `model` cannot express: the version, and how the parts fit.
 
-`model` imports this module, so that results have no type here.
+`model` imports this module, so results have no type here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from dcd.runtime.errors import InputError
 
 Problem = tuple[str, str]
-_DEEPEST = 40  # levels of nesting, so that everything that walks through a document comes to an end
+_DEEPEST = 40  # levels of nesting, so that recursion through a document ends
 _ROUNDING = 1e-5  # four numbers of six digits
 _REMEDY = "Save the result again, with Result.save."
 
@@ -29,7 +29,7 @@ def check_version(document: Any, version: int, source: str) -> None:
     if claimed != version or isinstance(claimed, bool):
         raise InputError(
             source,
-            f"has schema version {claimed!r}, and this release of dcd reads {version}",
+            f"has schema version {claimed!r}, but this release of dcd reads {version}",
             "Read it with the release that wrote it, or save the result again.",
         )
 
@@ -59,7 +59,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def refusal(error: msgspec.ValidationError, document: Any, source: str) -> InputError:
-    """The complaint of msgspec in the form of ours: the place, what is allowed, what arrived."""
+    """The error of msgspec in our form: the place, what is allowed, what arrived."""
     problem, _, place = str(error).partition(" - at ")
     place = place.strip("`").removeprefix("$")
     value: Any = document
@@ -95,9 +95,9 @@ def _misfits(result: Any) -> Iterator[Problem]:
         if name not in names:
             yield place, f"names {_shown(name)}, which is not a variable of the graph"
     if [column.name for column in result.data.columns] != names:
-        yield "data.columns", "are not the variables of the graph, in their order"
+        yield "data.columns", "are not the variables of the graph, in order"
     if [boundary.target for boundary in result.boundaries] != names:
-        yield "boundaries", "are not those of the variables of the graph, in their order"
+        yield "boundaries", "are not those of the variables of the graph, in order"
     yield from _edge_misfits(result.edges)
     yield from _posterior_misfits(result)
     for index, boundary in enumerate(result.boundaries):
@@ -105,7 +105,7 @@ def _misfits(result: Any) -> Iterator[Problem]:
         if view is not None and len(view.bins) != len(view.counts) + 1:
             yield f"boundaries[{index}].view.bins", "must be one more than counts"
         if view is not None and any(high <= low for low, high in pairwise(view.bins)):
-            yield f"boundaries[{index}].view.bins", "must go up"
+            yield f"boundaries[{index}].view.bins", "must increase"
     if result.sample is not None:
         yield from _sample_misfits(result.sample, result.data, set(names))
 
@@ -142,27 +142,27 @@ def _edge_misfits(edges: Any) -> Iterator[Problem]:
         if len(pair) == 1:
             yield f"edges[{index}]", "joins a variable to itself"
         if edge.uncertain and (edge.type == "->" or edge.probabilities is None):
-            yield f"edges[{index}].uncertain", "is true of an arrow that is drawn, or without probabilities"
+            yield f"edges[{index}].uncertain", "is true for a drawn arrow, or without probabilities"
         if pair in seen:
-            yield f"edges[{index}]", "is there twice"
+            yield f"edges[{index}]", "occurs twice"
         seen.add(pair)
 
 
 def _posterior_misfits(result: Any) -> Iterator[Problem]:
-    """Probabilities that do not sum to 1, are there without a posterior, or contradict each other."""
+    """Probabilities that do not sum to 1, exist without a posterior, or contradict each other."""
     pairs = result.posterior.pairs if result.posterior is not None else ()
     told: dict[tuple[str, str], Any] = {}
     for index, pair in enumerate(pairs):
         place = f"posterior.pairs[{index}]"
         if pair.first == pair.second or (pair.first, pair.second) in told:
-            yield place, "is of a variable with itself, or there twice"
+            yield place, "pairs a variable with itself, or occurs twice"
         told[pair.first, pair.second] = pair.probabilities
         told[pair.second, pair.first] = pair.probabilities.reversed()
         yield from _sum_misfits(f"{place}.probabilities", pair.probabilities)
     for index, edge in enumerate(result.edges):
         place, own = f"edges[{index}].probabilities", edge.probabilities
         if (own is None) != (result.posterior is None):
-            yield place, "must be there if and only if there is a posterior"
+            yield place, "must be present if and only if there is a posterior"
         if own is not None:
             yield from _sum_misfits(place, own)
             if told.get((edge.first, edge.second), own) != own:

@@ -1,6 +1,6 @@
-"""`Result`: a frozen account of a fitted model, made of plain values, that can be saved and read back.
+"""`Result`: a frozen record of a fitted model, in plain values, that can be saved and read back.
 
-The types below are the format: msgspec checks a file against them, and `schema-2.json` is made from them
+The types below define the format: msgspec checks a file against them, and `schema-2.json` is made from them
 (`tests/results/test_result_files.py`).
 """
 
@@ -22,7 +22,7 @@ from dcd.runtime.errors import InputError
 from dcd.runtime.files import read_text, write_text
 
 SCHEMA_VERSION = 2
-LARGEST = 1e300  # number that can be drawn
+LARGEST = 1e300  # the largest number that can be drawn
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -36,7 +36,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Column(_Part, frozen=True):
-    """One column of the table: its kind, why it has it, values missing, and the labels of its levels."""
+    """One column of the table: its kind and why, the number of missing values, and its levels."""
 
     name: str
     kind: Literal["continuous", "ordinal", "nominal"]
@@ -46,7 +46,7 @@ class Column(_Part, frozen=True):
 
 
 class Data(_Part, frozen=True):
-    """The table at a glance; `fingerprint` is that of `dcd.results.fingerprint`."""
+    """A summary of the table; `fingerprint` is that of `dcd.results.fingerprint`."""
 
     n_rows: Count
     n_rows_used: Count
@@ -75,8 +75,8 @@ class Edge(_Part, frozen=True):
     Attributes
     ----------
     uncertain : whether `first -> second` is an arrow of the class, but too uncertain to be drawn.
-    pvalue : of the independence of the two; None if no test could tell.
-    background : whether the arrow's direction comes from knowledge that was given.
+    pvalue : of the independence of the two; None if it could not be tested.
+    background : whether the arrow's direction comes from knowledge.
     probabilities : of the types of edge of this pair; None if the fit has none.
     frequencies : of this pair over resamples.
     """
@@ -105,8 +105,8 @@ class PosteriorSummary(_Part, frozen=True):
     Attributes
     ----------
     arrow_probability : the least probability of an arrow that is drawn.
-    n_chains : Markov chains over graphs; 0 if a search of your own has none.
-    drift : the largest difference of any probability between the halves of the chains.
+    n_chains : Markov chains over graphs; 0 if your own search has none.
+    drift : the largest difference in any probability between the halves of the chains.
     subsampled : whether each chain ran on a random part of the rows.
     pairs : those whose probability of an edge is 2 % or more.
     """
@@ -129,8 +129,8 @@ class Collider(_Part, frozen=True):
 class Member(_Part, frozen=True):
     """A member of a Markov boundary.
 
-    `before` and `after` are the strength of its association with the target, of all rows alike and under the
-    weights of the target's view; `measure` names it.
+    `before` and `after` are the strength of its association with the target, under equal weights and under
+    the weights of the target's view; `measure` names it.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Member(_Part, frozen=True):
 
 
 class View(_Part, frozen=True):
-    """What decoupling the variables around one target does.
+    """How the variables around one target were decoupled.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class View(_Part, frozen=True):
     n_rows : rows that have weights.
     ess : effective sample size.
     status : why the learning of weights ended.
-    dependence_before, dependence : of the decoupled variables, in units of what chance leaves.
+    dependence_before, dependence : of the decoupled variables, relative to the chance level.
     bins, counts : histogram of the weights; `bins` are the limits, one more than counts.
     """
 
@@ -173,7 +173,7 @@ class Boundary(_Part, frozen=True):
 
 
 class ReportedConflict(_Part, frozen=True):
-    """What the data contradicted, and what was done about it; as `dcd.search.base.Conflict`."""
+    """A contradiction and how it was resolved; see `dcd.search.base.Conflict`."""
 
     kind: str
     variables: tuple[str, ...]
@@ -182,7 +182,7 @@ class ReportedConflict(_Part, frozen=True):
 
 
 class Caution(_Part, frozen=True):
-    """A reason to be careful, in words; `kind` is one word for machines."""
+    """A caveat in words; `kind` is a machine-readable word."""
 
     kind: str
     variables: tuple[str, ...]
@@ -190,7 +190,7 @@ class Caution(_Part, frozen=True):
 
 
 class Statement(_Part, frozen=True):
-    """A line of a knowledge file, such as `roots = ["age"]`: its key, the names in it, and what it says."""
+    """A line of a knowledge file, such as `roots = ["age"]`: its key, the names in it, and its meaning."""
 
     key: Literal["roots", "forbidden"]
     names: tuple[str, ...]
@@ -199,7 +199,7 @@ class Statement(_Part, frozen=True):
 
 
 class Question(_Part, frozen=True):
-    """What a reader may know and the data do not, with the statements that could answer it.
+    """A question that the data leave open but a reader may be able to answer, with the possible answers.
 
     `kind` is "root" (is the variable caused by no other column?) or "direction" (which of two is the cause?).
     """
@@ -219,14 +219,14 @@ class Pair(_Part, frozen=True):
 
 
 class Resampling(_Part, frozen=True):
-    """What refitting on resamples showed.
+    """The results of refitting to resamples.
 
     Attributes
     ----------
-    n_resamples : how many were fitted; `n_failed` more were refused by the method.
+    n_resamples : how many were fitted; `n_failed` more could not be fitted.
     scheme : how rows were drawn, "subsample" or "bootstrap".
     fraction : share of the rows in a subsample; None for "bootstrap".
-    seed : the `random_state` of the draws; None if it is not known.
+    seed : the `random_state` of the draws; None if unknown.
     pairs : those that had an edge at least once.
     """
 
@@ -245,7 +245,7 @@ class Sample(_Part, frozen=True):
     ----------
     rows : their positions in the table, from 0.
     values : of each column, rounded to six digits; codes for columns with levels; None is missing.
-    weights : for each target with a view the weights of these rows; None where a row has none.
+    weights : for each target with a view the weights of these rows; None for a row without one.
     """
 
     rows: tuple[Count, ...]
@@ -254,7 +254,7 @@ class Sample(_Part, frozen=True):
 
 
 class Reproduction(_Part, frozen=True):
-    """What it takes to run it again: versions, the estimator with its parameters, and Python lines."""
+    """How to reproduce a fit: versions, the estimator with its parameters, and Python code."""
 
     versions: dict[str, str]
     estimator: str
@@ -264,17 +264,17 @@ class Reproduction(_Part, frozen=True):
 
 
 class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
-    """The account of a fitted model. Made by `dcd.summarise`, read back by `dcd.load_result`.
+    """The record of a fitted model. Created by `dcd.summarise`, read back by `dcd.load_result`.
 
     Attributes
     ----------
-    title : a line for people.
+    title : a heading.
     names : the variables of the graph.
-    level : the level at which one single test rejects.
-    separated : pairs that the best graph joined at first, and a test did not confirm.
+    level : the level of each single test.
+    separated : pairs that the best graph joined but a test did not confirm.
     data, edges, posterior, colliders, boundaries, conflicts, cautions, resampling, knowledge, sample,
     reproduction, questions :
-        see their types. `knowledge` is statements in words; `posterior`, `resampling` and `sample` can be
+        see their types. `knowledge` has statements in words; `posterior`, `resampling` and `sample` can be
         None.
     """
 
@@ -314,7 +314,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
 
     @classmethod
     def from_dict(cls, document: Any, *, source: str = "the result") -> Result:
-        """The result that `to_dict` gave; anything else is an `InputError` that says what is wrong."""
+        """The inverse of `to_dict`; raises `InputError` for anything else."""
         check_version(document, SCHEMA_VERSION, source)
         check_json(document, source)
         try:
@@ -325,12 +325,12 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
         try:
             _ = result.cpdag
         except InputError as error:
-            raise InputError(source, f"has edges that make no graph ({error})", "Save it again.") from error
+            raise InputError(source, f"has no valid graph ({error})", "Save it again.") from error
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON; the file is either there in full or not at all."""
-        # One part on a line, so that two results can be compared line by line.
+        """Write it as JSON, completely or not at all."""
+        # One part per line, so that two results can be compared line by line.
         parts = (f" {json.dumps(key)}: {_json(value)}" for key, value in self.to_dict().items())
         write_text(path, "{\n" + ",\n".join(parts) + "\n}\n")
 
@@ -338,8 +338,8 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote.
 
-    An `InputError` is raised if the file is not JSON, has another schema version, or anything in it has a
-    wrong type or shape.
+    Raises `InputError` if the file is not JSON, has another schema version, or contains anything of a wrong
+    type or shape.
     """
     text, source = read_text(path), f"file {str(Path(path))!r}"
     try:

@@ -19,7 +19,7 @@ class Given:
 
     Attributes
     ----------
-    edges : pairs whose edge is there only because it was required.
+    edges : pairs that have an edge only because it was required.
     arrows : `(cause, effect)` whose direction the data leave open, and all arrows of `edges`.
     """
 
@@ -31,12 +31,12 @@ class Given:
         return frozenset((edge.first, edge.second)) in self.edges
 
     def directed(self, edge: Edge) -> bool:
-        """Whether the direction, and maybe the edge itself, is by knowledge."""
+        """Whether the direction, and perhaps the edge itself, comes from knowledge."""
         return edge.type == "->" and (edge.first, edge.second) in self.arrows
 
 
 def given_in(result: Result) -> Given:
-    """What knowledge gave to a result."""
+    """The part of a result that comes from knowledge."""
     if not result.knowledge and not result.conflicts and not any(edge.background for edge in result.edges):
         return Given()
     required = {frozenset(clash.variables) for clash in result.conflicts if clash.kind == "required_edge"}

@@ -1,4 +1,4 @@
-"""Plots with matplotlib: graphs, and what decoupling does to weights, dependence and a Markov boundary."""
+"""Plots with matplotlib: graphs, decoupling weights and their dependence, and Markov boundaries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LARGEST_DOT, _NAMED_AT_MOST = 60.0, 24
 
 
 def plot_weights(weights: MarkovBoundary | SampleWeights, X: Any = None) -> Figure:
-    """Draw how decoupling weights are distributed, and the dependence before and after.
+    """Draw the distribution of decoupling weights, and the dependence before and after.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ def plot_boundary(model: MarkovBoundary, X: Any, y: Any = None, *, most: int = 6
     Parameters
     ----------
     model : a fitted `MarkovBoundary`.
-    X, y : what it was fitted to.
+    X, y : the table and target it was fitted to.
     most : the largest number of members to draw, those with the smallest p-values.
 
     Returns
     -------
     The figure: a row for each member. On the left every row of the table counts the same; on the right the
     size and darkness of a dot show its weight. Lines are least-squares fits and r is the correlation;
-    categories have neither. p is the p-value of the model: of the association given the rest of the boundary,
-    or by the published method of the weighted correlation.
+    categories have neither. p is the p-value of the model: that of the association given the rest of the
+    boundary or, with the published method, of the weighted correlation.
     """
     check_number("most", most, at_least=1, whole=True, suggestion=6)
     table, target = _table_of_model(model, X, y)
@@ -108,7 +108,7 @@ def _result_and_table(weights: Any, X: Any) -> tuple[SampleWeights, Dataset | No
         raise InputError(
             "parameter 'weights'",
             f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
-            "Pass what dcd.weights.convex_weights or dcd.weights.decoupling_weights returns.",
+            "Pass the result of dcd.weights.convex_weights or dcd.weights.decoupling_weights.",
         )
     check_is_fitted(weights)
     if X is None:
@@ -137,12 +137,12 @@ def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
 
 
 def _read(X: Any, y: Any, weights: FloatArray, **options: Any) -> Dataset:
-    """The table that was decoupled; an `InputError` if it has another number of rows than the weights."""
+    """The table that was decoupled; raises `InputError` if its number of rows is not that of the weights."""
     table = read_columns(X, y, **options)
     if table.summary.n_rows != len(weights):
         raise InputError(
             "parameter 'X'",
-            f"has {table.summary.n_rows} rows, the weights are of {len(weights)}",
+            f"has {table.summary.n_rows} rows, but the weights have {len(weights)}",
             "Pass the table that was decoupled.",
         )
     return table

@@ -1,6 +1,6 @@
-"""What a reader may know and the data do not: columns that may be roots, directions that are in doubt.
+"""Questions that a reader may be able to answer: columns that may be roots, directions that are in doubt.
 
-Every answer is offered as a line of a knowledge file. Nothing is assumed: a question changes no graph.
+Every answer is offered as a line of a knowledge file. Nothing is assumed: questions do not change the graph.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dcd.results.model import Edge, Question, Result, Statement
 from dcd.results.origin import given_in
 from dcd.runtime.text import percent, words_of
 
-_SURE = 0.95  # least probability of an arrow whose direction is not asked about, the "firm" of the report
-# Words in names of what is fixed before everything else in a table, or set from outside. On the 38 public
-# tables of `experiments/exogenous` set aside for reports, they meet 64 of the 83 columns that cannot be
-# effects, and 9 of the 330 others.
+_SURE = 0.95  # least probability of an arrow that raises no question; "firm" in the report
+# Words in the names of columns that are fixed before all others, or set from outside. In the 38 public tables
+# of `experiments/exogenous` set aside for reports, they match 64 of the 83 columns that cannot be effects,
+# and 9 of the 330 others.
 # fmt: off
 _FIXED = frozenset([
     "age", "aged", "ages", "sex", "gender", "male", "female", "race", "ethnicity", "birth", "birthday",
@@ -43,7 +43,7 @@ def _roots(result: Result, dates: frozenset[str]) -> Iterator[Question]:
 
 
 def _directions(result: Result) -> Iterator[Question]:
-    """Lines, then arrows that are less than sure, the least probable first; not what knowledge gave."""
+    """Lines, then uncertain arrows, the least probable first; without those that knowledge decides."""
     given = given_in(result)
     for edge in sorted(result.edges, key=_probability):
         if given.drew(edge) or given.directed(edge) or not _is_in_doubt(edge):
@@ -82,12 +82,12 @@ def _statement(key: Literal["roots", "forbidden"], names: tuple[str, ...], meani
 
 
 def toml_entry(names: Sequence[str]) -> str:
-    """One name, or a list of several, as it stands in a list of TOML."""
-    # Strings of JSON are strings of TOML, once what is invisible is written as an escape.
+    """One name, or a list of several, as an entry of a TOML list."""
+    # JSON strings are TOML strings once invisible characters are escaped.
     text = json.dumps(names[0] if len(names) == 1 else list(names), ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
 
 
 def _is_text(name: str) -> bool:
-    """Whether a file of text can hold a name; half of a surrogate pair cannot be written."""
+    """Whether a text file can hold a name; half of a surrogate pair cannot be written."""
     return not any("\ud800" <= character <= "\udfff" for character in name)

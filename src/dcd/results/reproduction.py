@@ -1,4 +1,4 @@
-"""How to run a fit again: versions, parameters as plain data, and the lines of Python."""
+"""How to reproduce a fit: versions, parameters as plain data, and Python code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reproduction_of(
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON holds it; a strategy as a dict with its class."""
+    """A parameter as a JSON value; a strategy as a dict with its class."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, np.integer)):
@@ -93,7 +93,7 @@ def _code(
             "import pandas",
             *_imports(changed.values()),
             "",
-            "# or however the table was read; with the columns that were used, and no others",
+            "# or however the table was read, with exactly the columns that were used",
             'table = pandas.read_csv("table.csv", float_precision="round_trip")',
             *(["weights = ...  # one number for each row"] if data.weighted else []),
             f"dcd.results.fingerprint(table)  # {data.fingerprint}",
@@ -123,7 +123,7 @@ def _python(value: Any) -> str:
         shown = (f"{name}={_python(item)}" for name, item in _fields(value).items())
         return f"{_name(type(value))}({', '.join(shown)})"
     if isinstance(value, np.random.Generator):
-        return "...  # a generator, whose state was not kept"
+        return "...  # a generator, whose state was not stored"
     if _is_strategy(value):
         return f"{_name(type(value))}(...)"
     return repr(_plain(value))
@@ -134,14 +134,14 @@ def _is_strategy(value: Any) -> bool:
 
 
 def _name(kind: type) -> str:
-    """How the code names a class: within `dcd`, or as its own module has it."""
+    """The name of a class in the code: within `dcd`, or in its own module."""
     if not kind.__module__.startswith("dcd."):
         return kind.__name__
     return f"dcd.weights.{kind.__name__}" if ".weights." in kind.__module__ else f"dcd.{kind.__name__}"
 
 
 def _imports(values: Iterable[Any]) -> list[str]:
-    """The imports of strategies of one's own."""
+    """The imports of user-defined strategies."""
     lines: list[str] = []
     for value in values:
         if _is_strategy(value) and not type(value).__module__.startswith("dcd."):

@@ -25,21 +25,21 @@ from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 
 Searches = Mapping[str, TargetSearch]
-_NEAR_MISS = 0.02  # the least probability of an edge that is kept, so that near misses are there too
+_NEAR_MISS = 0.02  # the least probability of an edge that is kept, so that near misses are included
 
 
 def summarise(
     model: Any, table: Any = None, *, stability: Any = None, title: str | None = None, rows: bool = True
 ) -> Result:
-    """The account of a fitted model: the graph, what it rests on, and how to reproduce it.
+    """A record of a fitted model: the graph, the evidence for it, and how to reproduce it.
 
     Parameters
     ----------
     model : a fitted `DCD` or `RobustDCD`.
-    table : the table that it was fitted on, to make sure of that; another one is refused. Not needed.
-    stability : what `dcd.stability` returned for this model, for how often each edge was found.
-    title : a line for people; made from the table without it.
-    rows : keep up to 300 rows of the table, chosen by a fixed seed, for pictures. False keeps no row at all.
+    table : optional; checked to be the table that the model was fitted on.
+    stability : the result of `dcd.stability` for this model, to include how often each edge was found.
+    title : a heading; by default made from the table.
+    rows : keep up to 300 rows of the table, chosen by a fixed seed, for plots. False keeps none.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def summarise(
     edges = _edges(model, searches, resampling)
     boundaries = _boundaries(model.markov_boundaries_, searches, account)
     result = Result(
-        title=title or f"What {data.n_rows} rows tell of {len(cpdag.names)} variables",
+        title=title or f"A causal graph of {len(cpdag.names)} variables from {data.n_rows} rows",
         names=cpdag.names,
         level=float(diagnostics.level),
         data=data,
@@ -132,7 +132,7 @@ def _boundaries(
 
 
 def _member(target: str, name: str, role: Role, searches: Searches, account: Account) -> parts.Member:
-    """A member; one that only the other side of its edge saw has the p-value of that side."""
+    """A member; if only the other end of its edge found it, with the p-value of that end."""
     known = {**searches[name].neighbours, **searches[target].pvalues, **searches[target].neighbours}
     pvalue = _told(known.get(name, known.get(target)))
     strength = account.strengths[target, name]
@@ -141,7 +141,7 @@ def _member(target: str, name: str, role: Role, searches: Searches, account: Acc
 
 
 def _told(pvalue: float | None) -> float | None:
-    """A p-value, or None where there was no test or too few rows for one."""
+    """A p-value, or None if there was no test or too few rows for one."""
     return None if pvalue is None or np.isnan(pvalue) else float(pvalue)
 
 
@@ -189,7 +189,7 @@ def _shares(probabilities: Probabilities) -> Probabilities:
 
 
 def _share(number: float) -> float:
-    """Six decimals; within 0 and 1, which rounding errors can leave."""
+    """Six decimals, clipped to 0 and 1 against rounding errors."""
     return round(min(max(float(number), 0.0), 1.0), 6)
 
 
@@ -224,7 +224,7 @@ def _resampling(stability: Any, cpdag: CPDAG) -> parts.Resampling | None:
         return None
     if set(stability.names) != set(cpdag.names):
         raise InputError(
-            "parameter 'stability'", "is of other variables than the model", "Pass dcd.stability(model, X)."
+            "parameter 'stability'", "has other variables than the model", "Pass dcd.stability(model, X)."
         )
     position = {name: index for index, name in enumerate(stability.names)}
     pairs = []
@@ -255,7 +255,7 @@ def _sample(account: Account, searches: Searches, cpdag: CPDAG) -> parts.Sample:
 
 
 def _all_rounded(numbers: FloatArray) -> tuple[float | None, ...]:
-    """Six digits each; None for missing. What is too large to be drawn is brought within bounds."""
+    """Six digits each; None for missing. Numbers too large to draw are clipped."""
     within = np.clip(numbers, -LARGEST, LARGEST)
     return tuple(None if np.isnan(number) else _rounded(number) for number in within)
 

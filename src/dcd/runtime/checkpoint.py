@@ -1,9 +1,9 @@
-"""Work that survives its process: one JSON line for each finished piece, after a line that describes the run.
+"""Checkpoints: a line that describes the run, then one JSON line for each finished task.
 
-A file is refused unless its description is that of the run, so that results of different data or parameters
-never mix. Every line is on the disk before the next piece counts; a line that was cut off by a crash is
-dropped and its piece done again. One file can keep several kinds of work on the same table (a fit and its
-resamples), each with a description of its own. A checkpoint is data: reading it runs no code.
+A file is rejected unless its description is that of the run, so results of different data or parameters
+never mix. Every line is flushed to disk before the next task counts; a line that was cut off by a crash is
+dropped and its task repeated. One file can hold several kinds of work on the same table (a fit and its
+resamples), each with its own description. A checkpoint is data: reading it runs no code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dcd.runtime.files import is_special, locked
 
 _KIND = "dcd checkpoint"
 _FORMAT = 3
-_LISTED = 12  # differences, of which a file can claim any number
+_LISTED = 12  # differences shown; a file can have any number
 _OPENING = b'{"kind": "' + _KIND.encode() + b'"'  # of every header
 
 Key = int | tuple[int, ...]
@@ -31,7 +31,7 @@ _Index = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Piece(msgspec.Struct, forbid_unknown_fields=True):
-    """A line with a finished piece."""
+    """A line with a finished task."""
 
     stage: str
     key: _Index | tuple[_Index, ...]
@@ -52,7 +52,7 @@ class Codec:
 
 @dataclass(frozen=True)
 class Description:
-    """Whatever the results depend on, as JSON values; a refusal names the entries that differ.
+    """Everything that the results depend on, as JSON values; an error names the entries that differ.
 
     Attributes
     ----------
@@ -71,9 +71,9 @@ class Description:
 
 
 class Checkpoint:
-    """The finished pieces of some work, by stage and key, in the file `path`, which is created if need be.
+    """The finished tasks of some work, by stage and key, in the file `path`, which is created if needed.
 
-    `codecs` has the stages of this work; lines of other work in the same file are left alone. The file is
+    `codecs` has the stages of this work; lines of other work in the same file are ignored. The file is
     locked against other processes until the end of the `with` block.
     """
 
@@ -86,7 +86,7 @@ class Checkpoint:
         self.path = Path(path)
         self._codecs = codecs
         self.done: dict[tuple[str, Key], Any] = {}
-        # The functions of os.path answer for any text, even one that no system accepts as a name.
+        # The functions of os.path accept any text, even one that no system accepts as a name.
         is_folder, in_folder = os.path.isdir(path), os.path.isdir(self.path.absolute().parent)
         if is_folder or not in_folder or is_special(self.path):
             raise self._refusal("no file can be created there", "Name a file in a folder that exists.")
@@ -104,7 +104,7 @@ class Checkpoint:
         self._closing.close()
 
     def add(self, stage: str, key: Key, result: Any) -> None:
-        """Keep a result; it is on the disk when this returns."""
+        """Store a result; it is on disk when this returns."""
         self._append({"stage": stage, "key": key, "result": self._codecs[stage].write(result)})
 
     def _opened(self) -> Any:
@@ -122,10 +122,10 @@ class Checkpoint:
             os.fsync(self._file.fileno())
         except OSError as error:
             problem = f"cannot be written ({error.strerror}); the lines in it are safe"
-            raise self._refusal(problem, "Make room, and resume.") from error
+            raise self._refusal(problem, "Free disk space, and resume.") from error
 
     def _read(self, description: Description) -> None:
-        """Read the pieces of this work, drop a line that was cut off, and add a header if there is none."""
+        """Read the tasks of this work, drop a line that was cut off, and add a header if there is none."""
         end, has_header = 0, False
         for number, line in enumerate(self._lines(), start=1):
             record = _parsed(line)
@@ -141,7 +141,7 @@ class Checkpoint:
             self._append(description.header())
 
     def _lines(self) -> Iterator[bytes]:
-        """The whole lines; a last one without an end was cut off."""
+        """The complete lines; a last one without an end was cut off."""
         with self.path.open("rb") as file:
             for number, line in enumerate(file):
                 if line.endswith(b"\n"):
@@ -150,7 +150,7 @@ class Checkpoint:
                     raise self._no_checkpoint()
 
     def _is_ours(self, header: Mapping[str, Any], description: Description) -> bool:
-        """Whether a header is the one of this work; an `InputError` if it is of another run."""
+        """Whether a header belongs to this work; raises `InputError` if it is from another run."""
         expected = json.loads(_line(description.header()))
         compared = ["shared"] if header.get("work") != description.work else ["shared", "own"]
         if header.get("format") != _FORMAT:
@@ -181,7 +181,7 @@ class Checkpoint:
             raise self._refusal(f"line {number} is damaged", remedy) from error
 
     def _no_checkpoint(self) -> InputError:
-        return self._refusal("is not a checkpoint", "Name another file: this one is left as it is.")
+        return self._refusal("is not a checkpoint", "Name another file; this one is left unchanged.")
 
     def _refusal(self, problem: str, remedy: str) -> InputError:
         return InputError(f"checkpoint {str(self.path)!r}", problem, remedy)
@@ -205,7 +205,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _change(entry: str, was: Any, now: Any) -> str:
-    """What became of an entry; a file can set its name and value to anything."""
+    """How an entry changed; a file can set its name and value to anything."""
     shown = (entry if entry.isprintable() else repr(entry), repr(was), repr(now))
     name, old, new = (text if len(text) <= 60 else text[:57] + "..." for text in shown)
     return f"{name} was {old}, is {new}"

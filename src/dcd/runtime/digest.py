@@ -1,4 +1,4 @@
-"""One digest of texts and numbers, for whatever has to be recognised again."""
+"""A digest of texts and numbers, to recognise them again."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def digest(parts: Iterable[str | bytes | npt.NDArray[Any]]) -> str:
             sha.update(part)
         else:
             numbers = np.asarray(part, dtype="<f8") + 0.0  # no -0.0
-            numbers[np.isnan(numbers)] = np.nan  # of which there are many
+            numbers[np.isnan(numbers)] = np.nan  # one of its many bit patterns
             sha.update(numbers.tobytes())
     return sha.hexdigest()

@@ -28,7 +28,7 @@ class InputError(ValueError):
         super().__init__(f"{subject}: {problem}. {remedy}")
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
-        # Exceptions are pickled by their args; a worker process must be able to hand this one back.
+        # Exceptions are pickled by their args; a worker process must be able to return this one.
         return type(self), (self.subject, self.problem, self.remedy)
 
 
@@ -60,7 +60,7 @@ class BaselineError(RuntimeError):
 
 
 class TableWarning(UserWarning):
-    """A file was read, but something in it may not mean what it was taken for; `problem` and `remedy`."""
+    """A file was read, but something in it may have been misinterpreted; has `problem` and `remedy`."""
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         self.problem, self.remedy = problem, remedy
@@ -80,7 +80,7 @@ class SearchCutWarning(UserWarning):
 
 
 class LongRunWarning(UserWarning):
-    """A fit is expected to take long; given before the work begins, or as soon as that can be told."""
+    """A fit is expected to take long; given before the work begins, or as soon as it can be estimated."""
 
 
 class FailedResamplesWarning(UserWarning):
@@ -107,7 +107,7 @@ def check_number(
 ) -> None:
     """Raise `InputError` unless `value` is a (whole) number within the given bounds.
 
-    Whole numbers have 64 bits, whether or not `at_most` says so.
+    Whole numbers are limited to 64 bits in any case.
     """
     at_most = _MOST_WHOLE if whole and at_most is None and below is None else at_most
     bounds = {"above": above, "at least": at_least, "below": below, "at most": at_most}
@@ -126,7 +126,7 @@ def check_number(
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number; truth values and spans of time are not, though they derive from them."""
+    """Whether it is a whole number; Booleans and time spans are not, though they derive from integers."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         return False
     try:
@@ -137,13 +137,13 @@ def is_whole(value: object) -> bool:
 
 
 def _is_float(value: object) -> bool:
-    """Whether NumPy computes with it as with a float; fractions and decimal numbers are objects to it."""
+    """Whether NumPy treats it as a float; fractions and decimal numbers are objects to NumPy."""
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Rational))
 
 
 def make_generator(random_state: object) -> np.random.Generator:
-    """The one generator of a call, from None, a seed or a generator; an `InputError` for anything else."""
-    import numpy as np  # not at the top: `dcd --help` loads this module, and does without NumPy
+    """The generator of a call, from None, a seed or a generator; raises `InputError` for anything else."""
+    import numpy as np  # not at the top: `dcd --help` loads this module but not NumPy
 
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
@@ -155,7 +155,7 @@ def make_generator(random_state: object) -> np.random.Generator:
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise `InputError` unless `value` is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:  # other objects may compare in their own way
+    if not isinstance(value, str) or value not in choices:  # other objects may define == differently
         problem = f"must be one of {', '.join(map(repr, choices))}, got {value!r}"
         raise InputError(f"parameter '{name}'", problem, suggest(value, choices))
 
@@ -168,7 +168,7 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_type(name: str, value: object, expected: type | tuple[type, ...], remedy: str) -> None:
-    """Raise `InputError` unless `value` is an instance of one of some classes."""
+    """Raise `InputError` unless `value` is an instance of one of these classes."""
     if not isinstance(value, expected):
         classes = expected if isinstance(expected, tuple) else (expected,)
         names = " or ".join(kind.__name__ for kind in classes)
@@ -177,7 +177,7 @@ def check_type(name: str, value: object, expected: type | tuple[type, ...], reme
 
 
 def name_list(name: str, value: object) -> tuple[str, ...]:
-    """The names in a list, or the letters of a text; an `InputError` if one is no text or whole number."""
+    """The names in a list, or the letters of a text; raises `InputError` for other types."""
     names = as_tuple(f"parameter '{name}'", value, f"{name}=['a', 'b']")
     if not all(isinstance(one, str) or is_whole(one) for one in names):
         problem = f"must be a list of names, got {value!r:.80}"
@@ -186,7 +186,7 @@ def name_list(name: str, value: object) -> tuple[str, ...]:
 
 
 def as_tuple(subject: str, value: object, example: str, *, letters: bool = True) -> tuple[Any, ...]:
-    """What a container holds, of text its `letters`; an `InputError` unless it is a list or the like."""
+    """The items of a container, or the `letters` of a text; raises `InputError` unless it is list-like."""
     try:
         if not isinstance(value, (bytes, bytearray, Mapping)) and (letters or not isinstance(value, str)):
             return tuple(value)  # type: ignore[arg-type]
@@ -196,7 +196,7 @@ def as_tuple(subject: str, value: object, example: str, *, letters: bool = True)
 
 
 def check_contract(name: str, value: Any, *, methods: Sequence[str], example: str) -> None:
-    """Raise `InputError` unless an object has the methods of a strategy and, if it can check itself, does."""
+    """Raise `InputError` unless an object has the methods of a strategy and passes its `check`, if any."""
     lacking = [method for method in methods if not callable(getattr(value, method, None))]
     if isinstance(value, (type, str, bytes, bytearray)) or lacking:
         wanted = " and ".join(f"{method}()" for method in methods)

@@ -1,4 +1,4 @@
-"""Files read within bounds, and written whole or not at all: the one way in which files are replaced.
+"""Files are read up to a maximum size, and written completely or not at all.
 
 A link stays a link and leads to the new file, a file keeps its permissions, and anything but a regular file
 (a device, a pipe) is written to, never replaced.
@@ -28,9 +28,9 @@ _CHUNK = 2**20
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write to, which takes the place of `path` if all goes well and goes if not.
+    """A temporary file to write to, which replaces `path` on success and is removed otherwise.
 
-    An `InputError` says what is in the way of writing: a full disk, a folder, a link that leads nowhere.
+    Raises `InputError` if the file cannot be written: a full disk, a folder, a link that leads nowhere.
     """
     check_path(path)
     special = is_special(path)
@@ -57,14 +57,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 _REMEDIES = {
-    errno.ENOSPC: "Make room on that disk, or choose another; a file that was there is as it was.",
-    errno.EDQUOT: "Make room within your quota, or choose another disk; a file that was there is as it was.",
+    errno.ENOSPC: "Free space on that disk, or choose another; an existing file is unchanged.",
+    errno.EDQUOT: "Free space within your quota, or choose another disk; an existing file is unchanged.",
 }
 
 
 @contextlib.contextmanager
 def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """An `OSError` as an `InputError` that names the file and the remedy; a closed pipe stays one."""
+    """Turn an `OSError` into an `InputError` with the file and the remedy; a closed pipe is passed on."""
     try:
         yield
     except OSError as error:
@@ -76,7 +76,7 @@ def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write text to a file, whole or not at all; an `InputError` if that is not possible."""
+    """Write text to a file, completely or not at all; raises `InputError` if that is not possible."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
@@ -99,7 +99,7 @@ def check_path(path: object, name: str = "path") -> None:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a document (a result, a graph, knowledge); an `InputError` if there is none to read."""
+    """The text of a document (a result, a graph, knowledge); raises `InputError` if it cannot be read."""
     check_path(path)
     content = read_bytes(path, f"file {str(Path(path))!r}", most=MOST_TEXT)
     try:
@@ -112,7 +112,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: int | None = None) -> bytes:
     """The bytes of a regular file of at most `most` bytes, or the first few of any regular file.
 
-    Devices and pipes are refused before they are opened: some never end, others never begin.
+    Devices and pipes are rejected before they are opened: some never end, others never begin.
     """
     try:
         if not stat.S_ISREG(kind := os.stat(path).st_mode) and not stat.S_ISDIR(kind):
@@ -140,21 +140,22 @@ def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: in
 
 
 def bounded(stream: Any, label: str, most: int) -> bytes:
-    """All bytes of a stream; an `InputError`, and no more read, if there are more than `most`."""
+    """All bytes of a stream; stops reading and raises `InputError` if there are more than `most`."""
     content = io.BytesIO()
     while chunk := stream.read(_CHUNK):
         content.write(chunk)
         if content.tell() > most:
-            problem = f"is larger than {most // 2**20:,} MiB, unpacked if it is packed"
+            problem = f"is larger than {most // 2**20:,} MiB (uncompressed)"
             remedy = (
-                "Give less; a larger table can be read as Parquet, Arrow or NumPy file, column by column."
+                "Use a smaller file; a larger table can be read column by column from a Parquet, Arrow or "
+                "NumPy file."
             )
             raise InputError(label, problem, remedy)
     return content.getvalue()
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether there is something under this name that is neither a regular file nor a folder."""
+    """Whether this name exists and is neither a regular file nor a folder."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -166,7 +167,7 @@ def _put(temporary: Path, target: Path) -> None:
     temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else _new_mode(temporary))
     _to_disk(temporary)
     temporary.replace(target)
-    if hasattr(os, "O_DIRECTORY"):  # where a folder can be opened, its new entry is also put on the disk
+    if hasattr(os, "O_DIRECTORY"):  # if a folder can be opened, its new entry is flushed too
         _to_disk(target.parent)
 
 
@@ -175,14 +176,14 @@ def _to_disk(path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # of file systems that cannot
+        if error.errno != errno.EINVAL:  # some file systems cannot
             raise
     finally:
         os.close(handle)
 
 
 def _new_mode(beside: Path) -> int:
-    """The permissions of a new file; they are read from one, for asking for the mask means changing it."""
+    """The permissions of a new file; read from one, because querying the mask would change it."""
     probe = beside.with_name(f"{beside.name}.new")
     os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
@@ -192,21 +193,21 @@ def _new_mode(beside: Path) -> int:
 
 
 def _pour(temporary: Path, target: str | os.PathLike[str]) -> None:
-    # Neither made anew nor cut to length: a pipe whose reader has gone must not become a file.
+    # Neither created nor truncated: a pipe whose reader has gone must not become a file.
     with temporary.open("rb") as source, os.fdopen(os.open(target, os.O_WRONLY), "wb") as sink:
         shutil.copyfileobj(source, sink)
 
 
 def locked(file: IO[bytes]) -> bool:
-    """Keep other processes from locking an open file until it is closed; False if one of them has it.
+    """Lock an open file against other processes until it is closed; False if one of them holds the lock.
 
-    The lock ends with the process, however that ends. A file system without locks counts as free.
+    The lock ends with the process, however that ends. A file system without locks counts as unlocked.
     """
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            file.seek(2**40)  # far behind the end, for Windows lets nobody read what is locked
+            file.seek(2**40)  # far beyond the end, because Windows lets nobody read a locked region
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from dcd.runtime.errors import InputError, is_whole
 
 BLOCK_ROWS = 16_384
-FIXED = 64 * 2**20  # bytes beside the table: blocks, products, libraries
+FIXED = 64 * 2**20  # bytes besides the table: blocks, products, libraries
 PER_ROW = 96  # bytes a row for reading and ranking one column: the column, a sorted copy, positions
 _SCRATCH = 4  # arrays above this fraction of the limit are scratch files
 _BLOCK = 32  # fraction of the limit for one block
@@ -58,7 +58,7 @@ class Memory:
 
     @classmethod
     def of(cls, limit: int | str | None) -> Self:
-        """From a parameter `memory_limit`; an `InputError` if it is invalid."""
+        """From a parameter `memory_limit`; raises `InputError` if it is invalid."""
         return cls(None if limit is None else _bytes(limit))
 
     def array(self, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
@@ -133,8 +133,8 @@ def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDA
             _close_and_remove(file)
             raise
     except OSError as error:
-        problem = f"cannot take a scratch file of {math.ceil(size / 2**20)} MiB ({error.strerror or error})"
-        remedy = "Set TMPDIR to a folder on a disk with more room, or raise memory_limit."
+        problem = f"cannot hold a scratch file of {math.ceil(size / 2**20)} MiB ({error.strerror or error})"
+        remedy = "Set TMPDIR to a folder on a disk with more space, or raise memory_limit."
         raise InputError(f"folder '{folder}'", problem, remedy) from error
     mapped = array.base
     assert isinstance(mapped, mmap.mmap)

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 _WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process releases the data
-_SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, beside the time for their bytes
+_SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, besides the time for their bytes
 _SEND_BYTES = 2**22  # a second
 _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file
@@ -56,7 +56,7 @@ class Shared(Generic[Data]):
         self._stored: tuple[Any, Any] | None = None
 
     def value(self) -> Data:
-        """The value for this thread, which shares no more than its arrays with that of another thread."""
+        """The value for this thread, which shares only its arrays with that of another thread."""
         thread = get_ident()
         if thread not in self._of_thread:
             arrays = _Arrays(self._value).found
@@ -64,7 +64,7 @@ class Shared(Generic[Data]):
         return self._of_thread[thread]
 
     def ticket(self) -> Any:
-        """What is sent with a task instead of the data."""
+        """A reference that is sent with a task instead of the data."""
         backend, _ = get_active_backend()
         if getattr(backend, "supports_sharedmem", False):
             return self
@@ -102,7 +102,7 @@ class Shared(Generic[Data]):
 
 
 def n_processes(n_jobs: int | None) -> int:
-    """The number of parallel processes; None is joblib's default: one, or that of its context."""
+    """The number of parallel processes; None means joblib's default: one, or that of its context."""
     return int(effective_n_jobs(n_jobs))
 
 
@@ -177,9 +177,9 @@ def _is_loss(error: Exception) -> bool:
 def _scattered(client: Any, shared: Shared[Any]) -> Any:
     """Data sent to one worker of Dask, from which the others take them with their first task.
 
-    Sending them to all (`broadcast=True`) stands still if one of these is lost meanwhile. If the one worker
-    is lost, Dask raises whatever the place leads to, or waits forever, so sending is done in a thread of its
-    own, which is left alone after a time that should have been enough.
+    Sending them to all (`broadcast=True`) hangs if one of these is lost meanwhile. If the one worker is lost,
+    Dask raises one of several errors or waits forever, so sending is done in a separate thread, which is
+    abandoned after a time that should have been enough.
     """
     outcome: list[Any] = []
     errors: list[BaseException] = []
@@ -219,7 +219,7 @@ class _Arrays(pickle.Pickler):
 
 
 class _Ticket:
-    """Data under way to a process, which unpacks them unless it has them already.
+    """Data on the way to a process, which unpacks them unless it already has them.
 
     Small data are one array, which joblib puts into one file that is read once. A reference to Ray's store is
     wrapped because Ray does not resolve bare ones in batches of tasks.

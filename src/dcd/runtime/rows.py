@@ -1,4 +1,4 @@
-"""Rows of a table: how many are many, the effective number of weighted ones, and matrices in blocks."""
+"""Rows of a table: from which number methods change, the effective sample size, and matrices in blocks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dcd.runtime.memory import Memory
 
 # Up to DENSE_ROWS an (n, n) kernel matrix is held in memory: 0.5 GB at 8,000.
 DENSE_ROWS = 8_000
-# Tests ask samples of these sizes, and put what is not clear on one to the next, at last to all rows.
+# Tests use samples of these sizes; what is not clear on one is tested on the next, and finally on all rows.
 TEST_ROWS = (1_000, 5_000, 20_000)
 SAMPLE_ROWS = TEST_ROWS[-1]
-# A graph that scores have found has its edges confirmed on as many rows: all of a million would see every
-# misfit of an adjustment, at a hundred times the price.
+# The number of rows on which edges found by the score are confirmed: a million would detect every misfit of
+# the adjustment, at a hundred times the cost.
 JUDGE_ROWS = 5_000
-# Beyond MANY_ROWS: single precision (1e-7 beside 1 / sqrt(n) = 0.005), and blocks of rows.
+# Beyond MANY_ROWS: single precision (1e-7, against 1 / sqrt(n) = 0.005), and blocks of rows.
 MANY_ROWS = 40_000
 
 Part = Callable[[slice], FloatArray]  # some rows of a matrix
@@ -34,17 +34,17 @@ def effective_sample_size(weights: FloatArray) -> float:
 
 
 def remaining_share(probabilities: FloatArray, shares: FloatArray) -> float:
-    r"""Kish's effective sample size as a share of what it is before, :math:`1 / \sum_k p_k^2 / q_k`.
+    r"""Kish's effective sample size relative to its initial value, :math:`1 / \sum_k p_k^2 / q_k`.
 
-    With equal shares q it is ESS / n. It is the same whether a row counts twice or is there twice.
+    With equal shares q it is ESS / n. It is the same whether a row counts twice or occurs twice.
     """
     return float(1.0 / (np.square(probabilities) / shares).sum())
 
 
 class BlockMatrix:
-    """A matrix (n, p) given by a function that makes some of its rows.
+    """A matrix (n, p) given by a function that computes some of its rows.
 
-    Blocks are kept rather than made again if all of them together are small.
+    Blocks are kept rather than recomputed if all of them together are small.
     """
 
     def __init__(self, make: Part, n_columns: int, size: int, memory: Memory) -> None:

@@ -1,7 +1,7 @@
-"""A run in pieces: finished ones are kept, the remaining time is estimated, and a time limit is enforced.
+"""A run in tasks: finished ones are stored, the remaining time is estimated, and a time limit is enforced.
 
-A piece is the smallest work that is worth keeping (the test of one edge, one decoupled set). Pieces
-can be done in any order and by any process; results never depend on it.
+A task is the smallest unit of work worth storing (the test of one edge, one decoupled set). Tasks can be
+done in any order and by any process; results never depend on it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
-_ENOUGH = 4  # pieces, after the first of each process, for an estimate
-LONG = 60.0  # seconds from which on a run that was not expected to take so long is announced
+_ENOUGH = 4  # tasks, after the first of each process, for an estimate
+LONG = 60.0  # seconds from which on a run gives a warning
 _FAR_BEYOND = 2  # times the limit: an estimate above this stops a run without a checkpoint
 
 
 class Run:
-    """One run: its checkpoint, if it has one, its progress and its limit on time.
+    """One run: its checkpoint, if any, its progress and its time limit.
 
     Parameters
     ----------
-    checkpoint : where finished pieces are kept.
+    checkpoint : where finished tasks are stored.
     progress : show progress bars in a terminal or notebook.
-    max_time : seconds that the run may take; checked whenever a piece is done. With a checkpoint all of them
-        are used. Without one, a run stops early if the estimate far exceeds the limit.
-    at_once : pieces that are worked on at the same time.
-    remedies : how to make it shorter; with it, a `LongRunWarning` is given if the estimate exceeds a minute.
+    max_time : time limit in seconds, checked after each task. With a checkpoint the run uses all of it.
+        Without one, it stops early if the estimate far exceeds the limit.
+    at_once : number of tasks done at the same time.
+    remedies : how to shorten the run; if given, a `LongRunWarning` is given if the estimate exceeds a minute.
     clock : a clock in seconds.
     """
 
@@ -67,10 +67,10 @@ class Run:
         then: str | None = None,
         efforts: Sequence[float] | None = None,
     ) -> list[Any]:
-        """The results of all pieces of a stage, in the order of their keys.
+        """The results of all tasks of a stage, in the order of their keys.
 
-        `compute` takes the positions (in `keys`) of the pieces to do and generates `(i, result)` for the i-th
-        of these as soon as it is done. `label` names the pieces and `then` the next stage; `efforts` is the
+        `compute` takes the positions (in `keys`) of the tasks to do and generates `(i, result)` for the i-th
+        of these as soon as it is done. `label` names the tasks and `then` the next stage; `efforts` is the
         relative amount of work of each, equal by default.
         """
         kept = {} if self.checkpoint is None else self.checkpoint.done
@@ -98,7 +98,7 @@ class Run:
         return [results[at] for at in range(len(keys))]
 
     def forecast(self, stage: str, effort: float) -> float | None:
-        """Seconds that more pieces of a stage will take, by those done before; None if there were none."""
+        """Estimated seconds for more tasks of a stage, from those already done; None if there are none."""
         pace = self._paces.get(stage)
         return None if pace is None else pace * effort
 
@@ -121,15 +121,14 @@ class Run:
             if remaining is not None:
                 message += f" These would take another {duration(remaining)} or so."
             if self.checkpoint is None:
-                message += " Nothing is kept without a checkpoint."
+                message += " Without a checkpoint, no work is saved."
             else:
                 message += f" The same call with checkpoint {str(self.checkpoint.path)!r} resumes from there."
         elif self.checkpoint is None and estimate is not None and estimate > _FAR_BEYOND * self._max_time:
             message = (
                 f"stopped early: judging by the first {meter.done} {meter.label}, the run would take about "
-                f"{duration(estimate)}{_before(meter.then)}, and it may take {duration(self._max_time)}. "
-                "Use more processes, fewer rows or columns, or a checkpoint, with which work can be resumed "
-                "later."
+                f"{duration(estimate)}{_before(meter.then)}, but the limit is {duration(self._max_time)}. "
+                "Use more processes, fewer rows or columns, or a checkpoint, which lets you resume later."
             )
         else:
             return
@@ -141,9 +140,9 @@ def _before(stage: str | None) -> str:
 
 
 class _Meter:
-    """The pieces of a stage that remain, and the time that they take.
+    """The remaining tasks of a stage, and their estimated time.
 
-    Time is measured once every process has finished its first piece, so that starting the processes does not
+    Time is measured once every process has finished its first task, so that starting the processes does not
     inflate the estimate.
     """
 
@@ -180,7 +179,7 @@ class _Meter:
         return (self._clock() - self._start) * self._effort_left / self._effort_timed
 
     def rough_time_left(self) -> float | None:
-        """The same by the first pieces, and with the time that processes took to start, if need be."""
+        """The same from the first tasks, if necessary including the time to start processes."""
         if (exact := self.time_left()) is not None or self.done < self._at_once:
             return exact
         done = self.total_effort - self._effort_left
@@ -204,7 +203,7 @@ class ProgressBar(tqdm):
 
 
 def progress_bar(label: str | None, total: int, done: int) -> Any:
-    """A bar for `total` pieces of work, some of them `done`; hidden outside terminals and notebooks."""
+    """A bar for `total` tasks, some of them `done`; hidden outside terminals and notebooks."""
     hidden = label is None or not _is_watched()
     return ProgressBar(total=total, initial=done, desc=label, disable=hidden, bar_format=_BAR)
 
@@ -214,7 +213,7 @@ def _is_watched() -> bool:
 
 
 def duration(seconds: float) -> str:
-    """A span of time in words, to two figures or so.
+    """A span of time in words, to about two digits.
 
     >>> duration(42.3), duration(750), duration(5000), duration(200_000)
     ('42 s', '12 min', '83 min', '2.3 days')

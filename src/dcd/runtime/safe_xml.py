@@ -12,12 +12,12 @@ def parse_safely(
     on_element: Callable[[str, dict[str, str]], object] | None = None,
     encoding: str | None = None,
 ) -> None:
-    """Read XML to its end; a `ValueError` for what is not XML, or has a document type.
+    """Read XML to its end; raises `ValueError` if it is not XML or has a document type.
 
     Parameters
     ----------
-    on_element : is told the tag and the attributes of every element.
-    encoding : of the bytes, whatever they declare themselves.
+    on_element : called with the tag and the attributes of every element.
+    encoding : of the bytes, whatever the document declares.
     """
     parser = expat.ParserCreate(encoding)
     parser.StartDoctypeDeclHandler = _refuse

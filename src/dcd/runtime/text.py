@@ -1,4 +1,4 @@
-"""Text for display: names with nothing invisible, cut to a width, safe beside an arrow; shares in percent."""
+"""Text for display: visible names, cut to a width and safe beside an arrow; shares in percent."""
 
 from __future__ import annotations
 

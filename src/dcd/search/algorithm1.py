@@ -58,11 +58,11 @@ def construct_cpdag(
     markov_boundary : `markov_boundary(target, others)` returns the members of `others` that form the
         boundary of `target` within `others`.
     pvalue : `pvalue(target, member, others)` is the p-value of independence with all of `others` decoupled;
-        it decides between contradicting findings. Without it, earlier names win.
+        it decides between contradictory findings. Without it, earlier names win.
     max_subsets : limit on the 2^m - 2 subsets of a boundary of m variables: sizes are searched in increasing
         order while all subsets of a size fit, and size 1 in any case. None searches all.
-    subsets : "all" excludes every subset of every boundary, as published. "pruned" skips those that tell a
-        perfect identifier nothing new.
+    subsets : "all" excludes every subset of every boundary, as published. "pruned" skips those that give a
+        perfect identifier no new information.
     knowledge : required and forbidden arrows, which take precedence over the boundaries.
 
     Examples
@@ -99,7 +99,7 @@ def construct(
     check_subsets(subsets, max_subsets)
     names = name_list("names", names)
     if len(set(names)) != len(names):
-        raise InputError("parameter 'names'", "has a name twice", "Give every variable its own name.")
+        raise InputError("parameter 'names'", "has a name twice", "Use a different name for each variable.")
     prepare = prepare or (lambda *_: None)  # for identifiers without preparation
     known = bind_knowledge(knowledge, names)
     for parameter, value in (
@@ -167,8 +167,8 @@ def warn_of_cuts(cuts: Sequence[Cut], stacklevel: int) -> None:
     """Warn if a search was cut short; `stacklevel` as in `warnings.warn`."""
     if cuts:
         warnings.warn(
-            f"The search was cut short for {len(cuts)} large Markov boundaries, so spouses may be left as "
-            f"edges ({cuts[0]}{', ...' if len(cuts) > 1 else ''}). Raise max_subsets, or lower alpha.",
+            f"The search was cut short for {len(cuts)} large Markov boundaries, so some edges may be false: "
+            f"spouses ({cuts[0]}{', ...' if len(cuts) > 1 else ''}). Raise max_subsets, or lower alpha.",
             SearchCutWarning,
             stacklevel=stacklevel,
         )
@@ -197,7 +197,7 @@ def exclusions(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """`(excluded, kept)` for the non-empty proper subsets of a boundary, small exclusions first.
 
-    With `max_subsets`, as many whole sizes as together stay within it, and at least size 1.
+    With `max_subsets`, as many complete sizes as fit within it together, and at least size 1.
     """
     for size in exclusion_sizes(len(boundary), max_subsets):
         for excluded in combinations(boundary, size):

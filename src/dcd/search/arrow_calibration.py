@@ -1,15 +1,15 @@
-r"""How far sampled arrows can be believed.
+r"""Calibration of the directions of sampled graphs.
 
-Graphs that are sampled agree on directions more often than they are right. Directions follow from missing
-edges, so one edge that all of them miss turns others with it, and in a dense graph many are missed. So the
-shares s of the two directions and of no direction, among the graphs that join a pair, are tempered:
+Sampled graphs agree on directions more often than they are right. Directions follow from missing edges, so
+one edge that all of them miss reverses others, and in a dense graph many are missed. So the shares s of the
+two directions and of no direction, among the graphs that join a pair, are tempered:
 
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad
    \beta = 1 / (1 + e^{-c \cdot x}) ,
 
-where x are the traits of a table and u is not 0 for undirected edges only. The probability that there is an
-edge stays. The constants maximise the probability of the true types in simulated tables;
-`benchmarks.fit_arrows` makes them.
+where x are properties of the table, and u is nonzero only for undirected edges. The probability that there is
+an edge is unchanged. The constants maximise the probability of the true types in simulated tables;
+`benchmarks.fit_arrows` computes them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Traits(NamedTuple):
-    """What of a table decides how far its arrows can be believed.
+    """The properties of a table that determine how far its arrows can be trusted.
 
     Attributes
     ----------
-    shared : how many neighbours two variables share, were edges spread evenly over the pairs.
+    shared : how many neighbours two variables would share if edges were spread evenly over the pairs.
     log_samples : log of the number of samples over 800.
-    linear : share of the variables whose relations to their parents are lines only.
+    linear : share of the variables whose relations to their parents are all linear.
     counted : share of the variables that are categories.
     """
 
@@ -43,13 +43,13 @@ class Traits(NamedTuple):
 
 
 class Constants(NamedTuple):
-    """What `benchmarks.fit_arrows` fits.
+    """The constants that `benchmarks.fit_arrows` fits.
 
     Attributes
     ----------
-    temper : of 1 and the traits.
-    undirected : in favour of undirected edges.
-    least_share : what is added to each share, since no type is impossible.
+    temper : coefficients of 1 and the traits.
+    undirected : log weight in favour of undirected edges.
+    least_share : added to each share, since no type is impossible.
     """
 
     temper: tuple[float, ...]
@@ -76,7 +76,7 @@ def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
 def calibrated(
     sampled: FloatArray, traits: Traits, settled: BoolArray, constants: Constants = CONSTANTS
 ) -> FloatArray:
-    """Probabilities of types from their frequencies (4, d, d); where directions are `settled`, these."""
+    """Probabilities of types from their frequencies (4, d, d), which are kept if directions are `settled`."""
     joined = sampled[:ABSENT].sum(axis=0)
     shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0) + constants.least_share
     beta = 1.0 / (1.0 + np.exp(-np.dot(constants.temper, (1.0, *traits))))

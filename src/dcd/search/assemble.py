@@ -1,4 +1,4 @@
-"""From the outcome of a search to a valid CPDAG: of a DAG its class, of findings what fits together.
+"""From the outcome of a search to a valid CPDAG: the class of a DAG, or the findings that fit together.
 
 Findings of Algorithm 1 may contradict each other. The skeleton has every edge suggested by at least one of
 its ends; then colliders are oriented and Meek's rules applied. Background knowledge takes precedence, then
@@ -146,7 +146,7 @@ def _differences(outcome: GraphOutcome, knowledge: BoundKnowledge) -> set[Variab
     pairs = {
         edge.pair
         for edge in outcome.edges
-        if knowledge.joined[edge.pair] and not edge.log_pvalue < level  # it is NaN where no test can tell
+        if knowledge.joined[edge.pair] and not edge.log_pvalue < level  # NaN if it cannot be tested
     }
     if outcome.unconstrained is not None:
         suggested = skeleton_of(outcome.unconstrained) & knowledge.apart

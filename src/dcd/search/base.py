@@ -66,7 +66,7 @@ class TargetSearch:
         that the data separate, and forbidden ones that they do not.
     pvalues : of each member of the boundary its p-value with all other variables decoupled; `DCD` only.
     decoupled, weights : the variables that were decoupled for the boundary and a sketch of the weights; none
-        where no test was repeated under weights.
+        if no test was repeated under weights.
     """
 
     target: str
@@ -86,8 +86,8 @@ class Conflict:
 
     Attributes
     ----------
-    kind : "asymmetric_boundary", "asymmetric_edge", "refused_collider" or "left_out_edge"; and where data
-        and knowledge differ "required_edge", "forbidden_edge" or "known_collider".
+    kind : "asymmetric_boundary", "asymmetric_edge", "refused_collider" or "left_out_edge"; if data and
+        knowledge differ, "required_edge", "forbidden_edge" or "known_collider".
     variables : the variables concerned; for a collider `(x, z, y)` with z in the middle.
     problem, action : a sentence each.
     """
@@ -112,7 +112,7 @@ class Posterior:
         between them, and no edge.
     sampled : (4, d, d) how often it has these in the sampled graphs, before `arrow_calibration`.
     traits : of the table, by which arrows are calibrated.
-    drift : the largest difference of any of these between the first half of the chains and the second.
+    drift : the largest difference in any of these between the first and the second halves of the chains.
     n_chains : number of chains.
     subsampled : whether chains ran on parts of the rows.
     graphs : (k, d, d) DAGs along the chains, `[., i, j]` is i -> j; None if a search keeps none.
@@ -161,7 +161,7 @@ class Construction:
 
 @dataclass(frozen=True)
 class GraphTask:
-    """The input of a search for a graph; variables are positions in `names`.
+    """The input of a search for a graph; variables are given by position in `names`.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class GraphTask:
 class TestedEdge:
     """An edge between `pair`, x < y, and the log p-value of their independence given a set."""
 
-    __test__ = False  # its name tells pytest otherwise
+    __test__ = False  # despite its name, this is not a test for pytest
 
     pair: VariablePair
     given: tuple[int, ...]
@@ -210,7 +210,7 @@ class GraphOutcome:
     edges : its edges with their tests.
     level : level of these tests.
     separated : pairs that an earlier graph joined and a test separated.
-    unconstrained : the best DAG without knowledge, where there is some.
+    unconstrained : the best DAG without knowledge, if there is any knowledge.
     posterior : the probabilities of all pairs, if the search has any.
     """
 
@@ -223,7 +223,7 @@ class GraphOutcome:
 
 
 class GraphSearch(Protocol):
-    """Strategy of searching the graph of a table.
+    """A strategy that searches for the graph of a table.
 
     A method `check()` that raises `InputError` for a parameter out of range is called if there is one.
     """
@@ -234,7 +234,7 @@ class GraphSearch(Protocol):
 
 
 class BoundarySearch(Protocol):
-    """Strategy of searching the Markov boundary of one variable; `check()` is as of `GraphSearch`."""
+    """A strategy that searches for the Markov boundary of one variable; `check()` as for `GraphSearch`."""
 
     def boundary(
         self, test: SearchTest, target: int, n_variables: int, level: float, required: Collection[int] = ()

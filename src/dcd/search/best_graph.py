@@ -2,12 +2,12 @@ r"""The best graph by family scores and a prior on colliders.
 
 Scores come from a Gram matrix (`family_score`), the best graph from a search over orders (`order_search`).
 
-**Prior on colliders.** Noise and misfit make colliders where there are none, and one of them turns many
-edges. The share of the edges that lead to a variable with other parents is uniform up to a half: of N edges
-with V such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear
-colliders the first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of
-family scores cannot express this, so graphs are searched at a falling price for each parent beyond the first,
-and the best of them by the prior is taken.
+**Prior on colliders.** Noise and misfit suggest false colliders, and a single one reverses many edges. The
+share of the edges that lead to a variable with other parents is uniform up to a half: if V of N edges are
+such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear colliders the
+first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of family scores
+cannot express this, so the search is repeated at falling prices for each parent beyond the first, and the
+prior chooses among the results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dcd.search.family_score import ScoreModel
 
 COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
-_VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # where all relations are linear
+_VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # if all relations are linear
 
 
 def best_dag(
@@ -50,10 +50,10 @@ def best_dag(
 
 
 def collider_log_prior(n_shared: npt.ArrayLike, n_edges: npt.ArrayLike) -> FloatArray:
-    """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half; -inf where V > N."""
+    """Log of the integral of s^V (1 - s)^(N - V) over the shares s from 0 to a half; -inf if V > N."""
     shared, edges = np.asarray(n_shared, dtype=float), np.asarray(n_edges, dtype=float)
     others = np.maximum(edges - shared, 0.0)
-    # Where the incomplete beta function is too small for a number, nearly all of its integral is at a half.
+    # If the incomplete beta function underflows, nearly all of its integral is at a half.
     below_half = betainc(shared + 1.0, others + 1.0, 0.5)
     at_half = -(edges + 1.0) * np.log(2.0) - np.log(edges + 1.0)
     with np.errstate(divide="ignore"):
@@ -62,7 +62,7 @@ def collider_log_prior(n_shared: npt.ArrayLike, n_edges: npt.ArrayLike) -> Float
 
 
 class BestGraph:
-    """The best graph, again and again as edges are forbidden; each search starts at the order of the last."""
+    """The best graph, updated as edges are forbidden; each search starts at the order of the last."""
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class BestGraph:
         return dag
 
     def _n_restarts(self, price: float) -> int:
-        """Random restarts at the first price and the last; between, orders are near.
+        """Random restarts at the first and the last price; in between, orders change little.
 
-        Of curves they are costly, and only the first search has them. Where all relations are linear they are
+        With curves they are costly, so only the first search has them. If all relations are linear they are
         cheap, and grow with the number of variables, as local optima do.
         """
         if price not in (self._prices[0], self._prices[-1]):

@@ -9,8 +9,8 @@ from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.search.base import Conflict, TargetSearch
 
-NOT_WITH_KNOWLEDGE = "no graph that fits it has all that is known"
-_NOT_DRAWN = "Knowledge went first; no edge was drawn."
+NOT_WITH_KNOWLEDGE = "no graph with it agrees with all knowledge"
+_NOT_DRAWN = "Knowledge took precedence; no edge was drawn."
 
 
 def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
@@ -24,7 +24,7 @@ def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
                 "asymmetric_boundary",
                 (x, y),
                 f"{member} is in the Markov boundary of {target}, but not the other way round.",
-                "One side suffices for an edge." if member in neighbours[target] else "No edge was drawn.",
+                "One side is enough for an edge." if member in neighbours[target] else "No edge was drawn.",
             )
         elif (y in neighbours[x]) != (x in neighbours[y]):
             holds, drops = (x, y) if y in neighbours[x] else (y, x)
@@ -33,21 +33,21 @@ def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:
                 (x, y),
                 f"{holds} drops out of the boundary of {drops} when others are left out, "
                 f"but {drops} never drops out of that of {holds}.",
-                "One side suffices for an edge.",
+                "One side is enough for an edge.",
             )
 
 
 def overruled(
     searches: Sequence[TargetSearch], position: Mapping[str, int], known: BoundKnowledge
 ) -> Iterator[Conflict]:
-    """Edges on which data and knowledge disagree; one end suffices for an edge."""
+    """Edges on which data and knowledge disagree; one end is enough for an edge."""
     decided = {search.target: search.overruled for search in searches}
     for x, y in combinations(decided, 2):
         i, j = position[x], position[y]
         if known.joined[i, j] and y in decided[x] and x in decided[y]:
             reason = known.reason(i, j) if known.required[i, j] else known.reason(j, i)
             problem = f"The data show no edge {x} - {y}, but {reason}."
-            yield Conflict("required_edge", (x, y), problem, "Knowledge went first; the edge was drawn.")
+            yield Conflict("required_edge", (x, y), problem, "Knowledge took precedence; the edge was drawn.")
         elif known.apart[i, j] and (y in decided[x] or x in decided[y]):
             reasons = " and ".join(dict.fromkeys((known.reason(i, j), known.reason(j, i))))
             problem = f"The data suggest {x} - {y}, but {reasons}."
@@ -61,7 +61,7 @@ def circular_edge(names: Sequence[str], pair: VariablePair, known: BoundKnowledg
         "forbidden_edge",
         (names[cause], names[effect]),
         f"The data suggest {names[cause]} - {names[effect]}, but {known.reason(effect, cause)}, "
-        f"and the other direction would close a cycle with what else is known.",
+        f"and the other direction would close a cycle with other knowledge.",
         _NOT_DRAWN,
     )
 
@@ -72,8 +72,8 @@ def known_collider(names: Sequence[str], triple: Triple) -> Conflict:
     return Conflict(
         "known_collider",
         (x, z, y),
-        f"What is known makes {x} -> {z} <- {y}, which the data alone do not suggest.",
-        "Knowledge went first; it is in the graph.",
+        f"Knowledge implies {x} -> {z} <- {y}, which the data alone do not suggest.",
+        "Knowledge took precedence; it is in the graph.",
     )
 
 
@@ -86,7 +86,7 @@ def refused_collider(names: Sequence[str], triple: Triple, reason: str, known: B
         "refused_collider",
         (names[x], names[z], names[y]),
         f"The data suggest {names[x]} -> {names[z]} <- {names[y]}, but {against[0] if against else reason}.",
-        f"{'Knowledge' if by_knowledge else 'Stronger evidence'} went first; this was left out.",
+        f"{'Knowledge' if by_knowledge else 'Stronger evidence'} took precedence; this was left out.",
     )
 
 
@@ -96,6 +96,6 @@ def left_out_edge(names: Sequence[str], pair: VariablePair) -> Conflict:
     return Conflict(
         "left_out_edge",
         (x, y),
-        f"No directed acyclic graph has {x} - {y} together with the other edges and colliders found.",
+        f"No directed acyclic graph contains {x} - {y} together with the other edges and colliders found.",
         "It has the weakest evidence among them and was left out.",
     )

@@ -1,8 +1,7 @@
 """The Markov boundary of a target within any set of variables (Theorem 1).
 
-Decouple the variables other than the target; what still depends on the target under the weights is its
-boundary. The weights never look at the target, so they are learned once for each set and tell about every
-target at the same time.
+Decouple the variables other than the target; those that still depend on the target under the weights are its
+boundary. The weights do not depend on the target, so those learned for a set serve all targets.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ SETS = "sets"  # the stage of a run
 
 @dataclass(frozen=True, kw_only=True)
 class DecoupledSet(SampleWeights):
-    """One decoupled set of m variables, and what each of them shows of all d variables.
+    """One decoupled set of m variables, and the association of each with all d variables.
 
-    The weights themselves are not kept; there is a sketch of them for a set of all variables but one.
+    The weights themselves are not kept, only a sketch of them for a set of all variables but one.
 
     Attributes
     ----------
@@ -53,8 +52,8 @@ class Prepared:
 
     Attributes
     ----------
-    features : of every column, for pairwise objectives; None has them made for each set, from the rows that
-        are complete in it.
+    features : of every column, for pairwise objectives; if None, they are computed for each set, from the
+        rows that are complete in it.
     seed : of random starts.
     """
 
@@ -65,15 +64,15 @@ class Prepared:
 
 
 def effort(n_members: int) -> float:
-    """Time to decouple a set, in proportion: 10, 11 and 31 ms for 2, 8 and 29 variables of 200 rows."""
+    """Relative time to decouple a set: 10, 11 and 31 ms for 2, 8 and 29 variables of 200 rows."""
     return n_members + 4.0
 
 
 class BoundaryIdentifier:
     """`identifier(target, others) -> set` from data, each set of variables decoupled once.
 
-    Sets are decoupled when first asked for; `prepare` does many at once, in parallel. They are pieces of the
-    `run`. `n_identified` counts the Markov boundaries that it was asked for.
+    Sets are decoupled when first needed; `prepare` does many at once, in parallel, as tasks of the `run`.
+    `n_identified` counts the Markov boundaries that were identified.
     """
 
     def __init__(
@@ -95,14 +94,14 @@ class BoundaryIdentifier:
         with one_blas_thread():
             features = features_of(dataset, threads=threads) if shared else None
         self._shared = Shared(Prepared(dataset, features, options, seed))
-        # Sets of a long table are decoupled one after another: each has its blocks of rows on threads.
+        # Sets of a long table are decoupled one after another: threads share the rows of each.
         self._n_jobs = 1 if isinstance(features, FeatureBlocks) else n_jobs
         self._decoupled: dict[tuple[int, ...], DecoupledSet] = {}
         self.n_identified = 0
 
     @property
     def decoupled_sets(self) -> tuple[DecoupledSet, ...]:
-        """All sets decoupled so far, in the order in which they were asked for."""
+        """All sets decoupled so far, in order."""
         return tuple(self._decoupled.values())
 
     def __call__(self, target: str, others: Collection[str]) -> set[str]:
@@ -120,9 +119,9 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(self, sets: Iterable[Collection[str]], label: str = "sets", then: str | None = None) -> None:
-        """Decouple several sets, those not done yet, over `n_jobs` processes.
+        """Decouple those of several sets that are not done yet, on `n_jobs` processes.
 
-        `label` says what they are and `then` what comes next, to those who watch.
+        `label` and `then` name the sets and the next stage in the progress bar.
         """
         asked = dict.fromkeys(self._members(names) for names in sets if names)
         missing = [members for members in asked if members not in self._decoupled]
@@ -148,10 +147,10 @@ class BoundaryIdentifier:
 def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     """Learn weights for one set and test every variable against its members.
 
-    With an objective "from-set" each member has weights of its own; the account is that of the member which
-    keeps the least of the sample, and row i of the HSIC matrices is under the weights of member i. With
-    missing values the weights are of the rows that are complete in the set, and a target is tested on those
-    of them that have it.
+    With the objective "from-set" each member has its own weights; the account is that of the member with the
+    smallest effective sample size, and row i of the HSIC matrices is under the weights of member i. With
+    missing values the weights belong to the rows that are complete in the set, and a target is tested on
+    those that also have the target.
     """
     dataset = table.dataset
     used = dataset.take(dataset.present_in(members))
@@ -159,7 +158,7 @@ def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
         raise InputError(
             column_list([dataset.names[member] for member in members]),
             f"only {len(used.values)} rows are complete in all of them",
-            "Drop the column with most missing values, or use RobustDCD.",
+            "Drop the column with the most missing values, or use RobustDCD.",
         )
     with one_blas_thread():
         learned, correlations, pvalues = _learn_and_test(table, members, used)
@@ -188,14 +187,14 @@ def _learn_and_test(
     else:
         features = table.features
         features = features_of(used, members) if features is None else features_among(features, members)
-        # A random start depends on the seed and the set only, not on what was decoupled before.
+        # A random start depends only on the seed and the set, not on what was decoupled before.
         rng = np.random.default_rng([table.seed, *members])
         learned = learn_weights(features, options, rng, used.probabilities)
     return learned, *_tested(members, used, learned.weights)
 
 
 def least_sample(each: Sequence[SampleWeights]) -> SampleWeights:
-    """Of the weights of each member of a set, those that keep the least; HSIC of member i in row i."""
+    """The weights, over members of a set, with the smallest effective size; HSIC of member i in row i."""
     least = min(each, key=lambda one: one.ess)
     if not least.hsic_before.size:
         return least
@@ -229,12 +228,12 @@ def _tested_on_present(
 
 
 def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
-    """What a variable is tested by: its values, or a column for each category but one."""
+    """The columns by which a variable is tested: its values, or one for each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]
     codes = merge_rare(values).astype(np.float64)
     found: FloatArray | BoolArray = memberships(codes)
-    if len(codes) <= DENSE_ROWS:  # truth values take an eighth of the memory, which counts if rows are many
+    if len(codes) <= DENSE_ROWS:  # Booleans take an eighth of the memory, which matters with many rows
         found = found.astype(np.float64)
     return found[:, 1:] if found.shape[1] > 1 else found

@@ -1,8 +1,8 @@
-r"""Regression of a child on columns of a Gram matrix, one column more or a few columns less at a time.
+r"""Regression of a child on columns of a Gram matrix, adding one column or removing a few at a time.
 
-With :math:`A = I + \Lambda G \Lambda = L L^\top` of the columns taken in and :math:`W = L^{-1} \Lambda
-G_{\cdot y}`, the evidence needs :math:`\log |L|` and :math:`W^\top W` only. A further column adds a row to L
-and to W. Columns R are left out without a new factor: with :math:`\beta = A^{-1} \Lambda G_{\cdot y}` and
+With :math:`A = I + \Lambda G \Lambda = L L^\top` for the included columns and :math:`W = L^{-1} \Lambda
+G_{\cdot y}`, the evidence needs only :math:`\log |L|` and :math:`W^\top W`. Another column adds a row to L
+and to W. Columns R are removed without a new factor: with :math:`\beta = A^{-1} \Lambda G_{\cdot y}` and
 :math:`K = (A^{-1})_{RR}`,
 
 .. math:: \log |L| \leftarrow \log |L| + \tfrac 12 \log |K| , \qquad
@@ -21,28 +21,28 @@ from numba import njit
 from dcd.runtime.array_types import FloatArray, Positions
 
 _FAST = {"reassoc", "contract"}  # sums may be reordered, which lets the compiler use vector instructions
-# How functions are compiled. All code is optimised anew in every function that calls it, at any distance:
-# what has one caller becomes part of it (`inlined`), and only what Python calls gets an interface to it.
+# How functions are compiled. Code is optimised again in every function that calls it, directly or not, so a
+# function with one caller becomes part of it (`inlined`); only functions called from Python get an interface.
 _compile: Any = njit
 _OUTER: dict[str, Any] = {"cache": True, "no_cfunc_wrapper": True}
 _INNER: dict[str, Any] = {**_OUTER, "no_cpython_wrapper": True}
 outer, inner = _compile(**_OUTER), _compile(**_INNER)
 inlined = _compile(**_OUTER, inline="always")
-# A leaf neither makes nor returns arrays, and need not count references to them. Counting those of a model at
-# every call took most of the time of a search.
+# A leaf neither creates nor returns arrays, and need not count references to them. Counting those of a model
+# at every call took most of the time of a search.
 leaf, fast_leaf = _compile(**_INNER, _nrt=False), _compile(**_INNER, _nrt=False, fastmath=_FAST)
 outer_leaf = _compile(**_OUTER, _nrt=False)
 
 
 class Regression(NamedTuple):
-    """The regression on some columns, with room for m of them.
+    """The regression on some columns, with space for m of them.
 
     Attributes
     ----------
     factor : (m, m) L, of which the lower half is used.
     solved : (r, m) the transpose of W.
     sums : (m + 1, 1 + r r + r) after each number of columns: log|L|, then W'W, of which the lower half is
-        used; the rest is to work with.
+        used; the rest is workspace.
     scales, columns : (m,) prior standard deviations, and positions in the Gram matrix.
     responses : (r,) the columns of the child.
     """
@@ -57,7 +57,7 @@ class Regression(NamedTuple):
 
 @inner
 def with_room(old, most, size):  # type: ignore[no-untyped-def]
-    """The same regression, of `size` columns, with room for at least so many."""
+    """The same regression, of `size` columns, with space for at least `most`."""
     if most <= old.scales.size:
         return old
     n_responses = old.responses.size
@@ -82,7 +82,7 @@ def with_room(old, most, size):  # type: ignore[no-untyped-def]
 
 @fast_leaf
 def append(gram, work, column, sd, size, known):  # type: ignore[no-untyped-def]
-    """Take one more column into the regression, of whose row the first `known` entries are in place."""
+    """Add a column to the regression; the first `known` entries of its row are already in place."""
     factor, solved, sums, scales, columns, responses = work
     scales[size], columns[size] = sd, column
     for j in range(known, size):
@@ -107,11 +107,11 @@ def append(gram, work, column, sd, size, known):  # type: ignore[no-untyped-def]
 
 
 class Candidates(NamedTuple):
-    """Columns that may be taken in, with their rows of L and what a single one of them would add.
+    """Columns that may be added, with their rows of L and what each would add on its own.
 
     Attributes
     ----------
-    rows : (m, c) the entries of L for each, in the order of the columns taken in.
+    rows : (m, c) the entries of L for each, in the order of the columns included so far.
     squares : (c,) sums of squares of these.
     products : (r, c) their products with W.
     scales, columns : (c,) as in `Regression`.
@@ -126,7 +126,7 @@ class Candidates(NamedTuple):
 
 @fast_leaf
 def extend(gram, work, some, done, size):  # type: ignore[no-untyped-def]
-    """Bring candidates up to date: from `done` columns taken in to `size`."""
+    """Update candidates from `done` included columns to `size`."""
     n_columns = some.columns.size
     for t in range(done, size):
         row, of_gram, scale, own = some.rows[t], gram[work.columns[t]], work.scales[t], work.factor[t]
@@ -166,14 +166,14 @@ def sums_with(gram, work, some, at, size, sums):  # type: ignore[no-untyped-def]
 
 
 class Inverse(NamedTuple):
-    """What leaving columns out of a regression needs.
+    """What is needed to remove columns from a regression.
 
     Attributes
     ----------
     rows : (m, m) the transpose of the inverse of L.
     coefficients : (r, m) beta.
-    block, solved : (m, m) and (r, m) to work with: the factor of K, and what it makes of beta.
-    sums, dropped : (1 + r r + r,) and (m,) to work with: the sums, and what is left out.
+    block, solved : (m, m) and (r, m) workspace: the factor of K, and beta solved by it.
+    sums, dropped : (1 + r r + r,) and (m,) workspace: the sums, and the removed columns.
     """
 
     rows: FloatArray

@@ -7,13 +7,13 @@ columns of its parents, whose coefficients have independent Gaussian priors rela
 .. math:: \ell = -\tfrac n2 \log |I - W^\top W / n| - r \log |L| ,
 
 relative to no parents. A parent enters as a line or as a curve; the products of two of the parents' lines, or
-those of two and of three, enter together or not at all, whichever has most evidence. A numeric child may also
-be regressed on its own scale with normal noise: then its evidence includes that its marginal distribution is
-not normal. The scales of the prior belong to the child and are chosen by evidence too. Each parent has a
-price (`edge_price`), and each beyond the first a further one (`collider_price`).
+those of two and of three, enter together or not at all, whichever has the most evidence. A numeric child may
+also be regressed on its own scale with normal noise; its evidence then accounts for its non-normal marginal
+distribution. The scales of the prior belong to the child and are chosen by evidence too. Each parent has a
+price (`edge_price`), and each beyond the first an additional one (`collider_price`).
 
-A child of few levels is counted: its evidence given parents of few levels is BDeu, that of the counts under
-Dirichlet priors. Other parents add what they add to the evidence of the regression.
+A child with few levels is counted: its evidence given parents with few levels is BDeu, that of the counts
+under Dirichlet priors. Other parents contribute what they add to the evidence of the regression.
 
 This module is compiled by Numba; import it where it is used. A family is in arrays: `parents[:m]`,
 `curved[:m]` (whether each enters as a curve) and `crossed` (0 without products, 1 with those of two, 2 with
@@ -36,20 +36,20 @@ _MOST_CONFIGURATIONS = 1_000_000  # of the parents of a category
 
 
 class ScoreModel(NamedTuple):
-    """What families are scored by; arrays, as compiled code takes them.
+    """The model that scores families, in arrays for compiled code.
 
     Attributes
     ----------
     gram, n_samples, starts, n_line, raw, raw_offset, product, cubic : see `FamilyGram`.
-    members : (c, 4) of each column its form (0 of a line, 1 of a curve, 2 and 3 of products) and its
-        variables; -1 where it has fewer.
+    members : (c, 4) for each column its form (0 for a line, 1 for a curve, 2 and 3 for products) and its
+        variables; -1 if it has fewer.
     sd_line, sd_curve : (d,) prior standard deviations of coefficients in the family of each child.
     may_curve, may_cross : (d,) whether curves are tried in the family of each child, and which products.
-    allowed, required : (d, d) `[u, v]`: whether u may, must be a parent of v.
+    allowed, required : (d, d) `[u, v]`: whether u may or must be a parent of v.
     any_required : whether there are required parents at all.
-    pairs : (d, q, 2) pairs of parents to try together, for their product; -1 where there are fewer.
+    pairs : (d, q, 2) pairs of parents to try together, for their product; -1 if there are fewer.
     promising : (p, d) whether each product may matter for each child.
-    unwanted : (d, u, 2) pairs that may not both be parents of a child; -1 where there are fewer.
+    unwanted : (d, u, 2) pairs that may not both be parents of a child; -1 if there are fewer.
     edge_price, collider_price : of each parent; of each parent beyond the first.
     codes, n_levels, weights : see `Categories`.
     """
@@ -85,9 +85,9 @@ DECAY = 0.7**0.5  # of the prior standard deviation from one column of a curve t
 
 @leaf
 def log_left(sums, n_line, n_responses, n_samples):  # type: ignore[no-untyped-def]
-    """Half the log determinant of the share of the variance of several responses that is left.
+    """Half the log determinant of the remaining share of the variance of several responses.
 
-    Its factor is written into the upper half of W'W, which is free, and what follows.
+    Its factor is written into the unused upper half of W'W and the space after it.
     """
     log_determinant, end = 0.0, 1 + n_responses * n_responses
     for a in range(n_line):
@@ -120,7 +120,7 @@ def evidence(model, child, sums):  # type: ignore[no-untyped-def]
 
 @leaf
 def append_parent(model, child, parent, start, stop, work, size):  # type: ignore[no-untyped-def]
-    """Take in some columns of a parent, the first of which is the line."""
+    """Add some columns of a parent, the first of which is the line."""
     for index in range(start, stop):
         sd = prior_sd(model, child, parent, index)
         size = append(model.gram, work, model.starts[parent] + index, sd, size, np.int64(0))
@@ -136,10 +136,10 @@ def prior_sd(model, child, parent, index):  # type: ignore[no-untyped-def]
 
 @leaf
 def append_products(model, child, parents, first, n_parents, above, crossed, work, size):  # type: ignore[no-untyped-def]
-    """Take in the products of the parents from the `first` on with all before them, those that may matter.
+    """Add the promising products of the parents from the `first` on with all before them.
 
-    Those of a form `above` one that is in already, up to `crossed`. What is called in the inner loops does
-    not get the whole model, which takes longer to hand over than to look up.
+    Only forms `above` the one already included, up to `crossed`. Functions in the inner loops do not get the
+    whole model, which takes longer to pass than to look up.
     """
     gram, product, cubic, promising = model.gram, model.product, model.cubic, model.promising
     offset, zero = model.starts[-1], np.int64(0)
@@ -174,7 +174,7 @@ def most_columns(model, n_parents, crossed):  # type: ignore[no-untyped-def]
 
 @outer
 def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
-    """The regression on nothing, with room for so many parents."""
+    """The regression on nothing, with space for so many parents."""
     n_line = model.n_line[child]
     responses = np.empty(n_line + (model.raw[child] >= 0), np.int64)
     for r in range(responses.size):
@@ -193,7 +193,7 @@ def n_columns(model, parent, curved):  # type: ignore[no-untyped-def]
 
 @outer_leaf
 def regression(model, child, parents, curved, n_parents, crossed, work):  # type: ignore[no-untyped-def]
-    """Take in all columns of a family; their number."""
+    """Add all columns of a family; returns their number."""
     size = np.int64(0)  # a literal 0 would have its own compiled version, as everywhere below
     for at in range(n_parents):
         size = append_parent(
@@ -208,7 +208,7 @@ def regression(model, child, parents, curved, n_parents, crossed, work):  # type
 
 @leaf
 def prices(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
-    """The prior of a family, as what is taken off its evidence."""
+    """The prior of a family, as the amount subtracted from its evidence."""
     price = n_parents * model.edge_price + max(n_parents - 1, 0) * model.collider_price
     # Dirichlet priors cost more than those of coefficients; half the price was best on discrete networks.
     for at in range(n_parents if model.n_levels[child] else 0):
@@ -268,7 +268,7 @@ def bdeu(model, child, parents, n_parents):  # type: ignore[no-untyped-def]
 
 @inner
 def counted_score(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
-    """The evidence of a child of few levels: of counts, and what parents that are not counted add."""
+    """The evidence of a child with few levels: that of counts, and what parents that are not counted add."""
     counted = np.empty_like(parents)
     size = np.int64(0)
     for at in range(n_parents):

@@ -34,13 +34,13 @@ from dcd.search.family_score import (
     workspace,
 )
 
-IMPROVEMENT = 1e-7  # the least of a score
+IMPROVEMENT = 1e-7  # the least that counts
 _SAMPLES_A_PARENT = 5  # with fewer, a family takes no more parents
 
 
 @inlined
 def no_candidates(model, child, members):  # type: ignore[no-untyped-def]
-    """The columns of some variables, as lines or also as curves, before any column is taken in."""
+    """The columns of some variables, as lines or also as curves, before any column is added."""
     count = 0
     for v in members:
         count += n_columns(model, v, model.may_curve[child])
@@ -56,7 +56,7 @@ def no_candidates(model, child, members):  # type: ignore[no-untyped-def]
 
 @inlined
 def updated(model, work, some, done, size):  # type: ignore[no-untyped-def]
-    """Candidates brought up to date with a regression, in a larger array if need be."""
+    """Candidates updated to a regression, in a larger array if needed."""
     if some.rows.shape[0] < size:
         rows = np.empty((size + size // 2 + 8, some.columns.size))
         for t in range(done):
@@ -69,7 +69,7 @@ def updated(model, work, some, done, size):  # type: ignore[no-untyped-def]
 
 @leaf
 def append_candidate(model, work, some, at, stop, base, size):  # type: ignore[no-untyped-def]
-    """Take in candidates from a position on; `base` columns have rows in `some`."""
+    """Add candidates from a position on; `base` columns have rows in `some`."""
     for c in range(at, stop):
         for t in range(base):
             work.factor[size, t] = some.rows[t, c]
@@ -184,7 +184,7 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
 
 @leaf
 def without_parent(parents, curved, n_parents, at):  # type: ignore[no-untyped-def]
-    """Leave out a parent, in place; the number of those left."""
+    """Remove a parent, in place; returns the number of those that remain."""
     for index in range(at, n_parents - 1):
         parents[index], curved[index] = parents[index + 1], curved[index + 1]
     return n_parents - 1
@@ -208,7 +208,7 @@ def evidence_without(model, child, variable, line_stays, crossed, work, size, in
 
 @inlined
 def best_removal(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
-    """The best score with one parent less, which one, and the products: `(score, position, products)`."""
+    """The best score without one parent, which one, and the products: `(score, position, products)`."""
     best, where, cross = -np.inf, 0, 0
     fewer, forms = parents.copy(), curved.copy()
     for at in range(n_parents):
@@ -277,7 +277,7 @@ def best_counted_form(model, child, parents, curved, n_parents):  # type: ignore
 
 @inlined
 def simplify(model, child, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
-    """Leave parents out, and change lines, curves and products, while that improves the score."""
+    """Remove parents, and change lines, curves and products, while this improves the score."""
     while n_parents > 0:
         work = with_room(work, most_columns(model, n_parents + 1, model.may_cross[child]), size)
         inverse = inverse_of(work, size)
@@ -303,14 +303,14 @@ def simplify(model, child, parents, curved, n_parents, crossed, score, work, siz
         if not model.n_levels[child]:
             size = regression(model, child, parents, curved, n_parents, crossed, work)
             score = evidence(model, child, work.sums[size]) - prices(model, child, parents, n_parents)
-            if score <= before:  # an improvement by rounding alone
+            if score <= before:  # the improvement was rounding
                 break
     return n_parents, crossed, score, work, size
 
 
 @inlined
 def add_pair(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
-    """Add the best two parents that matter by their product alone; whether there are such."""
+    """Add the best two parents that matter only through their product; returns whether there are any."""
     best, first, second, products = score + IMPROVEMENT, -1, -1, max(crossed, 1)
     work = with_room(work, most_columns(model, n_parents + 2, products), size)
     base = size
@@ -348,9 +348,9 @@ def add_pair(model, child, members, parents, curved, n_parents, crossed, score, 
 
 @outer
 def improve_family(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Grow and shrink a family, in place; `(number of parents, products, score)`.
+    """Grow and shrink a family, in place; returns `(number of parents, products, score)`.
 
-    A score of NaN is one that is not known.
+    A score of NaN is unknown.
     """
     members, count = np.empty(before.size, np.int64), 0
     for v in range(before.size):

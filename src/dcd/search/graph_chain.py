@@ -1,10 +1,10 @@
 r"""A Markov chain over DAGs: Metropolis-Hastings on family scores and a prior of the whole graph.
 
 The target distribution is :math:`p(G) \propto \exp(\sum_v s_v / T + \log \pi(N, V))`, with the family scores
-s, a temper T, and a prior of the number of edges N and of parents beyond the first V. A step gives a pair of
-variables another relation (none, an arrow, the opposite arrow), or a variable another parent in the place of
-one; both proposals are symmetric. Family scores are kept by child and parents, so that a step costs a family
-only where the chain has not been.
+s, a temper T, and a prior of the number of edges N and of parents beyond the first V. A step changes the
+relation of a pair (none, an arrow, the opposite arrow), or exchanges one parent of a variable for another;
+both proposals are symmetric. Family scores are cached by child and parents, so a step scores a family only
+if the chain has not met it before.
 
 The types of all pairs in the equivalence classes of the graphs are counted along the way. This module is
 compiled by Numba; import it where it is used.
@@ -38,7 +38,7 @@ class ChainState(NamedTuple):
     counts : edges, and parents beyond the first.
     signs, keys, known : random numbers of parents and children; keys and scores of families.
     sampled : (k, d, d) graphs along the chain, evenly spaced.
-    parents, curved, seen, stack : to work with.
+    parents, curved, seen, stack : workspace.
     """
 
     dag: BoolArray
@@ -57,7 +57,7 @@ class ChainState(NamedTuple):
 
 
 def chain_state(dag: IntArray, n_sampled: int = 0) -> ChainState:
-    """The state of a chain at a graph, before anything is scored, with room for some sampled graphs."""
+    """The state of a chain at a graph, before anything is scored, with space for some sampled graphs."""
     n_variables = len(dag)
     signs = np.random.default_rng(0).integers(1, 2**63, size=(2, n_variables), dtype=np.uint64)
     return ChainState(
@@ -107,7 +107,7 @@ def has_curve(model, child, parent):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def best_form(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
-    """The score of a family in the best form that is found from that given in `curved`.
+    """The score of a family in the best form found from the one in `curved`.
 
     It depends on the family alone, never on the graph around it, so that all chains have the same target.
     """
@@ -148,7 +148,7 @@ def scored(model, state, curves, child):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def partner_scores(model, dag, curves):  # type: ignore[no-untyped-def]
-    """(2, d, d) `[., u, v]`: what v gains by u as a further parent, and by u as its only one."""
+    """(2, d, d) `[., u, v]`: what v gains from u as an additional parent, and from u as its only one."""
     n = dag.shape[0]
     gains = np.full((2, n, n), -np.inf)
     parents, curved = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.bool_)
@@ -190,7 +190,7 @@ def start_chain(model, state, curves, log_prior, temper):  # type: ignore[no-unt
 
 @njit(cache=True)
 def accept(model, state, curves, log_prior, temper, children, changes, rng):  # type: ignore[no-untyped-def]
-    """Whether the graph is kept after two families have changed by so many parents each."""
+    """Whether the graph is kept after two families have changed their numbers of parents by `changes`."""
     n_edges, n_shared = state.counts
     old = np.empty(2)
     for at in range(2):
@@ -215,7 +215,7 @@ def accept(model, state, curves, log_prior, temper, children, changes, rng):  # 
 
 @njit(cache=True)
 def change_relation(model, state, curves, log_prior, temper, u, v, rng):  # type: ignore[no-untyped-def]
-    """Propose another relation of two variables."""
+    """Propose a different relation between two variables."""
     forward, backward = state.dag[u, v], state.dag[v, u]
     if (forward and model.required[u, v]) or (backward and model.required[v, u]):
         return
@@ -236,7 +236,7 @@ def change_relation(model, state, curves, log_prior, temper, u, v, rng):  # type
 
 @njit(cache=True)
 def exchange_parent(model, state, curves, log_prior, temper, new, child, rng):  # type: ignore[no-untyped-def]
-    """Propose a new parent of a child in the place of one that it has."""
+    """Propose a new parent of a child in place of an existing one."""
     count = state.n_parents[child]
     if count == 0 or state.dag[new, child] or state.dag[child, new] or not model.allowed[new, child]:
         return
@@ -264,8 +264,8 @@ def exchange_parent(model, state, curves, log_prior, temper, new, child, rng):  
 def run_chain(model, state, curves, pairs, log_prior, temper, n_steps, n_kept, oriented, rng):  # type: ignore[no-untyped-def]
     """Run a chain and count the types of all pairs, (2, 4, d, d): in its first half and in its second.
 
-    `pairs` (p, 2) are those that steps concern; `oriented` (d, d) is true where only u -> v is possible. The
-    first fifth of the steps is left out.
+    `pairs` (p, 2) are those that steps change; `oriented` (d, d) is true where only u -> v is possible. The
+    first fifth of the steps is discarded.
     """
     n_variables = state.scores.size
     counts = np.zeros((2, 4, n_variables, n_variables))

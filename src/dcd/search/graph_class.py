@@ -17,8 +17,8 @@ _LEAST_GAIN = 1e-9
 def class_types(dag, oriented):  # type: ignore[no-untyped-def]
     """(d, d) the type of each pair `[i, j]` in the class of a DAG: i -> j, j -> i, undirected or absent.
 
-    Unshielded colliders and edges of which knowledge allows one direction are arrows; Meek's four rules
-    direct what these imply.
+    Unshielded colliders, and edges for which knowledge allows only one direction, are arrows; Meek's four
+    rules add those that these imply.
     """
     n = dag.shape[0]
     arrows, lines = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
@@ -97,7 +97,7 @@ def loss_of(dag, loss, oriented):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def has_path(dag, start, end, seen, stack):  # type: ignore[no-untyped-def]
-    """Whether there is a directed path between two variables; `seen` and `stack` (d,) are to work with."""
+    """Whether there is a directed path between two variables; `seen` and `stack` (d,) are workspace."""
     n = dag.shape[0]
     for v in range(n):
         seen[v] = False
@@ -118,7 +118,7 @@ def has_path(dag, start, end, seen, stack):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def improve_loss(dag, loss, possible, allowed, oriented):  # type: ignore[no-untyped-def]
-    """Change one relation after the other, in place, while that lowers the loss; the graph."""
+    """Change one relation after another, in place, while this lowers the loss; returns the graph."""
     best = loss_of(dag, loss, oriented)
     room = np.zeros(dag.shape[0], np.bool_), np.zeros(dag.shape[0], np.int64)
     improved = True

@@ -1,9 +1,9 @@
 """Search over orders of the variables for the graph with the highest sum of family scores.
 
-In an order, each variable takes its parents among those before it, by growing and shrinking. A variable is
-moved to its best place by exchanging it with its neighbours in the order, one after another; an exchange
-concerns the families of these two alone. When no move improves the score, a few variables are exchanged at
-random and the search starts again from there, as FLOP does (Wienöbst et al. 2025).
+In an order, the parents of each variable are chosen among those before it, by growing and shrinking. A
+variable is moved to its best place by exchanging it with its neighbours in the order, one after another; an
+exchange affects only the families of these two. When no move improves the score, a few variables are
+exchanged at random and the search starts again from there, as in FLOP (Wienöbst et al. 2025).
 
 This module is compiled by Numba; import it where it is used.
 """
@@ -37,12 +37,12 @@ class Families(NamedTuple):
 
 
 class Memo(NamedTuple):
-    """The best families found so far, by child and candidates; a later one takes the place of an earlier.
+    """The best families found so far, by child and candidates; a later one replaces an earlier one.
 
     Attributes
     ----------
-    signs : (2, d) random numbers: of each variable as a candidate, and as a child with its prices. Those of
-        a child and of the allowed ones among its predecessors together are the key of its family.
+    signs : (2, d) random numbers of each variable as a candidate, and as a child with its prices. The number
+        of a child and those of its allowed predecessors together form the key of its family.
     keys, scores, lines : (m,), (m,) and (m, p + 2): number of parents, products, parents and their forms.
     """
 
@@ -98,7 +98,7 @@ def predecessors(order, position):  # type: ignore[no-untyped-def]
 
 @inlined
 def refresh(model, families, child, before):  # type: ignore[no-untyped-def]
-    """Improve the family of a child from what it is."""
+    """Improve the family of a child from its present state."""
     families.n_parents[child], families.crossed[child], families.scores[child] = improve_family(
         model,
         child,
@@ -113,7 +113,7 @@ def refresh(model, families, child, before):  # type: ignore[no-untyped-def]
 
 @leaf
 def recall(memo, child, families):  # type: ignore[no-untyped-def]
-    """Take a family from the memo; whether there is one."""
+    """Copy a family from the memo; returns whether there is one."""
     key = families.keys[child]
     slot = np.int64(key % np.uint64(_MEMO_SIZE))
     if memo.keys[slot] != key:
@@ -129,7 +129,7 @@ def recall(memo, child, families):  # type: ignore[no-untyped-def]
 
 @leaf
 def remember(memo, child, families):  # type: ignore[no-untyped-def]
-    """Keep a family in the memo."""
+    """Store a family in the memo."""
     key = families.keys[child]
     count = families.n_parents[child]
     if count > _MEMO_PARENTS:
@@ -143,7 +143,7 @@ def remember(memo, child, families):  # type: ignore[no-untyped-def]
 
 @inlined
 def grow_all(model, order, families, memo):  # type: ignore[no-untyped-def]
-    """Families of all variables in an order, from nothing."""
+    """Families of all variables in an order, from scratch."""
     for position in range(order.size):
         child = order[position]
         key = memo.signs[1, child]
@@ -160,7 +160,7 @@ def grow_all(model, order, families, memo):  # type: ignore[no-untyped-def]
 
 @inlined
 def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
-    """Exchange two neighbours in the order and update their families; the change of the score."""
+    """Exchange two neighbours in the order and update their families; returns the change of the score."""
     earlier, later = order[at], order[at + 1]
     order[at], order[at + 1] = later, earlier
     before = families.scores[earlier] + families.scores[later]
@@ -177,7 +177,7 @@ def exchange(model, order, at, families, memo):  # type: ignore[no-untyped-def]
 
 @inlined
 def lose_parent(model, families, child, lost, order, position, memo):  # type: ignore[no-untyped-def]
-    """Do without a variable that now comes after the child, if it is a parent."""
+    """Remove a variable that now comes after the child, if it is a parent."""
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
     for index in range(n_parents):
         if parents[index] == lost:
@@ -194,7 +194,7 @@ def lose_parent(model, families, child, lost, order, position, memo):  # type: i
 
 @inlined
 def gain_parent(model, families, child, new, order, position):  # type: ignore[no-untyped-def]
-    """Take a variable that now comes before the child as a parent, if that improves its family."""
+    """Add a variable that now comes before the child as a parent, if this improves its family."""
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
     crossed = families.crossed[child]
     score, curve, cross = one_more(model, child, new, parents, curved, n_parents, crossed)
@@ -228,7 +228,7 @@ def copy_into(target, source):  # type: ignore[no-untyped-def]
 
 @inlined
 def move_variable(model, variable, state, start, best, memo):  # type: ignore[no-untyped-def]
-    """Move a variable to its best place; `start` and `best` are of the kind of `state`, to work with."""
+    """Move a variable to its best place; `start` and `best` are workspace like `state`."""
     order, families = state
     position = 0
     while order[position] != variable:
@@ -250,7 +250,7 @@ def move_variable(model, variable, state, start, best, memo):  # type: ignore[no
 
 @outer
 def climb(model, state, start, best, sequence, memo):  # type: ignore[no-untyped-def]
-    """Grow the families of an order; move all variables, in this sequence, until that changes nothing."""
+    """Grow the families of an order; move all variables, in this sequence, until nothing changes."""
     grow_all(model, state[0], state[1], memo)
     total = -np.inf
     while total_of(state[1].scores) > total + _LEAST_MOVE:
@@ -297,7 +297,7 @@ class OrderSearch:
         return float(total)
 
     def _use_memo(self, model) -> None:  # type: ignore[no-untyped-def]
-        """Keep the families of earlier runs if the model is the same but for what is in their keys."""
+        """Keep the families of earlier runs if the model differs only in what their keys contain."""
         fixed = model._replace(allowed=None, unwanted=None, collider_price=None)
         if len(self._fixed) != len(fixed) or any(a is not b for a, b in zip(self._fixed, fixed, strict=True)):
             self._memo.keys[:] = 0
@@ -315,7 +315,7 @@ class OrderSearch:
 
 
 def _consistent(order: Positions, required: BoolArray) -> Positions:
-    """The same order if required causes come before their effects in it, else a similar one."""
+    """The same order if required causes come before their effects, otherwise a similar one."""
     within = required[np.ix_(order, order)]
     if not np.tril(within).any():
         return order

@@ -2,16 +2,16 @@ r"""The posterior distribution over graphs: for each pair of variables the proba
 
 **Sampling.** Markov chains over DAGs (`graph_chain`) run on the scores of random parts of the rows, each from
 the best graph of its part. Parts show how far scores depend on the sample, and on rows that fit the model
-less. Averages over chains are bagged posteriors (Huggins and Miller 2020), less certain than those of a model
-that is taken to be exact.
+poorly. Averages over chains are bagged posteriors (Huggins and Miller 2020), which are less certain than the
+posterior of a model that is taken to be exact.
 
-**Prior.** The share of pairs that are joined is uniform, so that each edge needs less evidence where there
-are many. The share of edges that lead to a variable with other parents is uniform up to a half, as in the
-search. Each edge has a further price, since the misfit of a curve looks like another parent.
+**Prior.** The share of pairs that are joined is uniform, so an edge needs less evidence if there are many.
+The share of edges that lead to a variable with other parents is uniform up to a half, as in the search. Each
+edge has an additional price, since the misfit of a curve looks like another parent.
 
-**The graph** is that of least expected SHD_c, with the best graph counted in: tests have confirmed its edges
-and colliders, which no sampled graph can say of itself, and on trees and bounded curves it has fewer errors
-than the graph that the posterior alone would draw.
+**The graph** is the one with the least expected SHD_c, with the best graph counted in: unlike those of
+sampled graphs, its edges and colliders have been confirmed by tests, and on trees and bounded curves it has
+fewer errors than the graph that the posterior alone would give.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 
 # Chosen on seeds 1,200,000 to 1,300,009, of 1 to 5, so that edges hold; `arrow_calibration` does the rest.
 _TEMPER = 1.5
-# Where all relations are curved, and linear: at 1, a plain linear collider has a probability of 0.75.
+# If all relations are curved, and if all are linear: at 1, a plain linear collider has probability 0.75.
 _EDGE_PRICE, _LINEAR_EDGE_PRICE = 1.0, 2.5
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 200, 100
-_SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs of a chain that are kept, and the most of their cells
-_ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps concern all pairs; beyond, partners of each
+_SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs kept from a chain, and the limit on their cells
+_ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps change all pairs; beyond it, partners of each
 _MOST_EDGES_A_VARIABLE = 6
-# What the confirmed best graph counts, chosen on seeds 1,810,000 to 1,810,009 of nine settings, of 0 to 1.
+# Weight of the confirmed best graph, from 0 to 1, chosen on seeds 1,810,000 to 1,810,009 of nine settings.
 _CONFIRMED = 0.4
-_LIKELY = 0.02  # the probability from which on an edge is considered
+_LIKELY = 0.02  # the probability from which an edge is considered
 
 
 @dataclass(frozen=True)
 class _ChainTask:
-    """What all chains share; `oriented` is true where knowledge allows one direction alone."""
+    """What all chains share; `oriented` is true where knowledge allows only one direction."""
 
     model: ScoreModel
     order: Positions
@@ -97,7 +97,7 @@ def _alone(sampled: FloatArray) -> BoolArray:
 
 
 def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, BoolArray]:
-    """The graph that a chain starts from, the counts of the types of all pairs along it, and some graphs."""
+    """The starting graph of a chain, the counts of the types of all pairs along it, and sampled graphs."""
     from dcd.search.graph_chain import chain_state, preferred_curves, run_chain
     from dcd.search.score_model import with_samples
 
@@ -127,7 +127,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
 
 
 def _edge_price(model: ScoreModel) -> float:
-    """What an edge costs in the log posterior beside the prior, by the share of children with curves."""
+    """The cost of an edge in the log posterior besides the prior, by the share of children with curves."""
     curved = float((model.may_curve | (model.may_cross > 0)).mean())
     return _LINEAR_EDGE_PRICE + curved * (_EDGE_PRICE - _LINEAR_EDGE_PRICE)
 
@@ -135,7 +135,7 @@ def _edge_price(model: ScoreModel) -> float:
 def _log_prior(n_variables: int, n_first: int) -> FloatArray:
     """The log prior of a graph by its number of edges N and of parents beyond the first V, as `[N, V]`.
 
-    It has room for more edges than the `n_first` of the graph that a chain starts from.
+    It has space for more edges than the `n_first` of the starting graph.
     """
     n_pairs = n_variables * (n_variables - 1) // 2
     most = _MOST_EDGES_A_VARIABLE * n_variables + 20
@@ -149,7 +149,7 @@ def _prior_table(n_pairs: int, most: int) -> FloatArray:
 
 
 def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Positions:
-    """The pairs (p, 2) that steps concern: all of few variables, else neighbours and promising partners."""
+    """The pairs (p, 2) that steps change: all of few variables, else neighbours and promising partners."""
     from dcd.search.graph_chain import partner_scores
 
     n_variables = len(dag)

@@ -18,7 +18,7 @@ t and K. All neighbours of t in it are in K and none is s, so K without s separa
 So when exclusions are tried in the order of their size, the first that drops s is :math:`Z^*`. Consequences
 for a perfect identifier:
 
-1. *One side is enough.* The boundary of either t or s tells whether they are adjacent; the smaller is used.
+1. *One side is enough.* The boundary of either t or s shows whether they are adjacent; the smaller is used.
 2. *One drop is enough.* Let Z drop s, and let z be adjacent to both. If z is a common child, it is in Z. If
    not, it is not in Z, because t - z - s would be an open path. So the unshielded candidates of this drop are
    exactly the colliders between the two, and the pair is settled.
@@ -66,7 +66,7 @@ def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = No
 
 
 class Pairs:
-    """What is known of pairs within boundaries: which end is queried, separations, descendants."""
+    """What is known about pairs within boundaries: which end is queried, separations, descendants."""
 
     def __init__(self, boundaries: Boundaries) -> None:
         self._boundaries = boundaries

@@ -1,11 +1,11 @@
 """From the Gram matrix of a table to the model that scores its families.
 
-The scales of the prior of each child are those under which its best family without any order, of all other
-variables that may be its parents, has the most evidence. Where that family has no curves and no products,
-none are tried for this child.
+The prior scales of each child are those under which its best family in any order, among all variables that
+may be its parents, has the most evidence. If that family has no curves and no products, none are tried for
+this child.
 
-No model of a curved mechanism is exact. Its misfit in each sample stays the same as samples are added up, so
-that with many of them graphs are compared by how well they hide it. Unless all relations are linear, the
+No model of a curved mechanism is exact. Its misfit per sample does not shrink as samples are added, so with
+many of them graphs are compared by how well they compensate for it. Unless all relations are linear, the
 likelihood therefore counts at most `MOST_SAMPLES` samples (coarsening, Miller and Dunson 2019). More samples
 still make the moments more precise.
 """
@@ -23,11 +23,11 @@ from dcd.search.family_search import improve_family
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
-# Of a parent where all relations are linear; with the evidence's own price of a line, some log n together.
+# Of a parent if all relations are linear; with the evidence's own price of a line, about log n together.
 _LINEAR_PRICE, _LINEAR_GROWTH = 3.5, 0.75
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
-_POSSIBLE = 2.0  # standard errors of a third moment from which on a product enters at all
-_CLEAR = 3.5  # standard errors of a third moment from which on they are
+_POSSIBLE = 2.0  # standard errors of a third moment from which a product enters at all
+_CLEAR = 3.5  # standard errors of a third moment from which pairs are tried
 
 
 # Of 1,500, 2,500, 4,000 and 6,000, the best on curves, networks and trees of 8,000 and 40,000 samples.
@@ -35,9 +35,9 @@ MOST_SAMPLES = 2_500.0
 
 
 def edge_price(n_variables: int, share_curved: float = 1.0) -> float:
-    """What a parent costs in the log posterior.
+    """The cost of a parent in the log posterior.
 
-    The more candidates there are, the more; and the more where relations are curved, since the misfit of a
+    It grows with the number of candidates, and with the share of curved relations, since the misfit of a
     curve looks like another parent.
     """
     log_d = float(np.log(n_variables))
@@ -85,8 +85,8 @@ def score_model(
             codes=categories.codes.astype(np.int64),
             n_levels=categories.n_levels.astype(np.int64),
             weights=categories.weights,
-            # A curve of a number tells all that a category has to do with it; a category tells the mean of a
-            # number alone. Were both allowed, arrows would point at categories whatever the truth.
+            # A curve of a number captures its whole relation to a category; a category captures only the mean
+            # of a number. If both were allowed, arrows would point at categories whatever the truth.
             may_curve=categories.n_levels == 0,
             may_cross=np.where(categories.n_levels == 0, model.may_cross, 0),
         )
@@ -125,7 +125,7 @@ def _members(table: FamilyGram) -> Positions:
 
 
 def _promising(table: FamilyGram) -> BoolArray:
-    """Which products have a moment with which children that chance seldom makes."""
+    """Which products have a moment with which children that is rare under chance."""
     products = np.arange(table.starts[-1], max(table.product.max(), table.cubic.max(initial=-1)) + 1)
     moments = table.gram[np.ix_(products, table.starts[:-1])] / np.sqrt(table.n_samples)
     return np.ascontiguousarray(np.abs(moments) > _POSSIBLE)
@@ -160,8 +160,8 @@ def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
 def _best_prior(model: ScoreModel, child: int) -> tuple[tuple[float, float], bool, int]:
     """The prior under which a child has the best family in any order, and whether that has curves, products.
 
-    Curves and products have to be clearly better than lines, by as much as the best of all children and
-    candidates may be by chance.
+    Curves and products have to be better than lines by as much as the best over all children and candidates
+    could be by chance.
     """
     n_variables = len(model.n_line)
     nothing = np.zeros(n_variables, dtype=np.int64)
@@ -172,7 +172,7 @@ def _best_prior(model: ScoreModel, child: int) -> tuple[tuple[float, float], boo
 
 
 def _best_family(model: ScoreModel, child: int) -> tuple[float, tuple[float, float], bool, int]:
-    """The best score over all priors, the prior, and the form; each search starts where the last ended."""
+    """The best score over all priors, the prior, and the form; each search starts from the last result."""
     n_variables = len(model.n_line)
     parents, curved = np.zeros(n_variables + 2, np.int64), np.zeros(n_variables + 2, np.bool_)
     before = np.arange(n_variables) != child
@@ -205,7 +205,7 @@ def _line_columns(starts: Positions, n_line: Positions, raw: Positions) -> Posit
 
 
 def _lines_alone(model: ScoreModel) -> ScoreModel:
-    """The same model without the columns of curves and products, where none are tried."""
+    """The same model without the columns of curves and products, if none are tried."""
     columns = _line_columns(model.starts, model.n_line, model.raw)
     starts = np.concatenate([[0], np.cumsum(model.n_line)])
     position = np.where(model.raw >= 0, starts[-1] + np.cumsum(model.raw >= 0) - 1, -1)

@@ -1,13 +1,14 @@
-"""The graph as a whole: the best one by family scores, with every edge confirmed by a test.
+"""The search for the whole graph: the best one by family scores, with every edge confirmed by a test.
 
 The best graph (`best_graph`) is confirmed edge by edge. Then graphs are sampled on random parts of the rows
-(`posterior`), without what tests have separated, and the graph with the least expected error is taken.
+(`posterior`), without the edges that tests rejected, and the graph with the least expected error is returned.
 
-**Confirmation.** A score believes its model; the independence test adjusts for any function of the other
+**Confirmation.** A score relies on its model; the independence test adjusts for any function of the other
 parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
-the class. What is independent there may not be joined, and the search goes on without it. Where colliders are
-few, each is tested too: its ends must depend on each other more given the middle than without it. Scores of
-curves prefer directions by more than such a collider is worth, and in a tree all colliders are false.
+the class. A pair that is independent there may not be joined, and the search continues without it. If there
+are few colliders, each is tested too: its ends must depend on each other more given the middle than without
+it. Scores of curves prefer directions by more than such a collider costs, and in a tree all colliders are
+false.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ from dcd.search.posterior import least_error_dag, sample_posterior, with_confirm
 
 @dataclass(frozen=True)
 class WholeGraph:
-    """Strategy: graphs by evidence, their edges confirmed by tests, averaged over a posterior distribution.
+    """Search over whole graphs: score them, confirm their edges by tests, and average over the posterior.
 
     Attributes
     ----------
     restarts : random restarts of the search at each price of a collider.
-    confirm : leave out edges whose test fails, and colliders that tests do not confirm where there are few.
+    confirm : leave out edges whose test fails and, if colliders are few, those that tests do not confirm.
     chains : Markov chains over graphs, each on a random part of the rows; 0 for the single best graph,
         without probabilities.
     """
@@ -63,7 +64,7 @@ class WholeGraph:
             raise InputError("parameter 'confirm'", problem, "Try True.")
 
     def find(self, task: GraphTask) -> GraphOutcome:
-        """The graph of least expected error, or the best one; `task.test` records the tests."""
+        """The graph with the least expected error, or the best one; `task.test` records the tests."""
         from dcd.search.score_model import score_model  # Numba takes a second to load
 
         allowed, required = ~task.knowledge.forbidden, task.knowledge.required
@@ -84,7 +85,7 @@ class WholeGraph:
     def _confirmed(
         self, task: GraphTask, search: BestGraph, known: _Answers
     ) -> tuple[IntArray, list[TestedEdge]]:
-        """The best graph whose edges tests confirm."""
+        """The best graph whose edges are confirmed by tests."""
         rounds = 0
         while True:
             dag = search.best()
@@ -107,7 +108,7 @@ class WholeGraph:
         posterior: Posterior,
         starts: Sequence[IntArray],
     ) -> tuple[IntArray, list[TestedEdge]]:
-        """The graph of least expected error whose edges tests confirm; the best graph is the first start."""
+        """The graph with the least expected error and confirmed edges; the best graph is the first start."""
         types = with_confirmed(posterior.types, starts[0], task)
         while True:
             dag = least_error_dag(types, starts, search.model, task)
@@ -122,21 +123,21 @@ class WholeGraph:
 
 _Question = tuple[int, ...]  # x, y and the set
 _Answers = dict[_Question, tuple[float, Record]]
-_FEW = 4  # edges for each parent beyond the first, where colliders are so few that each is tested
+_FEW = 4  # edges for each parent beyond the first, from which colliders are so few that each is tested
 _MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
 _ROUNDS = 3  # of searches without unconfirmed colliders
 _MOST_ADDED, _MOST_SETS = 2, 4  # variables of the clique that are added to the parents; sets for an edge
 
 
 def _fails(edge: TestedEdge, task: GraphTask) -> bool:
-    """Whether the data separate a pair that need not be joined, or cannot tell."""
+    """Whether the data separate a pair that need not be joined, or cannot decide."""
     return not edge.log_pvalue < np.log(task.level) and not task.knowledge.joined[edge.pair]
 
 
 def _apart(failing: Sequence[TestedEdge]) -> list[VariablePair]:
-    """The failing edges with the largest p-values, of which no two share a variable.
+    """The failing edges with the largest p-values, no two of which share a variable.
 
-    What an edge is tested given depends on the edges around it, so these are looked at again.
+    The conditioning set of an edge depends on the edges around it, so these are tested again.
     """
     taken: set[int] = set()
     pairs = []
@@ -148,10 +149,10 @@ def _apart(failing: Sequence[TestedEdge]) -> list[VariablePair]:
 
 
 def _questions(dag: IntArray) -> dict[VariablePair, list[_Question]]:
-    """For each edge the sets to test it given: the other parents of either end in some graph of the class.
+    """The conditioning sets of each edge: the other parents of either end in some graph of the class.
 
-    In each of these graphs, the parents of a variable are those of its arrows in the CPDAG and a clique of
-    the variables to which it has a line.
+    In each of these graphs, the parents of a variable are its parents in the CPDAG and a clique of the
+    variables to which it has an undirected edge.
     """
     cpdag = dag_to_cpdag(dag)
     arrows, lines, adjacent = directed_part(cpdag), undirected_part(cpdag), skeleton_of(cpdag)
@@ -172,11 +173,11 @@ def _questions(dag: IntArray) -> dict[VariablePair, list[_Question]]:
 
 
 def _test_edges(task: GraphTask, dag: IntArray, known: _Answers) -> list[TestedEdge]:
-    """The edges of a graph, each with the test that is least certain of it; `known` are answers so far."""
+    """The edges of a graph, each with its largest p-value; `known` are the results so far."""
     questions = _questions(dag)
     _ask(task, [question for asked in questions.values() for question in asked], known)
     untold = [pair for pair, asked in questions.items() if all(np.isnan(known[one][0]) for one in asked)]
-    _ask(task, untold, known)  # too few rows are complete; perhaps enough are in the pair
+    _ask(task, untold, known)  # too few rows are complete; the pair alone may have enough
     tested = []
     for pair, asked in questions.items():
         told = [one for one in asked if not np.isnan(known[one][0])] or [pair]
@@ -187,7 +188,7 @@ def _test_edges(task: GraphTask, dag: IntArray, known: _Answers) -> list[TestedE
 
 
 def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple]:
-    """The colliders `(x, z, y)`, where a graph has few, that tests do not confirm.
+    """The colliders `(x, z, y)` that tests do not confirm, if the graph has few.
 
     At a collider, x and y depend on each other more given z than without it.
     """
@@ -207,7 +208,7 @@ def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple
 
 
 def _ask(task: GraphTask, questions: Sequence[_Question], known: _Answers) -> None:
-    """Add the answers to questions that are not known."""
+    """Add the results of tests that are not known."""
     fresh = [question for question in questions if question not in known]
     shared = Shared(task.test)
 
@@ -219,7 +220,7 @@ def _ask(task: GraphTask, questions: Sequence[_Question], known: _Answers) -> No
 
 
 def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[_Question]]) -> Record:
-    """What was decoupled: for the edges as they are, and for those that were left out."""
+    """What was decoupled, for the edges of the graph and for those that were left out."""
     whole = Record()
     for question, (_, record) in sorted(known.items()):
         pair = (question[0], question[1])

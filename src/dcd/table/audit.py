@@ -83,7 +83,7 @@ def audit(
 
     Parameters
     ----------
-    table : anything that the estimators take.
+    table : any table that the estimators accept.
     kinds, memory_limit : as in `DCD`.
 
     Examples
@@ -98,7 +98,7 @@ def audit(
     options.check()
     columns = columns_of(table, options.memory)
     if not columns:
-        raise InputError("the table", "has no columns", "Give it two at least.")
+        raise InputError("the table", "has no columns", "Pass at least two.")
     columns, reasons = with_kinds(columns, kinds)
     problems = problems_of(ALL_CHECKS, columns, options)
     audited = tuple(_audited(column, *reasons[column.name], problems) for column in columns)

@@ -1,7 +1,7 @@
-"""The one door for every cell, whatever container it comes in: from the cells of a column to a `TableColumn`.
+"""From the cells of a column, in any container, to a `TableColumn`; every cell passes through here.
 
-Numbers that a float cannot hold, complex numbers and mixtures of types are refused, never converted; dates
-and times are converted on request only (`dates`).
+Numbers that a float cannot hold, complex numbers and mixed types are rejected, never converted; dates and
+times are converted only on request (`dates`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from dcd.table.dates import TROUBLE as DATES
 from dcd.table.dates import are_dates, date_column, days_of_array, days_of_objects, days_of_series
 
 _TOO_LARGE = (
-    "holds whole numbers beyond 2^53, which floats cannot tell apart",
-    "Drop it if it names the rows; otherwise make it text.",
+    "holds whole numbers beyond 2^53, which floats cannot distinguish",
+    "Drop it if it is an identifier; otherwise convert it to text.",
 )
 _TRUTH = (bool, np.bool_)
 
 
 def number_column(name: str, values: FloatArray, kind: str) -> TableColumn:
-    """A column of truth values (`kind` "b" of a NumPy type), whole numbers ("i" or "u") or other numbers."""
+    """A column of Booleans (`kind` "b" of a NumPy type), whole numbers ("i" or "u") or other numbers."""
     if kind == "b":
-        return TableColumn(name, values, ("False", "True"), "truth values")
+        return TableColumn(name, values, ("False", "True"), "Booleans")
     too_large = kind in "iu" and np.nanmax(np.abs(values), initial=0.0) > LARGEST_WHOLE
     return TableColumn(name, values, trouble=_TOO_LARGE if too_large else None)
 
@@ -48,16 +48,16 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
         return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype.kind)
     if cells.dtype.kind in "mM":
         return date_column(name, days_of_array(cells))
-    if cells.dtype.kind == "U":  # of which NumPy may have made text, to have one type for all columns
+    if cells.dtype.kind == "U":  # NumPy may have converted cells to text to give all columns one type
         return _text_column(name, cells.tolist(), most_numbers=1)
     return _object_column(name, cells.tolist())
 
 
 def as_array(cells: Any) -> npt.NDArray[Any]:
-    """Cells of any container as an array: each is what it was, and masked ones are missing.
+    """Cells of any container as an array: values are unchanged, and masked ones are missing.
 
-    NumPy gives a list one type: beside text, numbers become text; beside fractions, large whole numbers lose
-    digits. So cells of lists stay objects.
+    NumPy gives a list one type: next to text, numbers become text; next to fractions, large whole numbers
+    lose digits. So cells of lists stay objects.
     """
     if isinstance(cells, (list, tuple)):
         rows = [list(as_array(row)) if isinstance(row, np.ndarray) and row.ndim else row for row in cells]
@@ -80,10 +80,10 @@ def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
     """A column from a narwhals series."""
     if column.dtype == nw.Boolean:
         return number_column(name, floats(column), "b")
-    if column.dtype.is_numeric():  # which decimal fractions are too
+    if column.dtype.is_numeric():  # includes decimals
         try:
             return number_column(name, floats(column), "f" if column.dtype.is_float() else "i")
-        except ValueError:  # pyarrow refuses inexact conversions
+        except ValueError:  # pyarrow rejects inexact conversions
             return _no_values(name, len(column), *_TOO_LARGE)
     if len(column) and column.null_count() == len(column):
         return TableColumn(name, np.full(len(column), np.nan))
@@ -95,7 +95,7 @@ def series_column(name: str, column: nw.Series[Any]) -> TableColumn:
         return date_column(name, days_of_series(column))
     dtype = getattr(column.to_native(), "dtype", column.dtype)
     problem = f"not numeric (values of type {dtype})"
-    return _no_values(name, len(column), problem, "Turn it into numbers or text.")
+    return _no_values(name, len(column), problem, "Convert it to numbers or text.")
 
 
 def floats(column: nw.Series[Any]) -> FloatArray:
@@ -130,19 +130,19 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
         return date_column(name, days)
     strange = min(present, key=is_real)
     problem = f"not numeric (values such as {strange!r:.40})"
-    return _no_values(name, len(cells), problem, "Encode as numbers or as text throughout, or drop.")
+    return _no_values(name, len(cells), problem, "Convert all values to numbers or all to text, or drop it.")
 
 
 def is_real(cell: Any) -> bool:
-    """Whether a cell is a number or a truth value."""
-    # NumPy derives spans of time from whole numbers.
+    """Whether a cell is a number or a Boolean."""
+    # NumPy derives time spans from whole numbers.
     return isinstance(cell, (int, float, np.integer, np.floating, *_TRUTH)) and not isinstance(
         cell, np.timedelta64
     )
 
 
 def _text_column(name: str, cells: Sequence[Any], most_numbers: int = FEW_VALUES) -> TableColumn:
-    """Text; if most of it is numbers, and these are many, it can only be used if declared nominal."""
+    """Text; if most of it is many different numbers, it can only be used if declared nominal."""
     words = sorted({str(cell) for cell in cells if isinstance(cell, str)})
     if are_dates(words):
         return replace(_coded(name, cells, words, "dates"), trouble=DATES)
@@ -152,7 +152,7 @@ def _text_column(name: str, cells: Sequence[Any], most_numbers: int = FEW_VALUES
     if n_numbers > max(most_numbers, len(others)):
         problem = f"is text, but {n_numbers} of its {len(words)} values are numbers"
         strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
-        remedy = "Turn it into numbers and mark other cells as missing, or call it nominal in kinds."
+        remedy = "Convert it to numbers and mark other cells as missing, or declare it nominal in kinds."
         return replace(coded, trouble=(problem + strange, remedy))
     return coded
 
@@ -164,7 +164,7 @@ def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellT
     values = np.array([np.nan if is_missing(cell) else code[str(cell)] for cell in cells])
     trouble = too_many(used)
     if alike := [level for level, count in Counter(levels).items() if count > 1]:
-        problem = f"has different categories that read alike, such as {alike[0]!r}"
+        problem = f"has different categories that look the same, such as {alike[0]!r}"
         trouble = (problem, "Give them different names, or merge them.")
     return TableColumn(name, values.astype(np.float64), used, source, trouble)
 

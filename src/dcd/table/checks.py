@@ -94,22 +94,22 @@ def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
     shape = (n_rows, n_columns)
     if n_columns < min_features:
         problem = f"has {n_columns} feature(s) (shape={shape}) while a minimum of {min_features} is required"
-        raise InputError("the table", problem, "Two variables is the least that can be related.")
+        raise InputError("the table", problem, "At least two variables are needed.")
     if n_rows < MIN_ROWS:
         problem = f"has {n_rows} sample(s) (shape={shape}) while a minimum of {MIN_ROWS} is required"
-        remedy = "Collect more data; a few hundred rows is where results become useful."
+        remedy = "Collect more data; results become useful from a few hundred rows on."
         raise InputError("the table", problem, remedy)
 
 
 def few_rows_note(n_rows: int, weights: FloatArray | None = None) -> str:
-    """A warning if there are few rows, or few that their weights let count; empty for others."""
+    """A warning if there are few rows, or few effective rows because of their weights; otherwise empty."""
     n_effective = n_rows if weights is None else round(effective_sample_size(weights))
     if n_effective >= FEW_ROWS:
         return ""
     count = f"{n_rows} rows"
     if weights is not None:
-        count += f", which count as {n_effective} because their weights differ"
-    return f"Only {count}: after weighting, little more than the strongest relations can show."
+        count += f", with an effective sample size of {n_effective} because their weights differ"
+    return f"Only {count}: after weighting, only the strongest relations can be detected."
 
 
 # --- values of one column --------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def huge_values(columns: Sequence[TableColumn], options: TableOptions) -> list[P
 
 
 def missing_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
-    """Columns with missing cells, if these are refused."""
+    """Columns with missing cells, if these are not allowed."""
     if options.missing != "refuse":
         return []
     choices = "missing='complete-rows'" + (" or 'testwise'" if options.testwise_possible else "")
@@ -159,14 +159,14 @@ VALUE_CHECKS: tuple[Check, ...] = (unusable, no_values, infinite_values, huge_va
 
 
 def constant(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
-    """Columns with one value only."""
+    """Columns with a single value."""
     constant_names = [column.name for column in columns if column.n_distinct <= 1]
     remedy = "Drop it (drop_degenerate=True does): it carries no information."
     return [Problem(name, "has the same value in every row", remedy) for name in constant_names]
 
 
 def rare_categories(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
-    """Columns with categories that are all so rare that they count as one."""
+    """Columns whose categories are all so rare that they are merged into one."""
     problem = f"has no category with {FEWEST_IN_A_LEVEL} rows or more, and rare ones are merged"
     remedy = "Drop it (drop_degenerate=True does), or group its categories."
     unordered = [column for column in columns if column.levels and column.source != "ordered categories"]
@@ -183,7 +183,7 @@ def copies(columns: Sequence[TableColumn], options: TableOptions) -> list[Proble
     for first, second in _equal_pairs(columns, options.memory):
         if first not in originals:
             originals.setdefault(second, first)
-    remedy = "Drop one of the two (drop_degenerate=True does); they differ by shift and scale at most."
+    remedy = "Drop one of the two (drop_degenerate=True does); they differ at most by shift and scale."
     return [
         Problem(columns[copy].name, f"is a copy of {columns[original].name!r}", remedy)
         for copy, original in sorted(originals.items())
@@ -197,7 +197,7 @@ def _equal_pairs(columns: Sequence[TableColumn], memory: Memory) -> list[tuple[i
         values = [columns[index].values for index in numbers]
         complete = not any(columns[index].n_missing for index in numbers)
         correlation = correlations(values, memory) if complete else None
-        if correlation is None:  # a column is constant or has gaps
+        if correlation is None:  # a column is constant or has missing values
             correlation = correlations_with_gaps(values, memory, MIN_ROWS)
         equal = np.argwhere(np.triu(np.abs(correlation) > _NEARLY_ONE, k=1))
         pairs |= {(numbers[first], numbers[second]) for first, second in equal}
@@ -215,12 +215,12 @@ def linear_combinations(columns: Sequence[TableColumn], options: TableOptions) -
     numbers = [column for column in columns if not column.levels]
     involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
     others = {name: ", ".join(repr(other) for other in involved if other != name) for name in involved}
-    remedy = "Drop one of them. A part in a million does not count."
+    remedy = "Drop one of them. Deviations below one in a million are ignored."
     return [Problem(name, f"is a linear combination of {rest}", remedy) for name, rest in others.items()]
 
 
 def _dependent(columns: Sequence[TableColumn], memory: Memory) -> list[int]:
-    """The columns of a constant linear combination, if there is one."""
+    """The columns of a linear combination that is constant, if there is one."""
     if len(columns) < 2:
         return []
     complete = complete_rows(columns)
@@ -235,7 +235,7 @@ def _dependent(columns: Sequence[TableColumn], memory: Memory) -> list[int]:
 
 
 def complete_rows(columns: Sequence[TableColumn]) -> BoolArray:
-    """(n,) which rows have a value in all of some columns."""
+    """(n,) which rows have a value in all of these columns."""
     complete = np.ones(len(columns[0].values), dtype=bool)
     for column in columns:
         if column.n_missing:

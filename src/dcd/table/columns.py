@@ -1,14 +1,14 @@
 """One column of a table as numbers, and its kind.
 
-Text, categories and truth values become codes 0, 1, ... with named levels. Missing cells are NaN. The kind of
-a variable decides how it is tested:
+Text, categories and Booleans become codes 0, 1, ... with named levels. Missing cells are NaN. The kind of a
+variable decides how it is tested:
 
-* "nominal": text, unordered categories, truth values, or numbers with two different values;
+* "nominal": text, unordered categories, Booleans, or numbers with two different values;
 * "ordinal": ordered categories, or numbers with at most ten different values; numbers that are not whole need
   five rows for each value on average, so that a measurement in a short table is not taken for a grade;
 * "continuous": all other numbers.
 
-Dates and times are refused, unless they are declared "continuous" or "ordinal": then they are days.
+Dates and times are rejected unless they are declared "continuous" or "ordinal"; then they count days.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from dcd.runtime.memory import BLOCK_ROWS
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FEW_VALUES = 10  # numbers with at most so many different values are ordinal
-LARGEST_WHOLE = 2**53 - 1  # the next one is the same float as the one after it
+FEW_VALUES = 10  # numbers with at most this many different values are ordinal
+LARGEST_WHOLE = 2**53 - 1  # beyond it, two whole numbers can be the same float
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
 _FIRST_ROWS = 256  # where most columns already differ
 
-CellType = Literal["numbers", "truth values", "text", "categories", "ordered categories", "dates"]
+CellType = Literal["numbers", "Booleans", "text", "categories", "ordered categories", "dates"]
 
 
 @dataclass(frozen=True)
@@ -86,29 +86,29 @@ def infer_kind(column: TableColumn) -> tuple[Kind, str]:
     if column.source != "numbers":
         return "nominal", f"{column.source} ({column.n_distinct} different)"
     if column.trouble is not None or column.n_missing == len(column.values):
-        return "continuous", "nothing that can be read"
+        return "continuous", "no readable values"
     n_distinct = column.n_distinct
     if column.n_infinite:
         n_distinct = len(np.unique(column.values[np.isfinite(column.values)]))
     if n_distinct == 2:
-        return "nominal", "numbers of which there are two"
+        return "nominal", "two different numbers"
     if n_distinct <= FEW_VALUES and column.is_whole:
         return "ordinal", f"whole numbers, {n_distinct} different"
     if n_distinct <= FEW_VALUES and FEWEST_IN_A_LEVEL * n_distinct <= len(column.values) - column.n_missing:
         return "ordinal", f"numbers, {n_distinct} different"
     if n_distinct == len(column.values) > FEW_VALUES and column.is_whole:
-        return "continuous", f"whole numbers, {n_distinct} different, one a row: does it name the rows?"
+        return "continuous", f"whole numbers, {n_distinct} different, one per row: an identifier?"
     return "continuous", f"numbers, {n_distinct} different"
 
 
 def as_kind(column: TableColumn, kind: Kind) -> TableColumn:
-    """The column as another kind, new codes written in place; an `InputError` if that is impossible."""
+    """The column as another kind, new codes written in place; raises `InputError` if impossible."""
     if kind != "nominal":
         if column.source in ("text", "categories") and column.n_distinct > 2:
             raise InputError(
                 f"column {column.name!r}",
-                f"holds {column.source}, which has no order, and cannot be {kind}",
-                "Turn it into numbers or ordered categories first.",
+                f"holds {column.source} without an order, so it cannot be {kind}",
+                "Convert it to numbers or ordered categories first.",
             )
         return column
     if column.levels or column.trouble is not None or column.n_infinite:
@@ -147,7 +147,7 @@ def too_many(levels: Sequence[str]) -> tuple[str, str] | None:
     if len(levels) <= MOST_LEVELS:
         return None
     problem = f"has {len(levels)} different categories, more than {MOST_LEVELS}"
-    return problem, "Drop it if it names the rows; otherwise group its values."
+    return problem, "Drop it if it is an identifier; otherwise group its values."
 
 
 # --- comparison, block by block --------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class Partition:
         return self._categories.get_indexer(pd.Index(self._values[rows])).astype(np.int32)
 
     def digest(self) -> str:
-        """Equal for columns with the same partition only."""
+        """Equal only for columns with the same partition."""
         return digest(self[rows].tobytes() for rows in _blocks(len(self._values)))
 
 

@@ -28,8 +28,8 @@ class TableOptions:
     kinds : "continuous", "ordinal" or "nominal" for columns whose inferred kind is wrong.
     missing : "refuse" missing values, use "complete-rows" only, or delete rows "testwise": each test uses
         the rows that are complete in its variables.
-    drop_degenerate : drop columns that are constant or copies of others, instead of refusing them.
-    memory : limit for the table and work on it.
+    drop_degenerate : drop columns that are constant or copies of others, instead of raising an error.
+    memory : memory limit for the table and the work on it.
     testwise_possible : whether the method supports testwise deletion, so that messages may suggest it.
     """
 
@@ -66,7 +66,7 @@ class TableSummary:
     missing : the treatment of missing values.
     weighted : whether rows have weights that differ.
     dates : columns of dates or times, in days.
-    notes : caveats: rows that depend on each other, columns that name the rows or have the same order.
+    notes : caveats: rows that depend on each other, identifiers, columns sorted in the same order.
     """
 
     n_rows: int
@@ -103,12 +103,12 @@ class Dataset:
     names : d different names.
     named : whether the table named its columns by text; otherwise they are "x0", "x1", ....
     kinds : kind of each variable; the values of a nominal one are codes.
-    weights : (n,) what each row counts for, with mean 1; None if all count the same.
+    weights : (n,) weights of the rows, with mean 1; None if all are equal.
     rows : (n,) positions of the rows in the table as given.
-    summary : what was made of the table.
-    target : the column that the question is about, if it is about one.
-    shown : positions, in the table, of the few rows that an account of a fit shows; in increasing order.
-    memory : what work on the table may take.
+    summary : how the table was read.
+    target : the target column, if there is one.
+    shown : positions, in the table, of the few rows that the result of a fit shows; in increasing order.
+    memory : memory limit for work on the table.
     """
 
     values: FloatArray
@@ -130,7 +130,7 @@ class Dataset:
 
     @property
     def surveyed(self) -> bool:
-        """Whether rows have weights of their own."""
+        """Whether rows have different weights."""
         return self.weights is not None
 
     @cached_property
@@ -140,7 +140,7 @@ class Dataset:
         return any(np.isnan(self.values[rows]).any() for rows in blocks)
 
     def in_canonical_order(self) -> Dataset:
-        """The same columns in an order that depends only on what they hold.
+        """The same columns in an order that depends only on their contents.
 
         Floating-point sums depend on the order of their terms; this order makes results equal to the last bit
         for any order of the columns.
@@ -187,7 +187,7 @@ class Dataset:
 
     @property
     def shown_positions(self) -> Positions:
-        """Where the shown rows are among the rows of this dataset; -1 for those that it does not have."""
+        """Positions of the shown rows among the rows of this dataset; -1 for those that it lacks."""
         positions = np.minimum(np.searchsorted(self.rows, self.shown), len(self.rows) - 1)
         return np.where(self.rows[positions] == self.shown, positions, -1)
 
@@ -202,12 +202,12 @@ class Dataset:
         name = find_column(column, self.summary.columns)
         if name not in self.names:
             why = self.summary.dropped.get(name, "it was left out")
-            raise InputError(f"column {column!r}", f"is not used: {why}", "Ask for another one.")
+            raise InputError(f"column {column!r}", f"is not used: {why}", "Choose another one.")
         return self.names.index(name)
 
 
 def of_used_rows(weights: FloatArray | None) -> FloatArray | None:
-    """Weights of the rows that are used, with mean 1; None if they are all the same, which says nothing."""
+    """Weights of the rows that are used, with mean 1; None if they are all equal."""
     return None if weights is None or np.ptp(weights) == 0 else weights / weights.mean()
 
 

@@ -1,8 +1,8 @@
-"""Dates and times in every container: one decision, refused unless `kinds` asks for them as numbers.
+"""Dates and times in every container: rejected unless `kinds` declares them as numbers.
 
 A column of dates becomes days since 1 January 1970, a column of durations the number of days, both with
-fractions. Text is a column of dates if every cell looks like one; only ISO 8601 ("2024-01-31") can be turned
-into days, because "01/02/2024" is January to some and February to others.
+fractions. Text is a column of dates if every cell looks like one; only ISO 8601 ("2024-01-31") is converted
+to days, because "01/02/2024" is January to some and February to others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dcd.table.columns import TableColumn
 
 TROUBLE = (
     "not numeric (dates or times)",
-    "Call it continuous in kinds to turn it into days, or leave it out.",
+    "Declare it continuous in kinds to convert it to days, or leave it out.",
 )
 _DAY = dt.timedelta(days=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -37,23 +37,23 @@ _DATE = re.compile(
 
 
 def date_column(name: str, days: FloatArray) -> TableColumn:
-    """A column of dates or durations in days; it is refused unless `in_days` is asked for."""
+    """A column of dates or durations in days; rejected unless `in_days` converts it."""
     return TableColumn(name, days, source="dates", trouble=TROUBLE)
 
 
 def are_dates(words: Sequence[str]) -> bool:
-    """Whether every one of some texts looks like a date or a time."""
+    """Whether all texts look like dates or times."""
     return bool(words) and all(_DATE.fullmatch(word.strip()) for word in words)
 
 
 def in_days(column: TableColumn) -> TableColumn:
-    """A column of dates as days, written in place; the column as it is where that cannot be told."""
+    """A column of dates as days, written in place; unchanged if the dates are ambiguous."""
     if not column.levels:
         return replace(column, trouble=None) if column.n_missing < len(column.values) else column
     try:
         days = np.array([_days(dt.datetime.fromisoformat(level.strip())) for level in column.levels])
     except ValueError:
-        problem = f"has dates such as {column.levels[0]!r}, whose day and month could be meant either way"
+        problem = f"has dates such as {column.levels[0]!r}, whose day and month are ambiguous"
         return replace(column, trouble=(problem, "Write them as 2024-01-31, or leave the column out."))
     present = ~np.isnan(column.values)
     column.values[present] = days[column.values[present].astype(np.intp)]

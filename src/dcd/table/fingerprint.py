@@ -1,4 +1,4 @@
-"""The fingerprint of a table: what it holds, whatever kind of table holds it."""
+"""The fingerprint of a table: a digest of its contents, whatever its type."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dcd.table.sources import source_of
 
 
 def fingerprint(table: Any) -> str:
-    """SHA-256 of the names and values of a table, whatever kind of table holds them.
+    """SHA-256 of the names and values of a table, whatever its type.
 
-    The order of the columns does not matter, that of the rows does. Whole numbers, booleans and floats of
-    equal value are the same; text is text.
+    The order of the columns does not matter; that of the rows does. Whole numbers, Booleans and floats of
+    equal value count as equal; text does not equal a number.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def _values_of(cells: Any) -> tuple[FloatArray, list[str] | None]:
         cells = (cells.astype(str) if cells.dtype.kind in "mM" else cells).tolist()
     else:
         if cells.dtype.is_integer() or cells.dtype.is_float() or cells.dtype == nw.Boolean:
-            with contextlib.suppress(ValueError):  # pyarrow refuses inexact conversions
+            with contextlib.suppress(ValueError):  # pyarrow rejects inexact conversions
                 return floats(cells), None
         cells = cells.to_list()
     entries = [None if is_missing(entry) else entry for entry in cells]

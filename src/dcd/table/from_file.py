@@ -43,10 +43,10 @@ def read_file(
         standard input is "csv".
     columns, exclude : names or shell patterns ("gene_*") of the columns to keep and to leave out.
     delimiter : by default a comma in CSV, a tab in TSV.
-    decimal : decimal mark of a text file, "." or ",". By default it is ".", and columns that seem to have ","
-        are refused.
+    decimal : decimal mark of a text file, "." or ",". By default it is ".", and columns that seem to use ","
+        are rejected.
     encoding : of a text file; by default UTF-8 (or UTF-16 with a byte order mark).
-    na_values : further cells that mean missing values, beside empty ones, NA, NaN, null and the like.
+    na_values : further markers of missing values, besides empty cells, NA, NaN, null and the like.
     sheet : name of the sheet of an Excel file; the first by default.
 
     Examples

@@ -1,4 +1,4 @@
-"""Caveats of a table that can be used: dependent rows, identifiers, columns of the same order."""
+"""Caveats about a usable table: dependent rows, identifiers, columns sorted in the same order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dcd.runtime.text import words_of
 from dcd.table.columns import FEW_VALUES, TableColumn
 from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
 
-_SCREENED_ROWS = 20_000  # the first ones, in which two orders differ if they differ at all, nearly always
+_SCREENED_ROWS = 20_000  # the first rows; if two orders differ, they nearly always differ there
 _IDENTIFIERS = frozenset(
     ["id", "ids", "identifier", "index", "idx", "key", "number", "nr", "no", "obs", "observation", "row"]
 )
@@ -22,7 +22,7 @@ _IDENTIFIERS = frozenset(
 
 @dataclass(frozen=True)
 class TableNote:
-    """A caveat in words, and the columns that it is about; `kind` is one word for machines."""
+    """A caveat in words and the columns it concerns; `kind` is a machine-readable word."""
 
     kind: str
     columns: tuple[str, ...]
@@ -40,8 +40,8 @@ def _identifiers(columns: Sequence[TableColumn]) -> Iterator[TableNote]:
     for column in columns:
         if _names_the_rows(column):
             text = (
-                f"Column {column.name!r} has another whole number in every row and seems to name the rows. "
-                "An identifier is neither a cause nor an effect: leave it out."
+                f"Column {column.name!r} has a different whole number in every row and looks like an "
+                "identifier, which is neither a cause nor an effect: leave it out."
             )
             yield TableNote("row-identifier", (column.name,), text)
 
@@ -68,8 +68,7 @@ def _same_order(columns: Sequence[TableColumn]) -> Iterator[TableNote]:
             listed = ", ".join(repr(name) for name in names[:-1]) + f" and {names[-1]!r}"
             text = (
                 f"Columns {listed} order the rows in the same way (rank correlation 1 or -1): each is a "
-                "function of the other, and the edges of one cannot be told from those of the other. Leave "
-                "all but one out."
+                "function of the other, so their edges cannot be distinguished. Leave out all but one."
             )
             yield TableNote("same-order", names, text)
 
@@ -83,7 +82,7 @@ def _alike(columns: Sequence[TableColumn], n_rows: int | None) -> list[list[Tabl
 
 
 def _order_digest(values: FloatArray) -> str:
-    """Equal for columns with the same missing rows and equal or opposite ranks only."""
+    """Equal only for columns with the same missing rows and equal or opposite ranks."""
     missing = np.isnan(values)
     ranks = rankdata(np.where(missing, np.inf, values), method="dense")
     ranks[missing] = 0

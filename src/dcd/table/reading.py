@@ -82,9 +82,9 @@ def read_columns(
     """Read and check any table (see `dcd.table.sources`).
 
     A separate `target` (one value per row) becomes the last column, under its own name or "y"; `about` names
-    a column as the target, which is never left out. `sample_weight` has one weight per row; equal ones are
-    the same as none. Columns that are
-    linear combinations of others are refused unless `combinations` allows them.
+    a column as the target, which is never left out. `sample_weight` has one weight per row; equal weights
+    have no effect. Columns that are linear combinations of others are rejected unless `combinations` allows
+    them.
     """
     options = options or TableOptions()
     memory = options.memory
@@ -164,7 +164,7 @@ def _usable_part(
 def _without_degenerate(
     columns: Sequence[TableColumn], options: TableOptions, asked: str | None
 ) -> tuple[list[TableColumn], dict[str, str]]:
-    """The other columns, and reasons for those left out; an `InputError` if the target is one."""
+    """The other columns, and reasons for those left out; raises `InputError` if the target is one."""
     usable = [column for column in columns if column.trouble is None]
     problems = problems_of([no_values, constant, copies, rare_categories], usable, options)
     for problem in problems:
@@ -188,11 +188,11 @@ def with_kinds(
     for column in columns:
         kind, why = infer_kind(column)
         if column.name in declared:
-            kind, why = declared[column.name], "as told"
+            kind, why = declared[column.name], "as declared"
             if kind == "nominal" and column.levels:  # even if its text looks like numbers or dates
                 column = replace(column, trouble=too_many(column.levels))
             elif kind != "nominal" and column.source == "dates":
-                column, why = in_days(column), "as told, in days"
+                column, why = in_days(column), "as declared, in days"
         coded.append(as_kind(column, kind))
         reasons[column.name] = (kind, why)
     return coded, reasons
@@ -217,7 +217,7 @@ def _target_column(columns: Sequence[TableColumn], target: Any) -> TableColumn:
         name += "_"
     n_rows = len(columns[0].values)
     if shape not in ((n_rows,), (n_rows, 1)):
-        problem = f"has shape {shape} beside a table of {n_rows} rows"
+        problem = f"has shape {shape}, but the table has {n_rows} rows"
         raise InputError(f"the target {name!r}", problem, "Give one value for each row.")
     return replace(column, name=name)
 
@@ -235,10 +235,10 @@ def _kept_rows(
     if weights is not None:
         kept &= weights > 0
     if kept.sum() < MIN_ROWS:
-        remedy = "Drop the columns with most missing values"
+        remedy = "Drop the columns with the most missing values"
         remedy += ", or use missing='testwise'." if options.testwise_possible else "."
         if weights is not None and (weights > 0).sum() < MIN_ROWS:
-            remedy = "Give more rows a weight."
+            remedy = "Give more rows a weight above 0."
         problem = f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}"
         raise InputError("the table", problem, remedy)
     return kept

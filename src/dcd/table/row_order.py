@@ -1,8 +1,8 @@
 """Whether rows depend on the row before them, as in time series and repeated measurements.
 
-A test counts rows as independent. If two columns have autocorrelations r and s at lag 1, the variance of
+Tests treat rows as independent. If two columns have autocorrelations r and s at lag 1, the variance of
 their correlation is about (1 + rs) / (1 - rs) times as large (Bartlett, 1935), and two random walks are
-associated in every table. The order of rows is all that can show it: r is the autocorrelation of ranks.
+associated in every table. Only the order of the rows can show this: r is the autocorrelation of ranks.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from scipy.stats import rankdata
 from dcd.runtime.array_types import FloatArray
 from dcd.table.columns import TableColumn
 
-STRONG = 0.45  # of two columns, makes the variance of their correlation half as large again
+STRONG = 0.45  # in two columns, makes the variance of their correlation half as large again
 _DEVIATIONS = 5.0  # from 0, of rows in random order: one table of a hundred columns in 30,000
-_MOST_ROWS = 20_000  # the first ones, in which an order shows as well as in all
+_MOST_ROWS = 20_000  # the first rows, which show an order as well as all rows do
 _SHOWN = 3
 
 
 def dependent_on_the_row_before(columns: Sequence[TableColumn]) -> tuple[tuple[str, ...], float]:
-    """The columns whose autocorrelation is `STRONG`, if there are two at least, and its median.
+    """The columns whose autocorrelation is `STRONG`, if there are at least two, and its median.
 
-    A row that repeats the one before it counts once, for it may be one with a count. Categories have no order
-    and are left out, unless there are two.
+    A row that repeats the one before it counts once, because it may come from a count. Nominal columns have
+    no order and are left out, unless they have two categories.
     """
     ordered = [c for c in columns if len(c.levels) <= 2 or c.source == "ordered categories"]
     if len(ordered) < 2:
@@ -51,13 +51,13 @@ def _autocorrelation(values: FloatArray) -> float:
 
 
 def dependent_rows_note(names: Sequence[str], median: float) -> str:
-    """A warning of rows that depend on each other; empty if no column shows it."""
+    """A warning about rows that depend on each other; empty if no column shows it."""
     if not names:
         return ""
     listed = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     return (
         f"In {len(names)} columns ({listed}) a row resembles the row before it (autocorrelation "
-        f"{median:.2f}). If rows follow each other in time, or several are of the same subject, tests take "
-        "them for more than they are, and edges may be false: keep one row per subject, or differences in "
-        "time. If the table is sorted, this means nothing."
+        f"{median:.2f}). If rows follow each other in time, or several belong to the same subject, tests "
+        "overstate the evidence and edges may be false: keep one row per subject, or use differences over "
+        "time. If the table is merely sorted, ignore this."
     )

@@ -1,4 +1,4 @@
-"""What each row of a table counts for: survey weights, or a number of identical observations."""
+"""Weights of rows: survey weights, or the number of identical observations that a row stands for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def survey_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, Positions | None]:
-    """The table with each row as often as `counts` says, and the positions of these rows in it.
+    """The table with each row repeated by its count, and the positions of these rows in it.
 
     Without counts, the table itself and None.
     """
@@ -37,7 +37,7 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, P
         return table, None
     if sample_weight is not None:
         remedy = (
-            "Use counts for rows that stand for several identical observations, sample_weight for a survey."
+            "Use counts for rows that stand for several identical observations, sample_weight for surveys."
         )
         raise InputError("parameter 'counts'", "was given together with sample_weight", remedy)
     table = readable_again(table)
@@ -45,18 +45,18 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, P
     times = _one_for_each_row("counts", counts, n_rows, "counts", "whole numbers")
     if np.mod(times, 1.0).any():
         problem = f"has values that are not whole numbers, such as {times[np.mod(times, 1.0) > 0][0]:g}"
-        raise InputError("parameter 'counts'", problem, "Use sample_weight for weights of a survey.")
+        raise InputError("parameter 'counts'", problem, "Use sample_weight for survey weights.")
     total = times.sum()
     if not 0 < total <= MOST_ROWS:
         too_many = f"adds up to {total:.3g} rows, more than {MOST_ROWS:,}"
-        remedy = "Give the number of observations that a row stands for."
+        remedy = "Pass the number of observations that each row stands for."
         raise InputError("parameter 'counts'", too_many if total else "every count is zero", remedy)
     rows = np.repeat(np.arange(n_rows), times.astype(np.intp))
     return take_rows(table, rows), rows
 
 
 def take_rows(table: Any, rows: Positions) -> Any:
-    """Some rows of any table, each as often as it is asked for."""
+    """Some rows of any table, possibly repeated."""
     if is_on_disk(table):
         return SomeRows(table, rows)
     if isinstance(table, (pd.DataFrame, pd.Series)):
@@ -71,8 +71,8 @@ def _one_for_each_row(name: str, values: Any, n_rows: int, what: str, allowed: s
     subject = f"parameter '{name}'"
     given = to_array(values, subject)
     if given.ndim != 1 and given.shape[1:] != (1,):
-        problem = f"must be one column, got the shape {given.shape}"
-        raise InputError(subject, problem, "Give one value for each row.")
+        problem = f"must be one column, got shape {given.shape}"
+        raise InputError(subject, problem, "Pass one value for each row.")
     column = array_column(name, given.reshape(-1))
     numbers = column.values
     if len(numbers) != n_rows:

@@ -40,7 +40,7 @@ class TableSource:
     read : all cells of a column, as a narwhals series or a NumPy array.
     named : whether the table named its columns by text.
     rows : the rows to use; all by default.
-    array, positions : the array (n, d) that holds the columns, in memory or mapped, and where they are in it.
+    array, positions : the array (n, d) that holds the columns, in memory or mapped, and their positions.
     """
 
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class TableSource:
 
     def select(self, names: Sequence[str]) -> TableSource:
         """The table with some of its columns, in this order."""
-        place = dict(zip(self.names, self.positions, strict=False))  # an array has them, others do not
+        place = dict(zip(self.names, self.positions, strict=False))  # only an array has them
         return replace(self, names=tuple(names), positions=tuple(place[name] for name in names if place))
 
 
@@ -113,7 +113,7 @@ def stored(column: TableColumn, values: FloatArray, rows: BoolArray | None = Non
 
 
 def source_of(table: Any, memory: Memory = NO_LIMIT) -> TableSource:
-    """The source of a table; an `InputError` for anything else."""
+    """The source of a table; raises `InputError` for anything else."""
     if isinstance(table, (str, os.PathLike)):
         table = open_file(Path(table))
     if isinstance(table, SomeRows):
@@ -155,7 +155,7 @@ def readable_again(table: Any) -> Any:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether it is a table of pandas, or of any other library that narwhals knows."""
+    """Whether it is a pandas table, or one of any other library that narwhals supports."""
     if isinstance(table, pd.DataFrame):
         return True
     return isinstance(nw.from_native(table, eager_only=True, pass_through=True), nw.DataFrame)
@@ -165,9 +165,9 @@ def to_array(table: Any, what: str) -> npt.NDArray[Any]:
     """A NumPy array, masked entries missing."""
     try:
         return as_array(table)
-    except Exception as error:  # of the library whose table it is
+    except Exception as error:  # raised by the library of the table
         problem = f"is not an array of numbers ({error})"
-        raise InputError(what, problem, "Give rows of equal length.") from error
+        raise InputError(what, problem, "Pass rows of equal length.") from error
 
 
 # --- arrays ----------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def _frame_source(table: Any) -> TableSource:
     if isinstance(table, pd.DataFrame):
         named = all(isinstance(name, str) for name in table.columns)
         table = table.set_axis([str(name) for name in table.columns], axis="columns")
-        check_names(list(table.columns))  # before narwhals, whose message for repeated names is another
+        check_names(list(table.columns))  # before narwhals, whose message for repeated names differs
     frame = nw.from_native(table, eager_only=True)
     check_names(frame.columns)
     return TableSource(tuple(frame.columns), len(frame), lambda name: frame[name], named)

@@ -1,4 +1,4 @@
-"""The contract of this folder: a weighting strategy, and the weights it learns, in full and as a sketch."""
+"""The contract of this folder: a weighting strategy, the weights it learns, and a sketch of them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
 
 _N_BINS = 24
-_SHORTEST_AXIS = 2.0  # so that equal weights, all 1, stand in the middle
+_SHORTEST_AXIS = 2.0  # so that equal weights, all 1, are in the middle
 
 
 @dataclass(frozen=True, eq=False)
 class WeightSketch:
-    """What a fit keeps of the weights that decouple one set, in bounded memory whatever the number of rows.
+    """What a fit keeps of the weights of one set, in bounded memory for any number of rows.
 
     Attributes
     ----------
     n_rows : rows that have weights.
     ess, status, dependence_before, dependence : see `SampleWeights`.
     bins, counts : histogram of the weights; `bins` are the limits, one more than counts.
-    shown : weights of the rows that are shown (`Dataset.shown`), NaN where a row has none.
+    shown : weights of the shown rows (`Dataset.shown`), NaN for a row without one.
     """
 
     n_rows: int
@@ -47,25 +47,24 @@ def _none() -> FloatArray:
 
 @dataclass(frozen=True, order=True)
 class SampleWeights:
-    """Weights under which a set of variables is as independent as they get, and how far that is.
+    """Weights that decouple a set of variables, and how far they do.
 
     Attributes
     ----------
-    weights : (n,) array, non-negative, summing to n. Empty in the records of a fit, which keep the rest only.
+    weights : (n,) array, non-negative, summing to n. Empty in the records of a fit, which keep only the rest.
     ess : Kish's effective sample size, (sum w)² / sum w².
-    dependence_before, dependence : the dependence between the variables before and under the weights, in
-        units of what chance alone leaves in a sample of independent variables: about 1 is as good as
-        independent.
-    gap : convex weights only: how far they can be from the optimum, as a share of the objective (a proven
-        bound).
-    status : why learning stopped: "balanced" (the dependence is down to the level of chance), "converged"
-        (the loss no longer falls), "ess_floor" (more would have cost too much of the sample), "max_steps"
-        (all steps were taken), "path_end" (the smallest lambda was reached first), "nothing_to_decouple"
-        (fewer than two variables), or the word of a strategy of your own.
-    loss_path : HSIC descent only: the loss before each step, and the loss of the returned weights last; of a
-        joint objective in units of chance.
+    dependence_before, dependence : the dependence between the variables before and under the weights,
+        relative to the chance level, its mean in a sample of independent variables: about 1 is as good as
+        independence.
+    gap : convex weights only: a proven bound on the distance from the optimum, as a share of the objective.
+    status : why learning stopped: "balanced" (the dependence is down to the chance level), "converged" (the
+        loss no longer falls), "ess_floor" (more would have cost too much of the sample), "max_steps" (all
+        steps were taken), "path_end" (the smallest lambda was reached first), "nothing_to_decouple" (fewer
+        than two variables), or the word of a strategy of your own.
+    loss_path : HSIC descent only: the loss before each step and, last, that of the returned weights; for a
+        joint objective relative to chance.
     hsic_before, hsic_after : HSIC descent only: (m, m) pairwise weighted HSIC before and under the weights.
-    sketch : what the account of a fit shows of the weights.
+    sketch : what the result of a fit shows of the weights.
     """
 
     weights: FloatArray = field(repr=False, compare=False)
@@ -100,7 +99,7 @@ class SampleWeights:
 
     @property
     def account(self) -> SampleWeights:
-        """The same without its arrays, which take as much memory as columns of the table."""
+        """The same without the arrays, which take as much memory as columns of the table."""
         return replace(self, weights=_none(), loss_path=_none(), hsic_before=_none(), hsic_after=_none())
 
     def sketched(self, shown: Positions) -> WeightSketch:
@@ -120,7 +119,7 @@ class SampleWeights:
 
 
 class Weighting(Protocol):
-    """A weighting strategy: an object with its parameters, that learns weights for any set of variables.
+    """A weighting strategy: an object that holds its parameters and learns weights for any set of variables.
 
     A method `check()` that raises `InputError` for a parameter out of range is called if there is one.
     """
@@ -128,23 +127,23 @@ class Weighting(Protocol):
     def learn(self, scores: Scores, variables: Sequence[int]) -> SampleWeights:
         """Weights that decouple some variables of a table, by position.
 
-        `scores.values` are the values (n, d) of all variables, `scores.probabilities` (n,) the shares of the
-        rows to begin with. `dcd.weights.measured` turns an array of weights into the result.
+        `scores.values` are the values (n, d) of all variables, `scores.probabilities` (n,) the initial shares
+        of the rows. `dcd.weights.measured` turns an array of weights into the result.
         """
         ...
 
 
 class FromSetWeighting(Weighting, Protocol):
-    """A weighting that can make one variable independent of a set jointly, the set itself left as it is.
+    """A weighting that can make one variable independent of a set jointly, without decoupling the set.
 
     That is enough to test this variable against any other given the set, and costs less of the sample than
-    decoupling the set. A strategy need not have it: where it is missing, or `from_set` is false, `learn`
-    decouples a whole set and serves all tests of its variables.
+    decoupling the set. It is optional: if it is missing, or `from_set` is false, `learn` decouples a whole
+    set and serves all tests of its variables.
     """
 
     @property
     def from_set(self) -> bool:
-        """Whether tests of one variable given a set should ask for `learn_apart`."""
+        """Whether tests of one variable given a set should call `learn_apart`."""
         ...
 
     def learn_apart(self, scores: Scores, variable: int, others: Sequence[int]) -> SampleWeights:
@@ -153,7 +152,7 @@ class FromSetWeighting(Weighting, Protocol):
 
 
 def from_set(strategy: Weighting) -> FromSetWeighting | None:
-    """The strategy, if it makes one variable independent of a set rather than all of a set."""
+    """The strategy, if it makes one variable independent of a set rather than decoupling the set."""
     return cast(FromSetWeighting, strategy) if getattr(strategy, "from_set", False) else None
 
 
@@ -163,7 +162,7 @@ def check_weighting(name: str, value: object) -> None:
 
 
 def weights_of_table(table: Dataset, learn: Callable[[Dataset], SampleWeights]) -> SampleWeights:
-    """What `learn` makes of the columns of a table, which it sees in canonical order."""
+    """The weights that `learn` returns for the columns of a table, in canonical order."""
     dataset = table.in_canonical_order()
     with one_blas_thread():
         return in_table(learn(dataset), dataset, table.names)

@@ -3,19 +3,19 @@ r"""Convex weights: the least distortion of the sample that makes a set of varia
 Let :math:`B` hold, for a set of variables with standardised features :math:`\varphi`, one column for every
 product :math:`\varphi_a(x_i)\,\varphi_b(x_j)` of two variables and one for every feature. If the weighted
 mean :math:`B^\top p` is zero, no two of the variables are correlated in any of their features and the
-marginals are as they were. The probabilities of the samples solve
+marginals are unchanged. The probabilities of the samples solve
 
 .. math:: \min_p\ |B^\top p|^2 + \lambda |p|^2 \quad\text{over}\quad p \ge 0,\ \mathbf 1^\top p = 1 .
 
-(If samples have shares :math:`b` of their own, :math:`|p|^2` becomes :math:`\sum_k p_k^2 / n b_k`.) It is
-convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda`
-trades the remaining dependence against the sample. The rule for it: no further than chance. Of k
-columns, k / n is what :math:`|B^\top p|^2` would be in a sample of independent variables; :math:`\lambda`
-falls until that is reached, or until the effective sample size would fall below a floor.
+(If samples have initial shares :math:`b`, :math:`|p|^2` becomes :math:`\sum_k p_k^2 / n b_k`.) The problem is
+convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda` trades
+the remaining dependence against the sample size. With k columns, :math:`|B^\top p|^2` would be k / n in a
+sample of independent variables; :math:`\lambda` is lowered until this chance level is reached, or until the
+effective sample size would fall below a floor.
 
-The solution has the form :math:`p \propto (1 - B g)_+`, so that it is known by as many numbers as B has
+The solution has the form :math:`p \propto (1 - B g)_+`, so it is determined by as many numbers as B has
 columns: each step of the active-set method is one sum over the rows, a block at a time, and a solve of that
-size. With many rows, a sample of them shows first how far down :math:`\lambda` goes and where :math:`g` is.
+size. With many rows, a sample of them gives starting values for :math:`\lambda` and :math:`g`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from dcd.table.reading import read_table
 from dcd.table.row_weights import repeated
 from dcd.weights.base import SampleWeights, weights_of_table
 
-_STEP = 2.5  # each lambda is that much smaller than the one before
+_STEP = 2.5  # ratio of successive values of lambda
 _MAX_LAMBDAS, _MAX_PIVOTS = 16, 40
 _BISECTIONS = 3
-_MANY_VARIABLES = 4  # beyond, two features a variable instead of three: the products grow with the square
+_MANY_VARIABLES = 4  # beyond it, two features per variable instead of three: products grow with the square
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class ConvexWeights:
 
     Attributes
     ----------
-    keep : share of the effective sample size that is kept in any case, whatever dependence remains.
-    dependence : stop when the dependence is down to this many times what chance leaves.
+    keep : share of the effective sample size that is always kept, whatever dependence remains.
+    dependence : stop when the dependence is down to this multiple of the chance level.
     """
 
     keep: float = 0.4
@@ -80,9 +80,9 @@ def convex_weights(
 ) -> SampleWeights:
     """Weights under which the columns of a table are independent, at the least cost in sample size.
 
-    Parameters are those of `ConvexWeights`; `X` is any table that the estimators take, `kinds` the kinds of
-    its columns where the rule errs. `sample_weight` is what each row counts for to begin with, `counts` how
-    many identical observations it stands for.
+    Parameters are those of `ConvexWeights`; `X` is any table that the estimators accept, and `kinds` gives
+    the kinds of columns for which the default is wrong. `sample_weight` has the initial weight of each row,
+    `counts` the number of identical observations that it stands for.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def convex_weights(
 def measured(
     weights: FloatArray, scores: Scores, variables: Sequence[int], status: str = "learned"
 ) -> SampleWeights:
-    """Any weights of the rows as a result, with the dependence of some variables measured under them."""
+    """Given weights of the rows as `SampleWeights`, with the dependence of the variables under them."""
     probabilities = weights / weights.sum()
     if len(variables) < 2:
         return SampleWeights.of(probabilities, 0.0, 0.0, status="nothing_to_decouple")
@@ -147,19 +147,19 @@ class BalanceColumns:
         return cls(matrix.part, len(alive), scores.blocks)
 
     def sample(self, n_rows: int) -> BalanceColumns:
-        """The same of some rows of each block, about `n_rows` in all, in one block."""
+        """The same for some rows of each block, about `n_rows` in all, in one block."""
         part = np.vstack([self.part(rows)[:: self.step(n_rows)] for rows in self.blocks])
         return BalanceColumns(part.__getitem__, self.n_columns, (slice(0, len(part)),))
 
     def step(self, n_rows: int) -> int:
-        """Every which row of a block is in a sample of `n_rows`."""
+        """The step between the rows of a block that are in a sample of `n_rows`."""
         return max(1, self.blocks[-1].stop // n_rows)
 
 
 def balance(columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> SampleWeights:
-    """Follow lambda down until the dependence is that of chance, or the sample would shrink too far.
+    """Lower lambda until the dependence reaches the chance level, or the sample would shrink too far.
 
-    `shares` are what the samples count for to begin with.
+    `shares` are the initial shares of the samples.
     """
     chance = columns.n_columns * float(shares @ shares)
     before = dependence(columns, shares)
@@ -174,7 +174,7 @@ def balance(columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray
 
 
 class _Path:
-    """The solutions for falling lambda, each started where the last one ended."""
+    """The solutions for falling lambda, each started from the previous one."""
 
     def __init__(self, columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> None:
         self._columns, self._shares = columns, shares
@@ -216,11 +216,11 @@ class _Path:
             return self._between(too_small, best, best_lambda)
         if not self._first:
             return best, best_lambda, "ess_floor"
-        self._first = 0  # the start was too far down
+        self._first = 0  # the starting lambda was too small
         return self.follow()
 
     def _between(self, low: float, best: FloatArray, high: float) -> tuple[FloatArray, float, str]:
-        """The floor lies between two: halve the interval a few times, to use what the floor allows."""
+        """The floor lies between two values of lambda: bisect a few times, to use what it allows."""
         for _ in range(_BISECTIONS):
             middle = float(np.sqrt(low * high))
             probabilities = self._solved(middle)
@@ -241,9 +241,8 @@ def solve(
 ) -> tuple[FloatArray, FloatArray]:
     """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g.
 
-    p is in proportion to b (1 - B g)₊. Active-set steps: the samples with 1 - B g above zero have weight;
-    with these alone g is the solution of a linear system; and so on until they stay the same. `direction` is
-    the g to start at.
+    p is proportional to b (1 - B g)₊. Active-set steps: the samples with 1 - B g above zero have weight; with
+    these alone g solves a linear system; this repeats until they stay the same. `direction` is the initial g.
     """
     n_samples = len(shares)
     weight = n_samples * shares
@@ -275,7 +274,7 @@ def solve(
 def optimality_gap(
     columns: BalanceColumns, probabilities: FloatArray, ridge: float, shares: FloatArray
 ) -> float:
-    """A bound on how far the objective is above its minimum, as a share of it (Frank and Wolfe's gap)."""
+    """A bound on how far the objective is above its minimum, as a share of it (the Frank–Wolfe gap)."""
     means = _means(columns, probabilities)
     penalty = ridge * probabilities / (len(shares) * shares)
     smallest, slope = np.inf, 0.0

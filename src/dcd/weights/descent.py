@@ -4,18 +4,18 @@ A step follows the natural gradient, the gradient in the geometry of the simplex
 
 .. math:: \theta_k \leftarrow \theta_k - \eta (g_k - p^\top g), \qquad g = \partial L / \partial p ,
 
-with Nesterov's momentum, which starts afresh whenever the loss has risen (O'Donoghue and Candes, 2015). The
-plain gradient by :math:`\theta` has the factor :math:`p_k` in addition, so that a row of small weight hardly
-moves any more. Without it a row of weight two moves like a row that is there twice, and the weights stay
-nearer to their start: the same decoupling leaves a larger effective sample size (docs/published.md).
+with Nesterov's momentum, which restarts whenever the loss has risen (O'Donoghue and Candes, 2015). The plain
+gradient by :math:`\theta` has an additional factor :math:`p_k`, so a row of small weight hardly moves any
+more. Without this factor, a row of weight two moves like a row that occurs twice, and the weights stay closer
+to their start: the same decoupling leaves a larger effective sample size (docs/published.md).
 
-`DirectDescent` holds the gradient of all rows at once. `BlockDescent` is for tables of many rows. It goes
-over the rows once a step, a block at a time: of
+`DirectDescent` holds the gradient of all rows at once. `BlockDescent` is for tables with many rows. It makes
+one pass over the rows per step, a block at a time: in
 
 .. math:: g_k = 2 \phi_k^\top C \phi_k - 4 \phi_k^\top C m, \qquad p^\top g = 2 (L - m^\top C m)
 
 with C the covariance between the features of different variables and m their weighted mean, all but
-:math:`\phi_k` is known before the pass. So each block does its part of the step, and its new weights enter
+:math:`\phi_k` is known before the pass. So each block takes its part of the step, and its new weights enter
 C and m for the next one while its features are in the cache.
 """
 
@@ -44,7 +44,7 @@ class Momentum:
         self._last, self._share = loss, self._count / (self._count + 3.0)
 
     def step(self, gradient: FloatArray, rows: slice = slice(None)) -> FloatArray:
-        """What to add to some or all parameters; each is asked for once a step."""
+        """The update of some or all parameters; to be called once per step for each."""
         velocity, move = self._velocity[rows], -self._step_size * gradient
         velocity *= self._share
         velocity += move
@@ -52,7 +52,7 @@ class Momentum:
 
 
 def softmax(theta: FloatArray) -> FloatArray:
-    """Probabilities in proportion to exp(theta)."""
+    """Probabilities proportional to exp(theta)."""
     unscaled = np.exp(theta - theta.max())
     probabilities: FloatArray = unscaled / unscaled.sum()
     return probabilities
@@ -61,7 +61,7 @@ def softmax(theta: FloatArray) -> FloatArray:
 class DirectDescent:
     """A descent on any objective, a step at a time, all rows at once.
 
-    `theta` is where it starts and `shares` (n,) what the rows count for to begin with.
+    `theta` is the starting point and `shares` (n,) are the initial shares of the rows.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class DirectDescent:
         self.loss, self._gradient = objective.value_and_gradient(self.probabilities)
 
     def propose(self) -> float:
-        """Compute the next step; the share of the effective sample size that would remain after it."""
+        """Compute the next step; returns the share of the effective sample size that would remain."""
         self._momentum.begin_step(self.loss)
-        # Subtracting the mean projects out the constant that the objectives leave open.
+        # Subtracting the mean removes the constant that the objectives leave undetermined.
         self._theta = self._theta + self._momentum.step(self._gradient - self.probabilities @ self._gradient)
         self._proposal = softmax(self._theta)
         return remaining_share(self._proposal, self._shares)
@@ -95,7 +95,7 @@ class _Moments:
 
     Attributes
     ----------
-    covariance : (R, R) between features of different variables, where it counts.
+    covariance : (R, R) between features of different variables, without negligible entries.
     towards_mean : (R,) C m.
     loss, expected : L, and p'g.
     scale, remaining : sum of the unscaled weights, and the share of the effective sample size that remains.

@@ -5,8 +5,8 @@ over the logarithms of the weights by accelerated gradient descent (`descent`), 
 effective sample size :math:`(\sum w)^2 / \sum w^2` falls below a floor. The joint objectives are in
 `dcd.weights.joint`.
 
-Tables of more than `DENSE_ROWS` rows have their features in blocks of rows (`kernel_blocks`), and no array
-larger than that.
+For tables of more than `DENSE_ROWS` rows, features are in blocks of rows (`kernel_blocks`), and no larger
+array is needed.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ class HSICDescent:
 
     Attributes
     ----------
-    objective : "pairwise", as published, removes what two variables share; "joint" also what three and more
-        share (dHSIC). "from-set" makes one variable independent of the others jointly, which is all that a
-        test of this variable needs; each variable has weights of its own then, and a set without such a
+    objective : "pairwise", as published, removes dependence between pairs; "joint" also that among three or
+        more variables (dHSIC). "from-set" makes one variable independent of the others jointly, which is all
+        that a test of this variable needs; each variable then has its own weights, and a set without such a
         variable is decoupled as by "joint".
-    price : joint objectives only, which minimise the dependence in units of chance plus `price` / ESS: higher
-        keeps more of the sample, lower removes more dependence.
-    max_rows : joint objectives only: of more rows, as many evenly spaced ones get weights, the others none;
-        None for all.
-    learning_rate : step size on the mean of the weighted HSIC over the ordered pairs. Pairwise only, as all
-        that follow but `min_ess`.
-    max_steps : number of steps, unless the floor comes first.
-    min_ess : floor under the effective sample size, as a share of what it is before; the last weights above
-        it are kept. Lower removes more dependence but leaves less to test with.
+    price : joint objectives only, which minimise the dependence relative to chance plus `price` / ESS: a
+        higher price keeps more of the sample, a lower one removes more dependence.
+    max_rows : joint objectives only: if there are more rows, this many evenly spaced ones get weights and the
+        others none; None for all.
+    learning_rate : step size on the mean of the weighted HSIC over the ordered pairs. Pairwise only, like
+        the parameters below except `min_ess`.
+    max_steps : number of steps, unless the floor is reached first.
+    min_ess : floor on the effective sample size, relative to its initial value; the last weights above it are
+        kept. A lower floor removes more dependence but leaves less to test with.
     init_scale : standard deviation of a random start of the log weights. 0 starts at equal weights. A start
         below the floor of the effective sample size is drawn towards equal weights until it is above.
     random_state : seed of the random start; the start depends on it and on the set of variables.
@@ -85,7 +85,7 @@ class HSICDescent:
     def learn(
         self, scores: Scores | Dataset, variables: Sequence[int], *, n_jobs: int | None = None
     ) -> SampleWeights:
-        """See `Weighting`; only the values of the table are used. `n_jobs` threads work on many rows."""
+        """See `Weighting`; only the values of the table are used. `n_jobs` threads share many rows."""
         if self.objective != "pairwise":
             return self._learn_jointly(scores, variables)
         rng = np.random.default_rng([self.random_state, *variables])
@@ -126,12 +126,12 @@ def decoupling_weights(
     counts: Any = None,
     random_state: int | np.random.Generator | None = None,
 ) -> SampleWeights:
-    """Sample weights under which the columns of a table are as good as independent of each other.
+    """Sample weights under which the columns of a table are nearly independent of each other.
 
-    Parameters are those of `HSICDescent`; `X` is any table that the estimators take, `apart` the column, by
-    name or position, that `objective="from-set"` makes independent of the others, `kinds` the kinds of the
-    columns where the rule errs. `sample_weight` is what each row counts for to begin with, `counts` how many
-    identical observations it stands for.
+    Parameters are those of `HSICDescent`; `X` is any table that the estimators accept, `apart` the column, by
+    name or position, that `objective="from-set"` makes independent of the others, and `kinds` gives the kinds
+    of columns for which the default is wrong. `sample_weight` has the initial weight of each row, `counts`
+    the number of identical observations that it stands for.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def decoupling_weights(
     if strategy.from_set != (apart is not None):
         raise InputError(
             "parameter 'apart'",
-            f"must name a column if objective is 'from-set', and only then, got {apart!r} with {objective!r}",
+            f"must name a column if and only if objective is 'from-set', got {apart!r} with {objective!r}",
             "Try objective='from-set', apart=0.",
         )
 
@@ -179,7 +179,7 @@ def learn_weights(
 ) -> SampleWeights:
     """Weights that decouple the variables behind `features`, one (n, r) array for each, or blocks.
 
-    `shares` are the probabilities of the samples to begin with, all the same by default.
+    `shares` are the initial probabilities of the samples, equal by default.
     """
     n_samples = features.n_samples if isinstance(features, FeatureBlocks) else features[0].shape[0]
     start = np.full(n_samples, 1.0 / n_samples) if shares is None else shares
@@ -207,7 +207,7 @@ def learn_weights(
 
 
 def _start(shares: FloatArray, strategy: HSICDescent, rng: np.random.Generator | None) -> FloatArray:
-    """Log weights to start at: those of the shares, with noise where a random start is asked for."""
+    """Initial log weights: those of the shares, plus noise for a random start."""
     theta: FloatArray = np.log(shares * len(shares))
     if not strategy.init_scale or rng is None:
         return theta
@@ -222,7 +222,7 @@ def descend(
 ) -> tuple[FloatArray, list[float], str]:
     """The probabilities, the loss before each step and at the end, and why it stopped.
 
-    It stops before less than the share `min_ess` of the effective sample size remains.
+    It stops before the effective sample size falls below the share `min_ess`.
     """
     loss_path = [descent.loss]
     for _ in range(max_steps):

@@ -1,15 +1,15 @@
-r"""Joint decoupling: the weights that make groups of variables independent at the least cost in sample.
+r"""Joint decoupling: weights that make groups of variables independent at the least cost in sample size.
 
-They minimise, over :math:`p = \mathrm{softmax}(\theta)` by L-BFGS, the loss of `joint_objective` in units of
+They minimise, over :math:`p = \mathrm{softmax}(\theta)` by L-BFGS, the loss of `joint_objective` relative to
 the chance level, plus a price for the sample,
 
 .. math:: \mathrm{dHSIC}_w / \text{chance} + \frac{\lambda}{n} \sum_k p_k^2 / b_k ,
 
-b the shares of the rows to begin with; for equal shares the second term is :math:`\lambda / \mathrm{ESS}`.
+with b the initial shares of the rows; for equal shares the second term is :math:`\lambda / \mathrm{ESS}`.
 Of all weights that leave as little dependence, these keep the largest effective sample size, and the
-marginals of the variables are free to move. A descent on the dependence alone that stops at a floor moves all
-weights at the same speed and spends most of the sample: on x = A·B + noise at n = 500 it ends at an effective
-sample size of .1 n, where the minimum of the sum leaves less dependence at .45 n.
+marginals of the variables are free to change. A descent on the dependence alone that stops at a floor moves
+all weights at the same speed and gives up most of the sample: on x = A·B + noise at n = 500 it ends at an
+effective sample size of .1 n, whereas the minimum of the sum leaves less dependence at .45 n.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from dcd.weights.objective import pairwise_hsic
 
 # At n = 500 the false rejections of sign(A·B) are .30 at a price of 50, .08 at 15, .03 at 10 and .01 at 7,
 # and the power on A·B·C with y += .3 x is 1.0 at 50, .87 at 15 and .73 at 10 (30 to 150 samples). At n = 2000
-# a price of 60, the same a row, leaves sign(A·B) at .25 and 15 at .00 (12 and 24 samples): the price does not
-# grow with n.
+# a price of 60, the same per row, leaves sign(A·B) at .25 and 15 at .00 (12 and 24 samples): the price does
+# not grow with n.
 PRICE = 12.0
 _RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
 _CORRECTIONS, _MOST_STEPS = 20, 500
-_FEW_REPEATED = 0.9  # distinct rows, as a share of all, up to which equal rows are taken as one
-_CONVERGED = 1e-5  # fall of the loss in a step, in units of chance
+_FEW_REPEATED = 0.9  # distinct rows, as a share of all, up to which equal rows are merged
+_CONVERGED = 1e-5  # decrease of the loss in a step, relative to chance
 
 
 def learn_joint_weights(
@@ -49,15 +49,15 @@ def learn_joint_weights(
     min_ess: float = 0.0,
     max_rows: int | None = None,
 ) -> SampleWeights:
-    """Weights under which variables, by position, are mutually independent, or one is apart from the others.
+    """Weights that make variables, by position, mutually independent, or one independent of the others.
 
-    `apart` is the variable that has to be independent of all others jointly; `min_ess` a floor under the
-    effective sample size, as a share of what it is before. Of more than `max_rows` rows, as many evenly
-    spaced ones get weights and the others none.
+    `apart` is the variable that has to be independent of all others jointly; `min_ess` a floor on the
+    effective sample size, relative to its initial value. If there are more than `max_rows` rows, that many
+    evenly spaced ones get weights and the others none.
     """
     everything = table.probabilities
     rows = _used_rows(len(everything), max_rows)
-    # What is constant in these rows is independent of everything.
+    # A variable that is constant in these rows is independent of everything.
     varying = [v for v in variables if np.ptp(table.values[rows, v]) > 0]
     if len(varying) < 2 or (apart is not None and apart not in varying):
         hsic = pairwise_hsic(features_of(table, variables), everything)
@@ -97,13 +97,13 @@ def _used_rows(n_samples: int, most: int | None) -> slice | Positions:
 
 @dataclass(frozen=True)
 class _Points:
-    """Rows with equal values as one: in the minimum each has the weight that its share has of theirs.
+    """Rows with equal values merged into points: at the minimum they divide its weight by their shares.
 
     Attributes
     ----------
-    values, shares : (m, k) and (m,) the distinct rows, and what they count for together.
-    of_row : (n,) which of them each row is.
-    repeats : (m,) the sum of squares of the shares that the rows of a point have of it: 1 for a single row.
+    values, shares : (m, k) and (m,) the distinct rows, and their total shares.
+    of_row : (n,) the point of each row.
+    repeats : (m,) the sum of squares of the shares that rows have of their point: 1 for a single row.
     """
 
     values: FloatArray
@@ -153,10 +153,10 @@ def minimise(
     n_rows: int | None = None,
     repeats: FloatArray | None = None,
 ) -> tuple[FloatArray, list[float], str]:
-    """The weights of the least loss at a price of the sample; a higher price if they are below the floor.
+    """The weights with the least loss at a given price; the price is raised if they are below the floor.
 
-    As probabilities (m,), with the loss in units of chance after each step, and why it stopped. `n_rows` and
-    `repeats` (see `_Points`) are of points that stand for several rows.
+    Returns probabilities (m,), the loss relative to chance after each step, and why it stopped. `n_rows` and
+    `repeats` (see `_Points`) belong to points that stand for several rows.
     """
     n_rows = len(shares) if n_rows is None else n_rows
     repeats = np.ones_like(shares) if repeats is None else repeats
@@ -165,7 +165,7 @@ def minimise(
     for raised in range(_MOST_RAISES):
         path = [first]
         rate = price * _RAISE**raised / n_rows
-        # From equal weights each time: from weights far out L-BFGS does not find the way back.
+        # From equal weights each time: L-BFGS does not recover from extreme weights.
         theta, ended = _descend(objective, shares, np.sqrt(repeats), unit, rate, path)
         probabilities = _tilted(shares, theta)
         if remaining_share(probabilities, shares) >= min_ess:
@@ -187,9 +187,9 @@ def _descend(
     rate: float,
     path: list[float],
 ) -> tuple[FloatArray, str]:
-    """L-BFGS from the shares, and why it ended; the loss after each step is added to the path.
+    """L-BFGS from the shares, and why it stopped; the loss after each step is added to the path.
 
-    With theta in units of `scale`, its steps are those that it would take with every row on its own.
+    With theta in units of `scale`, its steps are those it would take with every row separate.
     """
     latest = 0.0
 

@@ -7,22 +7,22 @@ product of its marginals (dHSIC; Pfister et al., 2018) is
 .. math:: \mathrm{dHSIC}_w = p^\top (K_1 \circ \dots \circ K_m) p + \prod_g a_g
           - 2 \sum_k p_k \prod_g u_{gk} .
 
-Every variable as a group of its own is mutual independence ("joint"). Two groups, a variable x and a set S
-with the product of the kernels of its members, are independence of x from S jointly ("from-set"): this is
-then the HSIC of x and S. For independent groups its mean is, to first order in 1 / ESS,
+With every variable as its own group, it measures mutual dependence ("joint"). With two groups, a variable x
+and a set S with the product of the kernels of its members, it measures dependence of x on S jointly
+("from-set") and is the HSIC of x and S. For independent groups its mean is, to first order in 1 / ESS,
 
 .. math:: |p|^2 \Big( 1 - \prod_g a_g - \sum_g (1 - a_g) \prod_{h \neq g} a_h \Big) ,
 
-the level of chance. Four forms:
+the chance level. There are four forms:
 
-* `DenseJointObjective`, exact, O(m n²) a step, for few rows;
+* `DenseJointObjective`, exact, O(m n²) per step, for few rows;
 * `DenseSetObjective`, two groups and few rows, the same in single precision: with f the features of x and
-  :math:`q_k = p_k (f_k - \sum_m p_m f_m)`, HSIC is :math:`\mathrm{tr}(q^\top K_S\, q)`, of which nothing
+  :math:`q_k = p_k (f_k - \sum_m p_m f_m)`, HSIC is :math:`\mathrm{tr}(q^\top K_S\, q)`, in which nothing
   cancels, and a step reads one matrix once;
-* `CovarianceObjective`, two groups and many rows, O(n r s) a step: the squared norm of the weighted
+* `CovarianceObjective`, two groups and many rows, O(n r s) per step: the squared norm of the weighted
   covariance of r features of x and s of S, from a pivoted Cholesky factor of bounded rank;
-* `FrequencyObjective`, any number of groups and many rows, O(n m D) a step: the mean squared distance of the
-  characteristic functions at D random frequencies.
+* `FrequencyObjective`, any number of groups and many rows, O(n m D) per step: the mean squared distance of
+  the characteristic functions at D random frequencies.
 
 All but the first are never negative, as differences of two approximated kernels would be.
 """
@@ -42,18 +42,18 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.memory import Memory
 from dcd.table.columns import Kind
 
-# Kernel of a member of a set that x is decoupled from: exp(-|d| / 4 medians). Of the true null "x and y are
+# Kernel of a member of a set that x is decoupled from: exp(-|d| / 4 medians). On the true null "x and y are
 # sign(A·B) with noise" at n = 500 the weighted correlation test rejects .03 with it and .63 with the RBF
-# kernel at the median, which does not see jumps; Matérn 3/2 and mixtures of RBF kernels cost more power.
+# kernel at the median, which misses jumps; Matérn 3/2 and mixtures of RBF kernels cost more power.
 _SET_BANDWIDTH = 4.0
-DENSE_ROWS = 3_000  # beyond, the features take less time than the (n, n) matrices
+DENSE_ROWS = 3_000  # beyond it, features take less time than the (n, n) matrices
 # At n = 2000 weights learned with that rank would leave .025 of chance instead of .017 (sign(A·B)) and .11
 # instead of .06 (four linear causes); with a rank of 128, .07 and .22.
 _SET_RANK = 512
 _SET_TOLERANCE = 1e-3
 _LEAST_VARIANCE = 1e-3  # of a component of x, as a share of all
-_LEAST_EXACT_VARIANCE = 1e-7  # the same where rows are few
-_FARTHEST = 1e30  # in units of the median distance; no kernel reaches as far
+_LEAST_EXACT_VARIANCE = 1e-7  # the same for few rows
+_FARTHEST = 1e30  # in units of the median distance; no kernel reaches this far
 _N_FREQUENCIES, _SEED = 512, 2_018
 _BLOCK_ROWS = 2_048
 
@@ -68,8 +68,8 @@ class Group:
     ----------
     columns : (n, k) their values; codes for nominal ones.
     kinds : of the variables.
-    is_set : a set that a variable is decoupled from, with the rougher kernel that sees jumps.
-    shares : (n,) what the rows count for to begin with; equal by default.
+    is_set : a set that a variable is decoupled from, with the rougher kernel that detects jumps.
+    shares : (n,) initial shares of the rows; equal by default.
     """
 
     columns: FloatArray
@@ -117,7 +117,7 @@ class JointObjective(Protocol):
     """A loss of the probabilities (n,) of the rows."""
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
+        """Loss, and its gradient up to a constant vector (which the softmax cancels)."""
         ...
 
     def chance(self, probabilities: FloatArray) -> float:
@@ -195,7 +195,7 @@ def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def products_of_others(factors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """For each row of (m, ...) the product of all other rows, without division, for factors may be zero."""
+    """For each row of (m, ...) the product of all others, without division because factors may be zero."""
     before, after = np.ones_like(factors), np.ones_like(factors)
     np.cumprod(factors[:-1], axis=0, out=before[1:])
     after[:-1] = np.cumprod(factors[:0:-1], axis=0)[::-1]
@@ -219,7 +219,7 @@ class CovarianceObjective:
     def __init__(self, one: Group, others: Group, memory: Memory) -> None:
         self._one = _components(kernel_features(one.columns[:, 0], one.kinds[0], one.shares))
         self._others = others.factor(_SET_RANK, memory)
-        self._others -= self._others.mean(axis=1, keepdims=True)  # changes nothing but rounding
+        self._others -= self._others.mean(axis=1, keepdims=True)  # changes only rounding
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
         """See `JointObjective`."""

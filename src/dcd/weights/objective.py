@@ -9,18 +9,18 @@ removed, the weighted HSIC of two variables is
 which for equal weights is the usual biased estimate :math:`\mathrm{tr}(K_i H K_j H) / n^2`. The loss is its
 sum over the ordered pairs :math:`i \neq j`.
 
-The pair sum never becomes a pair loop. Two forms of the same loss, chosen by cost (`descent` has a third,
-for tables of many rows):
+The sum over pairs needs no loop over pairs. There are two forms of the same loss, chosen by cost (`descent`
+has a third, for tables with many rows):
 
-* `DenseObjective`, O(n² + nR) a step, R the number of features :math:`\Phi_i` (r, n) of all variables: with
+* `DenseObjective`, O(n² + nR) per step, R the number of features :math:`\Phi_i` (r, n) of all variables: with
   :math:`a_i = \Phi_i p`, :math:`u_i = \Phi_i^\top a_i`, :math:`U = \sum u_i` and
-  :math:`Q = \sum_{i \neq j} K_i \circ K_j`, made once, it is
+  :math:`Q = \sum_{i \neq j} K_i \circ K_j`, computed once, it is
   :math:`p^\top Q p + (\sum |a_i|^2)^2 - \sum |a_i|^4 - 2 p^\top (U^2 - \sum u_i^2)`.
-* `LowRankObjective`, O(nR²) a step and O(nR) memory: twice the sum over :math:`i < j` of the squared norm of
-  the weighted covariance between the features of i and of j.
+* `LowRankObjective`, O(nR²) per step and O(nR) memory: twice the sum over :math:`i < j` of the squared norm
+  of the weighted covariance between the features of i and of j.
 
-Most sets that Algorithm 1 asks for are small and take a fraction of a millisecond a step, so both make few
-calls on large arrays: a loop in Python would cost more than the arithmetic, and keep threads waiting.
+Most sets that Algorithm 1 needs are small and take a fraction of a millisecond per step, so both make few
+calls on large arrays: a loop in Python would cost more than the arithmetic, and block other threads.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from dcd.features.kernel_blocks import FeatureBlocks, Features
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import DENSE_ROWS
 
-# Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix a step, in
-# the cache and not, and for each feature in its making, shared over fifty steps; a feature of a sample.
+# Nanoseconds, measured on one core: a product in `LowRankObjective`; an entry of the (n, n) matrix per step,
+# in the cache and not; per feature when it is computed, shared over fifty steps; a feature of a sample.
 _LOW_RANK, _IN_CACHE, _OUT_OF_CACHE, _MAKING, _FEATURE = 0.09, 0.1, 0.3, 0.002, 0.7
 _CACHE_BYTES = 24 * 2**20
 _BAND = 64
@@ -50,10 +50,10 @@ def pairwise_hsic(features: Features, probabilities: FloatArray) -> FloatArray:
 
 
 def dependence(features: Features, probabilities: FloatArray) -> tuple[FloatArray, float]:
-    """`pairwise_hsic`, and the loss in units of what is to be expected if the variables are independent.
+    """`pairwise_hsic`, and the loss relative to its mean for independent variables.
 
-    The weighted HSIC of two independent variables has mean v_i v_j / ESS to first order in 1 / ESS, v the
-    total variance of features.
+    The weighted HSIC of two independent variables has mean v_i v_j / ESS to first order in 1 / ESS, with v
+    the total variance of the features.
     """
     covariance = _weighted_covariance(features, probabilities)
     hsic = _hsic_of(covariance, features)

@@ -86,7 +86,7 @@ def pc_gsq(values: FloatArray, *, seed: int, alpha: float = 0.05, knowledge: Arr
 
 
 def ges(values: FloatArray, *, seed: int, penalty: float = 0.5) -> IntArray:
-    """GES with the Gaussian BIC score; `penalty` times log n a parameter, as for `boss`."""
+    """GES with the Gaussian BIC score; `penalty` times log n per parameter, as for `boss`."""
     check_number("penalty", penalty, above=0, suggestion=0.5)
     _check_rows(len(values), values.shape[1])
     found = causal_learn_ges(values, "local_score_BIC", lambda_value=penalty)
@@ -104,10 +104,10 @@ def ges_general(values: FloatArray, *, seed: int) -> IntArray:
 
 
 def boss(values: FloatArray, *, seed: int, penalty: float = 1.0) -> IntArray:
-    """BOSS with a Gaussian score, log-likelihood less `penalty` times log n a parameter; BIC has 1/2.
+    """BOSS with a Gaussian score, log-likelihood minus `penalty` times log n per parameter; BIC has 1/2.
 
-    The default is that of FLOP and of the authors' Tetrad, called 2 there. That of causal-learn is twice as
-    large and draws fewer edges. BOSS draws from the global generator.
+    The default is that of FLOP and of the authors' Tetrad, where it is called 2. That of causal-learn is
+    twice as large and gives fewer edges. BOSS uses the global random generator.
     """
     return _by_orders(causal_learn_boss, values, seed, penalty)
 
@@ -150,7 +150,7 @@ def _pc(values: FloatArray, test: Test, alpha: float, knowledge: Arrows) -> IntA
 
 
 def _background(knowledge: Arrows, names: Sequence[str]) -> BackgroundKnowledge | None:
-    """Knowledge as PC takes it: it draws no forbidden arrow, but may miss a required edge."""
+    """Knowledge for PC, which draws no forbidden arrow but may miss a required edge."""
     if knowledge is None:
         return None
     nodes, known = [GraphNode(name) for name in names], BackgroundKnowledge()

@@ -1,11 +1,11 @@
-r"""Controls: answers that take no causal reasoning, for a sense of what a score is worth.
+r"""Controls: graphs found without causal reasoning, to put scores into perspective.
 
 - `empty`: no edges at all.
 - `spanning_tree`: the tree with the largest sum of mutual information (Chow and Liu, 1968), without arrows.
   The information is that of the ranks in bins of equal size; categories are bins already.
 - `sort_by`: the columns in the order of a criterion (`dcd.evaluation.sorting`); each is regressed on those
   before it, and keeps the parents that a lasso chosen by BIC keeps. By variance and by R² these are the
-  controls of Reisach and others (2021, 2023); by falling R² it is the second one turned round, which suits
+  controls of Reisach and others (2021, 2023); by falling R² it is the reverse of the second, which suits
   simulations whose roots are predicted best.
 """
 
@@ -38,7 +38,7 @@ def spanning_tree(values: FloatArray, *, seed: int, kinds: Sequence[Kind] | None
     for first in range(len(codes)):
         for second in range(first):
             information[first, second] = _information(codes[first], codes[second])
-    # The cheapest tree where much information is cheap; 0 would be the absence of an edge.
+    # The cheapest tree if much information costs little; 0 would mean no edge.
     cost = np.tril(information.max() - information + 1.0, k=-1)
     tree = minimum_spanning_tree(cost).toarray() > 0
     return (tree | tree.T).astype(np.int8)
@@ -54,7 +54,7 @@ def _in_bins(column: FloatArray, n_bins: int) -> npt.NDArray[np.intp]:
 
 
 def _information(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> float:
-    """Mutual information in nats, less its mean for independent columns, (a - 1)(b - 1) / 2n."""
+    """Mutual information in nats, minus its mean for independent columns, (a - 1)(b - 1) / 2n."""
     shape = int(first.max()) + 1, int(second.max()) + 1
     joint = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1]).reshape(shape) / len(first)
     product = np.outer(joint.sum(axis=1), joint.sum(axis=0))

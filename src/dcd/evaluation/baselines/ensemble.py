@@ -5,7 +5,7 @@ The rows are split at random into K parts with p-values :math:`p_k`, and
 .. math:: T = \frac1K \sum_k F_a^{-1}(p_k), \qquad p = F_a(T / K^{1/a - 1})
 
 with :math:`F_a` the symmetric stable law of index a: the mean of K independent draws from it is a draw
-scaled by :math:`K^{1/a-1}`, so p is uniform where the :math:`p_k` are. With a = 2 (normal) this is Stouffer's
+scaled by :math:`K^{1/a-1}`, so p is uniform if the :math:`p_k` are. With a = 2 (normal) this is Stouffer's
 combination, with a = 1 Cauchy's. A test whose cost grows as n³ becomes K² times as fast.
 """
 
@@ -38,7 +38,7 @@ def combine_pvalues(pvalues: FloatArray, *, stable_index: float = 2.0) -> float:
 
 
 def n_parts(n_samples: int) -> int:
-    """How many parts: some 400 rows each, at least two."""
+    """How many parts: about 400 rows each, at least two."""
     return max(2, round(n_samples / ROWS_A_PART))
 
 

@@ -1,7 +1,7 @@
 """FLOP of flopsearch: a search over orders for linear models (Wienöbst, Henckel and Weichwald, 2025).
 
-In its matrix 1 is an arrow from row to column, and 2, which is symmetric, an undirected edge. It draws its
-restarts from a generator of its own without a seed, so that two runs can differ.
+In its matrix 1 is an arrow from row to column, and 2, which is symmetric, an undirected edge. Its restarts
+use an unseeded generator, so two runs can differ.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _check_threshold(threshold: float) -> None:
 
 
 def _learned(model: Any, values: FloatArray, threshold: float) -> IntArray:
-    """The DAG of the weights above the threshold; an error for diverged weights."""
+    """The DAG of the weights above the threshold; raises an error for diverged weights."""
     model.learn(values)
     matrix = np.asarray(model.weight_causal_matrix, dtype=np.float64)
     if not np.isfinite(matrix).all():

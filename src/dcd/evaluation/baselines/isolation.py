@@ -52,7 +52,7 @@ class Outcome:
     reason : why there is no graph.
     cpdag : the graph, if there is one.
     contradictory : the method returned a partial graph without a DAG extension, which `cpdag` repairs. Cyclic
-        weights are pruned before and do not count.
+        weights, which are pruned first, do not count.
     seconds : wall time of the method alone, on one thread.
     peak_mb : peak memory of its process, including shared libraries; None if unknown.
     """
@@ -85,8 +85,8 @@ def run(
     table : NumPy array, or pandas, polars or pyarrow table. Only methods of this package and those for
         categorical data accept unordered categories.
     kinds, missing, drop_degenerate : as in `dcd.DCD`, without testwise deletion.
-    knowledge : background knowledge, for methods that take it (`METHODS[method].takes_knowledge`). PC draws
-        no forbidden arrow, but may miss a required edge.
+    knowledge : background knowledge, for methods that can use it (`METHODS[method].takes_knowledge`). PC
+        draws no forbidden arrow, but may miss a required edge.
     random_state : seed of methods that draw random numbers.
     time_limit : seconds after which the run is stopped, not counting the loading of libraries.
     options : parameters of the method's adapter, such as `alpha=0.01` for PC.
@@ -140,7 +140,7 @@ class Worker:
         time_limit: float | None = None,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Run one method; failures and timeouts are outcomes, bad input is an `InputError`.
+        """Run one method; failures and timeouts are outcomes; bad input raises `InputError`.
 
         The parameters are those of `run`; `reading` holds those for the table.
         """
@@ -228,11 +228,11 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
     if entry.discrete:
         if measured := [name for name in kinds if kinds[name] == "continuous"]:
             problem = f"measurements, which {method!r} would take for categories"
-            remedy = "Leave them out, put them into classes, or use robust-dcd."
+            remedy = "Leave them out, bin them, or use robust-dcd."
             raise InputError(column_list(measured), problem, remedy)
     elif not entry.takes_kinds:
         if unordered := [name for name in kinds if kinds[name] == "nominal" and len(levels[name]) > 2]:
-            problem = f"categories without an order, which {method!r} cannot take"
+            problem = f"unordered categories, which {method!r} cannot use"
             remedy = "Leave them out, or use robust-dcd, dcd, pc-gsq or ges-bdeu."
             raise InputError(column_list(unordered), problem, remedy)
         if not entry.combinations:  # such a method treats two categories as numbers
@@ -248,8 +248,8 @@ def _arrows(method: str, knowledge: Knowledge | None, dataset: Dataset) -> dict[
     if not bound.says_something:
         return None
     if not find_method(method).takes_knowledge:
-        remedy = "Leave it out; METHODS[name].takes_knowledge tells which methods can."
-        raise InputError("parameter 'knowledge'", f"cannot be taken into account by {method!r}", remedy)
+        remedy = "Leave it out; METHODS[name].takes_knowledge shows which methods can."
+        raise InputError("parameter 'knowledge'", f"cannot be used by {method!r}", remedy)
     return {key: np.argwhere(getattr(bound, key)).tolist() for key in ("required", "forbidden")}
 
 

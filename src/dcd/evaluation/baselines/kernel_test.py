@@ -83,7 +83,7 @@ class KernelTest:
 
 
 class _Condition:
-    """Removes from a kernel what the variables of one condition explain.
+    """Removes from a kernel the part explained by the variables of one condition.
 
     Kernels of small rank are represented by factors. The others are full matrices in single precision, which
     takes half the time and changes p-values by less than dropping eigenvalues does.
@@ -105,7 +105,7 @@ class _Condition:
 
     def residual_kernel(self, points: FloatArray) -> Floats:
         """`R K R` for the kernel K of `points`, (n, n)."""
-        # A further variable multiplies the rank by about 5, and failed attempts are expensive.
+        # Each additional variable multiplies the rank by about 5, and failed attempts are expensive.
         may_be_small = 4 * self.rank < self.max_rank or points.shape[1] == 1
         factor = _factor(points, self.width, self.max_rank) if may_be_small else None
         if factor is not None and factor.shape[1] < self.max_rank:

@@ -34,11 +34,11 @@ class Method:
     label : name in tables and figures.
     module, function : of the adapter.
     extra : the extra of this package that installs its dependencies, if any.
-    cost : "low" for seconds a fit, "kernel" for kernel matrices, "network" for a neural network.
+    cost : "low" for seconds per fit, "kernel" for kernel matrices, "network" for a neural network.
     discrete : made for categorical data.
     combinations : accepts columns that are linear combinations of others.
-    takes_kinds : takes the kinds of the columns.
-    takes_knowledge : takes required and forbidden arrows, as `knowledge` with lists of pairs of positions.
+    takes_kinds : uses the kinds of the columns.
+    takes_knowledge : uses required and forbidden arrows, as `knowledge` with lists of pairs of positions.
     """
 
     label: str

@@ -1,7 +1,7 @@
-"""RSL and MARVEL of the package rcd, with boundaries and tests from decoupling.
+"""RSL and MARVEL of the package rcd, with our Markov boundaries and test.
 
 Both remove variables one by one such that the rest of the graph stays intact, starting from Markov boundaries
-and a test. They return a skeleton, which is oriented as in `DCD`.
+and a test. They return a skeleton, which the score of whole graphs orients.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from dcd.search.grow_shrink import GrowShrink
 
 
 def rsl(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
-    """RSL-D (for graphs without diamonds) on decoupling boundaries."""
+    """RSL-D (for graphs without diamonds) on our boundaries."""
     return _learn(rcd_rsl_d.learn_and_get_skeleton, values, seed, alpha)
 
 
 def marvel(values: FloatArray, *, seed: int, alpha: float = 0.05) -> IntArray:
-    """MARVEL on decoupling boundaries."""
+    """MARVEL on our boundaries."""
     return _learn(rcd_marvel.learn_and_get_skeleton, values, seed, alpha)
 
 

@@ -102,7 +102,7 @@ def _check_options(method: str, adapter: Adapter, options: dict[str, Any]) -> No
 
 
 def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: IO[bytes], answers: IO[bytes]) -> None:
-    """Solve in a fork, and add the peak memory to the answer; give up when the parent is gone."""
+    """Solve in a fork, and add the peak memory to the answer; stop if the parent is gone."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -112,7 +112,7 @@ def _solve_in_fork(task: dict[str, Any], values: FloatArray, tasks: IO[bytes], a
         os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
-        # Tasks come one at a time, so that readable input means the end of the stream.
+        # Tasks come one at a time, so readable input means the end of the stream.
         ready, _, _ = select.select([pipe, tasks], [], [])
         if pipe not in ready:
             os.kill(child, signal.SIGKILL)

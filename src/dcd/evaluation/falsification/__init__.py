@@ -1,4 +1,4 @@
-r"""A graph put to the test: the independences that it implies, and whether a table contradicts them.
+r"""Testing a graph: the independences that it implies, and whether a table contradicts them.
 
 graph -> one DAG of its class -> `dcd.graph.implied`: statements -> p-values -> Holm's method -> account
                   \-> the same statements under shuffled names, to compare with

@@ -1,4 +1,4 @@
-"""What became of each statement of a graph that was put to the test, and the answer in words."""
+"""The result for each statement of a tested graph, and the findings in words."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Independence:
             return ""
         words = f"{'partial ' if self.given else ''}rank correlation"
         if abs(self.correlation) < _NO_TREND:
-            return f"{words} near 0: not a rising or falling relation"
+            return f"{words} near 0: not a monotone relation"
         return f"{words} {self.correlation:+.2f}"
 
     def __str__(self) -> str:
@@ -68,8 +68,8 @@ class EdgeTest:
     ----------
     first, second, type : the edge as drawn, `first -> second` or `first - second`.
     given : the other parents of the effect, in the DAG that was tested.
-    pvalue : of the independence of the two given these; None if the rows cannot tell.
-    needed : whether the p-value is at most the level; None if the rows cannot tell.
+    pvalue : of the independence of the two given these; None if it cannot be tested.
+    needed : whether the p-value is at most the level; None if it cannot be tested.
     n_rows : rows that are complete in these variables.
     """
 
@@ -111,7 +111,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What a `Falsification` holds and says in words; see there."""
+    """The contents of a `Falsification`, and their description; see there."""
 
     names: tuple[str, ...]
     adjacency: IntArray = field(repr=False)
@@ -135,13 +135,13 @@ class Account:
 
     @property
     def unneeded(self) -> tuple[EdgeTest, ...]:
-        """The edges for which the data show no need, the least needed first."""
+        """The edges that the data do not support, the least supported first."""
         found = [edge for edge in self.edges if edge.needed is False]
         return tuple(sorted(found, key=lambda edge: -(edge.pvalue or 0.0)))
 
     @property
     def n_untested(self) -> int:
-        """How many statements too few rows are complete for."""
+        """How many statements have too few complete rows."""
         return sum(one.pvalue is None for one in self.independences)
 
     @property
@@ -151,7 +151,7 @@ class Account:
 
     @property
     def permutation_pvalue(self) -> float | None:
-        """Of the graph being no better than with its names shuffled; None without relabelled graphs."""
+        """For the graph fitting no better than with shuffled names; None without relabelled graphs."""
         return (1 + self.n_no_worse) / (1 + len(self.permuted)) if self.permuted else None
 
     @property
@@ -188,20 +188,20 @@ class Account:
                 "Shuffled names imply the same independences: the graph says nothing about single variables."
             ]
         n_all = len(self.permuted)
-        told = f"Of {n_all} graphs of the same shape with shuffled names, {self.n_no_worse} violate no more"
+        told = f"Of {n_all} graphs of the same shape with shuffled names, {self.n_no_worse} do no worse"
         if self.permutation_pvalue <= self.alpha:
             return [f"{told}: the graph fits these data far better than chance."]
         if not self.n_no_worse:
-            return [f"{told}; it takes {int(1 / self.alpha)} or more to tell that from chance."]
+            return [f"{told}; at least {int(1 / self.alpha)} are needed to distinguish that from chance."]
         if not self.violated:
-            return [f"{told}: that nothing is violated says little here, for shuffled names do as well."]
+            return [f"{told}: passing means little here, because shuffled names do as well."]
         return [f"{told}: the graph does not clearly fit better than shuffled names."]
 
     def _needless(self) -> list[str]:
         if not self.unneeded:
             return []
         edges = listed([str(edge) for edge in self.unneeded], most=6)
-        return [f"The data show no need for {count(len(self.unneeded), 'edge')}: {edges}."]
+        return [f"The data do not support {count(len(self.unneeded), 'edge')}: {edges}."]
 
     def __str__(self) -> str:
         lines = [*self.findings(), ""]
@@ -257,7 +257,7 @@ class Account:
         return dict(json.loads(json.dumps(document, allow_nan=False)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON; the file is either there in full or not at all."""
+        """Write it as JSON, completely or not at all."""
         write_text(path, json.dumps(self.to_dict(), indent=1) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The page of a graph that was put to the test, and what a notebook shows of it."""
+"""The page of a tested graph, and its view in a notebook."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WIDTH, _BOTTOM = 560.0, 130.0  # of the histogram
 
 
 def page(checked: Account) -> str:
-    """The whole HTML file as text: its style is inside, and it may load nothing."""
+    """The whole HTML file as text, with its style; it may load nothing else."""
     pairs = _violated_pairs(checked)
     shown = {"violated": bool(checked.violated), "shuffled": bool(checked.permuted)}
     findings = checked.findings()
@@ -117,8 +117,8 @@ def _edge_class(edge: EdgeTest) -> str:
 
 def _edge_title(edge: EdgeTest) -> str:
     if edge.needed is None:
-        return f"{edge}: the rows cannot tell whether it is needed"
-    return f"{edge}: the data {'need it' if edge.needed else 'show no need for it'}"
+        return f"{edge}: the data cannot decide whether it is needed"
+    return f"{edge}: the data {'support it' if edge.needed else 'do not support it'}"
 
 
 def _legend(checked: Account, has_pairs: bool) -> list[tuple[str, bool, float, str]]:
@@ -127,8 +127,8 @@ def _legend(checked: Account, has_pairs: bool) -> list[tuple[str, bool, float, s
     entries = [
         ("arrow", True, "cause → effect"),
         ("line", False, "edge whose direction the graph leaves open"),
-        ("arrow needless", True, "the data show no need for it"),
-        ("line needless", False, "no need, direction open"),
+        ("arrow needless", True, "not supported by the data"),
+        ("line needless", False, "not supported, direction open"),
         ("violated", False, "independent by the graph, dependent in the data"),
     ]
     drawn |= {"violated"} if has_pairs else set()

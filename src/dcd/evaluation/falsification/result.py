@@ -1,4 +1,4 @@
-"""`Falsification`, the account of a graph that was put to the test, which shows itself."""
+"""`Falsification`, the result of testing a graph, with its views."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dcd.evaluation.falsification.page import notebook_html, page
 
 @dataclass(frozen=True, eq=False)
 class Falsification(Account):
-    """A graph put to the test by a table, as returned by `dcd.falsify`.
+    """A graph tested against a table, as returned by `dcd.falsify`.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Falsification(Account):
     n_rows, n_rows_tested : rows of the table, and rows that tests used.
     ignored : columns of the table that are not in the graph.
     pictures : some rows behind violated statements.
-    title : a line for people.
+    title : a heading.
     """
 
     def _repr_html_(self) -> str:

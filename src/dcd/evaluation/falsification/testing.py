@@ -4,9 +4,9 @@ The p-values :math:`p_{(1)} \le \dots \le p_{(m)}` of the m statements are adjus
 
 .. math:: \tilde p_{(k)} = \max_{j \le k} \min(1, (m - j + 1)\, p_{(j)}),
 
-so that a true graph has any statement violated with probability at most alpha, however the tests depend on
-each other. For a graph whose variables are relabelled at random the same number of statements is tested in
-the same way; how many of these graphs do no worse says whether a table can tell the graph from chance
+so that the probability of any violated statement of a true graph is at most alpha, however the tests depend
+on each other. For graphs whose variables are relabelled at random, the same number of statements is tested in
+the same way; how many of these graphs do no worse shows whether a table can distinguish the graph from chance
 (Eulig et al. 2023, *Toward Falsifying Causal Graphs Using a Permutation-Based Test*).
 """
 
@@ -70,35 +70,35 @@ def falsify(
     progress: bool = True,
     random_state: int | np.random.Generator | None = 0,
 ) -> Falsification:
-    """Put a graph to the test: find the independences that it implies and the data contradict.
+    """Test a graph: find the independences that it implies but the data contradict.
 
     Each variable is tested against each of its non-descendants given its parents, and each edge given the
-    other parents of its effect. Of a CPDAG one DAG of the class is taken; all of them imply the same
+    other parents of its effect. For a CPDAG, one DAG of the class is tested; all of them imply the same
     independences. A graph that passes is not proven: other graphs may pass as well.
 
     Parameters
     ----------
     graph : CPDAG, ChosenDAG, adjacency matrix (`[i, j] = 1` for `i -> j`, both for `i - j`) or
         networkx.DiGraph
-        The graph, of an expert, a paper or another tool. Its variables are columns of the table; a matrix
+        The graph, from an expert, a paper or another tool. Its variables are columns of the table; a matrix
         without names has all of them, in their order.
-    table : any table that the estimators take. Columns that are not in the graph are ignored.
+    table : any table that the estimators accept. Columns that are not in the graph are ignored.
     alpha : float, default=0.05
         The probability that any statement of a true graph is violated, over all of them together. An edge
         counts as needed if its own p-value is at most this.
     n_permutations : int, default=100
-        How many random relabellings of the graph to draw and to compare with; 0 compares with none. Those
-        that imply the same independences as the graph itself are left out.
+        Number of random relabellings of the graph to compare with. Those that imply the same independences
+        as the graph itself are left out.
     test : PartialAssociation, WeightedAssociation, a test of your own or None
-        None is `PartialAssociation()`.
+        By default `PartialAssociation()`.
     max_rows : int, default=5000
-        Tests use at most as many rows, drawn by a fixed seed. Where rows are more, a test sees every small
-        misfit of its own model.
-    kinds, missing, sample_weight, counts, memory_limit : as of `RobustDCD` and its `fit`. With
+        Tests use at most this many rows, drawn with a fixed seed. With more rows, a test would detect every
+        small misfit of its own model.
+    kinds, missing, sample_weight, counts, memory_limit : as for `RobustDCD` and its `fit`. With
         missing="testwise", each statement is tested on the rows that are complete in its variables.
     rows : bool, default=True
         Keep up to 300 rows for the picture of each of the clearest violations.
-    title : a line for people.
+    title : a heading.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -152,7 +152,7 @@ def falsify(
 
 
 def holm(pvalues: FloatArray) -> FloatArray:
-    """p-values (m,) adjusted by Holm's method; those that are NaN stay so and do not count."""
+    """p-values (m,) adjusted by Holm's method; NaN stays NaN and does not count."""
     adjusted = np.full(len(pvalues), np.nan)
     known = np.flatnonzero(~np.isnan(pvalues))
     order = known[np.argsort(pvalues[known], kind="stable")]
@@ -184,21 +184,21 @@ def _check_words(rows: bool, progress: bool, title: str | None) -> None:
 def _read_graph(graph: Any, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The graph as given, and a DAG of its class over its names in alphabetical order.
 
-    A DAG is taken as it is. The order makes the choice among the DAGs of a class independent of the order of
+    A DAG is used unchanged. The order makes the choice among the DAGs of a class independent of the order of
     the columns.
     """
     given = _labelled(graph, columns)
-    class_of_frame(given)  # refuses cycles, loops and what fits no DAG, with the edges in the message
+    class_of_frame(given)  # rejects cycles, loops and graphs that fit no DAG, with the edges in the message
     names = sorted(given.columns)
     if len(names) < 2:
         problem = f"has {len(names)} variables"
-        raise InputError("parameter 'graph'", problem, "Give it two at least.")
+        raise InputError("parameter 'graph'", problem, "At least two are needed.")
     ordered = given.loc[names, names]
     return given, pd.DataFrame(consistent_extension(ordered), index=names, columns=names)
 
 
 def _labelled(graph: Any, columns: Sequence[str]) -> pd.DataFrame:
-    """The labelled adjacency matrix of a graph, whatever it is made of; without names it has all columns."""
+    """The labelled adjacency matrix of a graph of any type; without names it has all columns."""
     if isinstance(graph, CPDAG):
         return pd.DataFrame(graph.adjacency, index=list(graph.names), columns=list(graph.names))
     if isinstance(graph, ChosenDAG):
@@ -207,7 +207,7 @@ def _labelled(graph: Any, columns: Sequence[str]) -> pd.DataFrame:
         matrix = check_adjacency(graph, "graph")
         names = [str(name) for name in getattr(graph, "columns", columns)]
         if len(names) != len(matrix):
-            problem = f"has {len(matrix)} variables without names, and the table {len(names)} columns"
+            problem = f"has {len(matrix)} variables without names, but the table has {len(names)} columns"
             raise InputError("parameter 'graph'", problem, "Pass a labelled frame.")
         return pd.DataFrame(matrix, index=names, columns=names)
     if any(kind.__module__.startswith("networkx.") for kind in type(graph).__mro__):
@@ -245,7 +245,7 @@ def _informative(dag: IntArray, orders: Iterable[Positions]) -> list[Positions]:
 
 
 class _Questions:
-    """Statements about variables in the order of `names`, and what a test on a table says of them."""
+    """Statements about variables in the order of `names`, and their test results on a table."""
 
     def __init__(self, strategy: CITest, dataset: Dataset, names: tuple[str, ...], alpha: float) -> None:
         self._strategy, self._dataset, self._names, self._alpha = strategy, dataset, names, alpha
@@ -253,7 +253,7 @@ class _Questions:
         self._pvalues: dict[Statement, float] = {}
 
     def ask(self, statements: Iterable[Statement], *, n_jobs: int | None, progress: bool) -> None:
-        """Test statements, all of those about one set in one piece of work."""
+        """Test statements; those with the same conditioning set form one task."""
         by_set: dict[tuple[int, ...], dict[Statement, Statement]] = {}
         for one in statements:
             located = one.relabelled(self._positions)
@@ -274,7 +274,7 @@ class _Questions:
             self._pvalues |= dict(zip(piece.values(), np.exp(log_pvalues).tolist(), strict=True))
 
     def pvalues(self, statements: Sequence[Statement]) -> FloatArray:
-        """(m,) p-values, NaN where the rows cannot tell."""
+        """(m,) p-values, NaN if there are too few rows."""
         return np.array([self._pvalues[one] for one in statements], dtype=np.float64)
 
     def violated(self, statements: Sequence[Statement]) -> BoolArray:
@@ -284,7 +284,7 @@ class _Questions:
     def judged(
         self, statements: Sequence[Statement], *, rows: bool
     ) -> tuple[tuple[Independence, ...], tuple[Picture, ...]]:
-        """What became of the statements of the graph, and the rows behind the clearest violations."""
+        """The results for the statements of the graph, and the rows behind the clearest violations."""
         pvalues, violated = self.pvalues(statements), self.violated(statements)
         clearest = np.flatnonzero(violated)[np.argsort(pvalues[violated], kind="stable")].tolist()
         strengths: dict[int, float] = {}
@@ -311,7 +311,7 @@ class _Questions:
     def judged_edges(
         self, edges: Mapping[tuple[int, int], Statement], graph: pd.DataFrame
     ) -> tuple[EdgeTest, ...]:
-        """What became of the edges of the graph as it was given."""
+        """The results for the edges of the graph as given."""
         judged = []
         for (cause, effect), one in edges.items():
             first, second = self._names[cause], self._names[effect]

@@ -52,8 +52,8 @@ def plot_cpdag(
     cpdag : the graph. Arrows that follow from knowledge alone are dash-dotted.
     truth : compare with this graph: edges are the same, of other direction or type, extra or missing.
     probabilities : `model.probabilities_`; the more probable an edge, the wider and darker it is.
-    stability : what `dcd.stability` returns; edges that more resamples have are wider and darker. Takes the
-        place of `probabilities`.
+    stability : the result of `dcd.stability`; edges that more resamples have are wider and darker. Replaces
+        `probabilities`.
     target : highlight this variable and its Markov boundary.
     ax : axes to draw on; a new figure by default.
     """
@@ -100,11 +100,11 @@ def _check_graphs(cpdag: object, truth: object) -> None:
 def _shares(
     cpdag: CPDAG, probabilities: pd.DataFrame | None, stability: object
 ) -> tuple[FloatArray | None, str]:
-    """How sure an edge between two variables is, in the order of the graph, and the words for a share."""
+    """How certain each edge is, in the order of the graph, and the words for a share."""
     if stability is not None:
         if not isinstance(stability, Stability):
             problem = f"must be a Stability, got {type(stability).__name__}"
-            raise InputError("parameter 'stability'", problem, "Pass what dcd.stability returns.")
+            raise InputError("parameter 'stability'", problem, "Pass the result of dcd.stability.")
         order = [_position(name, stability.names, "stability") for name in cpdag.names]
         return stability.edge[np.ix_(order, order)], "in {:.0%} of resamples"
     if probabilities is None:

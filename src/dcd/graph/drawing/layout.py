@@ -32,7 +32,7 @@ _STALE = 6  # sweeps without an improvement after which to stop
 _STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs get one start
 _MOST_FOR_EXCHANGES = 600  # likewise; larger graphs use barycentres alone
 _PLACEMENTS = 16
-_BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # room beside a bend point; two nodes are 1 apart
+_BEND_TO_NODE, _BEND_TO_BEND = 0.75, 0.35  # space beside a bend point; two nodes are 1 apart
 _STRAIGHT = 8.0  # weight of straight long edges relative to short ones
 
 
@@ -62,7 +62,7 @@ class Layout:
 
 
 def _some_dag(graph: IntArray) -> BoolArray:
-    """A DAG with the arrows of a graph, of its class if there is one: lines follow an order of the arrows."""
+    """A DAG with the arrows of a graph, if possible of its class; lines follow an order of the arrows."""
     extension = consistent_extension(graph)
     if extension is not None:
         return extension.astype(bool)
@@ -315,5 +315,5 @@ def smooth(points: FloatArray) -> FloatArray:
 
 
 def _harmonic_mean(a: float, b: float) -> float:
-    """Of two slopes; 0 where they have opposite signs."""
+    """Of two slopes; 0 if they have opposite signs."""
     return 2 * a * b / (a + b) if a * b > 0 else 0.0

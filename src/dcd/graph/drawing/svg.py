@@ -103,8 +103,8 @@ def draw_graph(
     adjacency : of the CPDAG.
     nodes, edges : what to draw, nodes in the order of the matrix.
     attributes : of the svg element.
-    layout : of a larger graph, with a route for each edge, so that several pictures agree; made without it.
-        Arrows may point up in it.
+    layout : of a larger graph, with a route for each edge, so that several pictures agree; by default
+        computed from this graph. Arrows may point up in it.
     scale : size relative to the report, where labels have 14 pixels.
     tallest_layer : largest distance between layers in pixels, used for wide graphs.
     texts : `summary` and `description` for screen readers.
@@ -221,7 +221,7 @@ def notebook_html(
     rows: Sequence[Sequence[str]] = (),
     more: str = "",
 ) -> str:
-    """What an object shows in a notebook: a title, a picture, sentences, a table, and a last sentence."""
+    """The view of an object in a notebook: a title, a picture, sentences, a table, and a last sentence."""
     values = {"title": title, "picture": picture, "lines": lines, "header": header, "rows": rows}
     return _render("notebook.html.j2", **values, more=more)
 

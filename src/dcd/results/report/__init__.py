@@ -1,7 +1,7 @@
-"""A result as one self-contained HTML page, for people who did not run the analysis.
+"""A result as one self-contained HTML page, for readers who did not run the analysis.
 
-A module prepares the values of a large section (findings, graph_picture, variable_details), `page` those of
-the others, and a template for each section in `templates/` holds the markup.
+Each large section has a module that prepares its values (findings, graph_picture, variable_details); `page`
+prepares those of the others. The markup is in `templates/`, with a template for each section.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["render", "write"]
 
 
 def render(result: Result, *, before: Result | None = None) -> str:
-    """The page as text. It loads nothing from anywhere and can be read without JavaScript.
+    """The page as text. It loads nothing from the internet and can be read without JavaScript.
 
-    `before` is an earlier result on the same table, such as one without background knowledge: the page then
+    `before` is an earlier result on the same table, such as one without background knowledge; the page then
     shows what changed since.
 
     Examples
@@ -38,5 +38,5 @@ def render(result: Result, *, before: Result | None = None) -> str:
 
 
 def write(result: Result, path: str | os.PathLike[str], *, before: Result | None = None) -> None:
-    """Write the page to a file, in full or not at all; `before` is as of `render`."""
+    """Write the page to a file, completely or not at all; `before` is as for `render`."""
     write_text(path, render(result, before=before))

@@ -1,4 +1,4 @@
-"""How sure an edge is: one number for each edge, in three grades, and the stops of the slider.
+"""How certain an edge is: one number for each edge, in three grades, and the stops of the slider.
 
 The number is the probability of an edge; without probabilities, the share of resamples in which the pair had
 an edge; without these, -log10 of the p-value.

@@ -29,7 +29,7 @@ def findings(result: Result, knowledge: Given) -> list[str]:
 def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
     d = len(result.names)
     required = len(result.edges) - len(seen)
-    added = count(required, "edge is", "edges are") + " there only because knowledge requires it."
+    added = count(required, "edge is", "edges are") + " drawn only because knowledge requires it."
     added = f" {sentence(added if required == 1 else added.replace(' it.', ' them.'))}" if required else ""
     if not seen:
         return ["No two variables were found to be directly related." + added]
@@ -55,10 +55,11 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
     if uncertain and result.posterior is not None:
         least = percent(result.posterior.arrow_probability)
         shown = listed([_with_probability(edge) for edge in uncertain], 6)
-        text += f" Directions less probable than the {least} asked for are drawn as lines: {shown}."
+        text += f" Directions with a probability below {least} are drawn as lines: {shown}."
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
-        text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {shown}."
+        directed = f"The direction of {count(len(known), 'edge')}"
+        text += f" {directed} comes from knowledge, not from the data: {shown}."
     return [text.strip()]
 
 
@@ -67,15 +68,15 @@ def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
     least = ""
     if result.posterior is not None:
         least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
-    text = f"The data tell the direction of {of_them}{least}: {shown}."
-    return f"{text} For {count(lines, 'other')} it cannot be told from such data." if lines else text
+    text = f"The data determine the direction of {of_them}{least}: {shown}."
+    return f"{text} For {count(lines, 'other')} the data leave it open." if lines else text
 
 
 def _no_arrows(n_seen: int, n_uncertain: int) -> str:
     if n_seen == n_uncertain:
         return ""
     which = count(n_seen - n_uncertain, "relation") if n_uncertain else "these relations"
-    why = "cannot be told from the data: graphs with different directions fit equally well."
+    why = "cannot be determined from the data: graphs with different directions fit equally well."
     return f"The direction of {which} {why}"
 
 
@@ -109,7 +110,7 @@ def _groups(result: Result) -> list[str]:
         )
     if alone:
         stand = "stands" if len(alone) == 1 else "stand"
-        sentences.append(f"{listed(alone)} {stand} apart: no relation with the others was seen.")
+        sentences.append(f"{listed(alone)} {stand} apart: no relation with the others was detected.")
     return [" ".join(sentences)] if sentences else []
 
 
@@ -129,7 +130,7 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
         sentences.append(
             f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
-            f"{len(seen)} edges came back at least four times in five."
+            f"{len(seen)} edges were found at least four times in five."
         )
     if sentences:
         return sentences
@@ -138,7 +139,7 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
         return []
     return [
         f"The weakest edge is {arrow(weakest)}. If the two were not directly related, an association like "
-        f"theirs would come up by chance with probability {pvalue(weakest.pvalue)}."
+        f"theirs would arise by chance with probability {pvalue(weakest.pvalue)}."
     ]
 
 

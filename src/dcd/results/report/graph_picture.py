@@ -1,4 +1,4 @@
-"""The graph of a result as SVG: nodes are links to their sections, edges show how sure they are."""
+"""The graph of a result as SVG: nodes are links to their sections, edges show how certain they are."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def _badges(edge: Edge, scale: Scale, contradictions: set[frozenset[str]]) -> li
 
 
 def contradicted(result: Result) -> set[frozenset[str]]:
-    """The edges where the data contradict themselves; an edge against knowledge is drawn as required."""
+    """The edges on which the data contradict themselves; edges against knowledge are drawn as required."""
     pairs = {frozenset(clash.variables) for clash in result.conflicts if not is_with_knowledge(clash)}
     return pairs & {frozenset((edge.first, edge.second)) for edge in result.edges}
 
 
 def edge_class(edge: Edge, scale: Scale) -> str:
-    """The kind of an edge and how sure it is."""
+    """The kind of an edge and how certain it is."""
     kind = "given" if scale.knowledge.directed(edge) else "arrow" if edge.type == "->" else "line"
     return f"{kind} {scale.grade(edge) or 'required'}"
 
@@ -82,7 +82,7 @@ def _head(edge: Edge) -> float:
 
 
 def _label(edge: Edge) -> str:
-    """The probability of what is drawn: of an arrow its own, of a line that of an edge."""
+    """The probability of an edge as drawn: that of the arrow, or for a line that of any edge."""
     found = edge.probabilities
     return "" if found is None else percent(found.forward if edge.type == "->" else found.edge)
 
@@ -94,5 +94,5 @@ def _described(edge: Edge, scale: Scale) -> str:
     if edge.frequencies is not None:
         parts.append(f"in {percent(edge.frequencies.edge)} of resamples")
     if scale.knowledge.directed(edge):
-        parts.append("direction by knowledge")
+        parts.append("direction from knowledge")
     return ", ".join(parts)

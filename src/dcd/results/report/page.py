@@ -21,12 +21,12 @@ _MOST_MISSED = 50  # pairs without an edge in the table of the probable ones
 _KINDS = {
     "arrow": "cause → effect",
     "line": "related, direction unknown",
-    "given": "direction by knowledge that was given (K)",
+    "given": "direction from knowledge (K)",
 }
 
 
 def page(result: Result, before: Result | None = None) -> str:
-    """The whole HTML file as text: its style and script are inside, and it may load nothing.
+    """The whole HTML file as text, with its style and script; it may load nothing else.
 
     `before` is an earlier result on the same table, to show what changed since.
     """
@@ -68,7 +68,7 @@ def _graph(result: Result, scale: Scale) -> dict[str, Any]:
 
 
 def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
-    """The rows of the table of edges, which says the same as the picture: the surest edge first."""
+    """The rows of the table of edges, with the same content as the picture, the most certain first."""
     rows: list[dict[str, Any]] = []
     for index, edge in enumerate(result.edges):
         row = {"edge": edge, "index": index, "strength": scale.strength(edge)}
@@ -83,7 +83,7 @@ def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
 
 
 def _missed(result: Result) -> list[dict[str, Any]]:
-    """Pairs that may have an edge, but none in the graph, the most probable first."""
+    """Pairs that may have an edge but have none in the graph, the most probable first."""
     drawn = {frozenset((edge.first, edge.second)) for edge in result.edges}
     pairs = result.posterior.pairs if result.posterior is not None else ()
     missed = [pair for pair in pairs if frozenset((pair.first, pair.second)) not in drawn]
@@ -114,7 +114,7 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
 
 
 def _data(result: Result) -> dict[str, Any]:
-    """The table at a glance."""
+    """A summary of the table."""
     data, columns = result.data, result.data.columns
     used = "all" if data.n_rows == data.n_rows_used else number(data.n_rows_used)
     is_partial = used == "all" and any(column.n_missing for column in columns)

@@ -16,7 +16,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def pvalue(value: float | None) -> str:
-    """A p-value for people."""
+    """A p-value as text."""
     if value is None:
         return NONE
     if value < 1e-300:
@@ -108,4 +108,4 @@ def why_a_line(edge: Edge, least: float) -> str:
     share = percent(edge.probabilities.forward) if edge.probabilities else NONE
     if share == percent(least) and edge.probabilities:
         share = f"{100 * edge.probabilities.forward:.1f} %"
-    return f"its direction has probability {share}, below the {percent(least)} asked for"
+    return f"its direction has probability {share}, below the limit of {percent(least)}"

@@ -28,11 +28,11 @@ _ROLES = {
     "spouse": "cause of a common effect",
 }
 _STATUS = {
-    "balanced": "down to the level of chance",
-    "ess_floor": "as far as the floor under the sample size allows",
-    "path_end": "as far as it goes",
-    "converged": "as far as it goes",
-    "max_steps": "up to the largest number of steps",
+    "balanced": "down to the chance level",
+    "ess_floor": "stopped at the least sample size",
+    "path_end": "as low as possible",
+    "converged": "as low as possible",
+    "max_steps": "stopped after the largest number of steps",
     "nothing_to_decouple": "nothing to decouple",
 }
 _Panel = tuple[str, str, str | None]  # caption, strength, scatter plot
@@ -149,7 +149,7 @@ class _Details:
         return panels
 
     def _remarks(self, target: str) -> list[str]:
-        """Cautions and conflicts that concern a variable."""
+        """Caveats and conflicts that concern a variable."""
         texts = [(caution.text, caution.variables) for caution in self.result.cautions]
         texts += [(f"{clash.problem} {clash.action}", clash.variables) for clash in self.result.conflicts]
         return [with_names_isolated(text, names) for text, names in texts if target in names]
@@ -171,12 +171,12 @@ def _effect(view: View) -> str:
     """What the weights did, in a sentence or two."""
     variables = count(len(view.decoupled), "variable")
     if view.dependence_before <= 1 and view.dependence == view.dependence_before:
-        return f"The {variables} around it are as good as independent as they are, so all rows count alike."
+        return f"The {variables} around it are already nearly independent, so all rows count the same."
     before, after = _times(view.dependence_before), _times(view.dependence)
     text = (
-        f"Weights make the {variables} around it independent of each other: their dependence goes from "
-        f"{before} to {after} times what chance leaves ({_STATUS.get(view.status, view.status)}). "
+        f"Weights make the {variables} around it independent of each other: their dependence falls from "
+        f"{before} to {after} times the chance level ({_STATUS.get(view.status, view.status)}). "
     )
     if view.dependence > _MUCH_DEPENDENCE:
-        return text + "Some is left, so part of what is seen may still come by way of the others."
-    return text + "What still depends on it then does so by itself."
+        return text + "Some remains, so part of an association may still come by way of the others."
+    return text + "A variable that still depends on it does so directly."

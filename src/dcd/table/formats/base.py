@@ -24,7 +24,7 @@ class Format:
     ----------
     reader : "module:function" of this folder, a `Reader`; imported when a file needs it.
     suffixes : the extensions of its files.
-    signatures : what its files begin with, if that identifies them.
+    signatures : the bytes that its files begin with, if these identify them.
     in_parts : whether a column can be read without the rest; the reader then gets the path of the file.
     """
 
@@ -71,7 +71,7 @@ class StoredTable(ABC):
     ----------
     names : the columns.
     n_rows : number of rows.
-    positions : where the columns are in the file.
+    positions : of the columns in the file.
     content, label : the file or its bytes, and its name in messages.
     """
 

@@ -30,7 +30,7 @@ class ColumnFile(StoredTable):
         return frame[name]
 
     def unchecked(self, name: str) -> pd.DataFrame:
-        """One column, its cells as they are; the others are not read."""
+        """One column, its cells unchanged; the others are not read."""
         position = self.positions[self.names.index(name)]
         read_column = _parquet_column if self.format_name == "Parquet" else _arrow_column
         with _opened(self.content, self.label, self.format_name) as file:
@@ -51,7 +51,7 @@ def open_arrow(content: bytes | Path, label: str, options: ReadOptions) -> Colum
     """The table in an Arrow file or stream."""
     with _opened(content, label, "Arrow") as file:
         schema = _ipc_reader(file).schema
-        # Unpacking one column suffices to count rows.
+        # Unpacking one column is enough to count rows.
         positions = [0] if schema.names and is_compressed(file) else None
         n_rows = sum(len(batch) for batch in _batches(_ipc_reader(file, positions)))
         return _with_checked_names(schema, n_rows, content, label, "Arrow")
@@ -88,11 +88,11 @@ def _opened(content: bytes | Path, label: str, format_name: str) -> Iterator[Any
         raise
     except MemoryError as error:
         problem = f"needs more memory than there is ({error})"
-        raise InputError(label, problem, "If that cannot be, the file is damaged: copy it again.") from error
+        raise InputError(label, problem, "If it is not that large, it is damaged: copy it again.") from error
     except Exception as error:  # also of pandas, whose part of the schema is JSON
         why = next(iter(str(error).splitlines()), type(error).__name__)
         problem = f"is not a file in {format_name} format ({why})"
-        raise InputError(label, problem, "It may be cut short: copy it again.") from error
+        raise InputError(label, problem, "It may be truncated: copy it again.") from error
 
 
 def _to_pandas(table: Any) -> pd.DataFrame:
@@ -110,7 +110,7 @@ def _to_pandas(table: Any) -> pd.DataFrame:
 
 
 def _as_floats(numbers: Any) -> Any:
-    """Numbers as floats; too large whole ones as text, which is refused if the column is kept."""
+    """Numbers as floats; overly large whole numbers as text, which is rejected if the column is kept."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -36,14 +36,14 @@ def format_and_content(path: str | Path, label: str, chosen: str | None) -> tupl
         check_choice("format", chosen, tuple(FORMATS))
     if str(path) == "-":
         if sys.stdin is None:
-            raise InputError(label, "is closed", "Send a table there, or name a file.")
+            raise InputError(label, "is closed", "Pipe a table into it, or name a file.")
         content = bounded(sys.stdin.buffer, label, MOST_TABLE)
         return _checked_format(content, [".csv"], label, chosen), content
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     packed = bool(suffixes) and suffixes[-1] in _UNPACK
     likely = _format_name(suffixes, chosen)
     in_parts = likely is not None and FORMATS[likely].in_parts
-    if in_parts and not packed and os.path.isfile(path):  # which takes any text
+    if in_parts and not packed and os.path.isfile(path):  # isfile accepts any text
         start = read_bytes(path, label, most=MOST_TABLE, start=_START)
         return _checked_format(start, suffixes, label, chosen), Path(path)
     if os.path.isdir(path):
@@ -55,7 +55,7 @@ def format_and_content(path: str | Path, label: str, chosen: str | None) -> tupl
             content = bounded(_UNPACK[suffixes.pop()](io.BytesIO(content)), label, MOST_TABLE)
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             problem = f"cannot be unpacked ({error})"
-            raise InputError(label, problem, "It may be cut short: copy it again.") from error
+            raise InputError(label, problem, "It may be truncated: copy it again.") from error
     return _checked_format(content, suffixes, label, chosen), content
 
 
@@ -80,7 +80,7 @@ def _checked_format(content: bytes, suffixes: list[str], label: str, chosen: str
 
 
 def decode(content: bytes, label: str, encoding: str | None) -> str:
-    """Bytes as text; an `InputError` with the line of the first invalid byte."""
+    """Bytes as text; raises `InputError` with the line of the first invalid byte."""
     marked = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     remedy = "Save it as UTF-8, or set its encoding, such as encoding='latin-1'."
     try:
@@ -91,7 +91,7 @@ def decode(content: bytes, label: str, encoding: str | None) -> str:
         line = content[: error.start].count(b"\n") + 1
         problem = f"byte 0x{content[error.start]:02x} is not {encoding or 'UTF-8'}"
         raise InputError(f"{label}, line {line}", problem, remedy) from error
-    except UnicodeError:  # of codecs without positions
+    except UnicodeError:  # from codecs without positions
         raise InputError(label, f"is not {encoding}", remedy) from None
     before, zero_byte, _ = text.partition("\0")
     if zero_byte:
@@ -102,7 +102,7 @@ def decode(content: bytes, label: str, encoding: str | None) -> str:
 
 
 def require(module: str, label: str, format_name: str, extra: str) -> None:
-    """An `InputError` if the library that reads a format is not installed."""
+    """Raise `InputError` if the library that reads a format is not installed."""
     if find_spec(module) is None:
         remedy = f"pip install 'causal-dcd[{extra}]', or save it as CSV."
         raise InputError(label, f"{format_name} files need {module}", remedy)

@@ -62,7 +62,7 @@ def _read_lines(content: bytes, label: str, options: ReadOptions, usual: str) ->
     except pd.errors.ParserError as error:
         _check_lengths(rows, len(header), label)
         raise InputError(label, f"cannot be parsed ({error})", "Check the file in an editor.") from error
-    # Counting delimiters tells whether a line is short (pandas refuses longer ones).
+    # Counting delimiters shows whether a line is short (pandas rejects longer ones).
     if '"' in text or text.count(delimiter) != (len(frame) + 1) * (len(header) - 1):
         _check_lengths(rows, len(header), label)
 
@@ -78,7 +78,7 @@ def _check_marks(delimiter: str, decimal: str) -> None:
         raise InputError("parameter 'delimiter'", problem, "Try ',' or ';'.")
     if decimal not in (".", ",") or decimal == delimiter:
         problem = f"must be '.' or ',' and not the delimiter {delimiter!r}, got {decimal!r}"
-        remedy = "Files with decimal commas mostly have the delimiter ';'."
+        remedy = "Files with decimal commas usually have the delimiter ';'."
         raise InputError("parameter 'decimal'", problem, remedy)
 
 
@@ -107,7 +107,7 @@ def _check_lengths(rows: Iterator[tuple[int, list[str]]], expected: int, label: 
 def _refuse_one_column(header: str, label: str, *, chosen: bool) -> None:
     inside = [mark for mark in _DELIMITERS if mark in header]
     if not inside:
-        raise InputError(label, "has only one column", "Two variables is the least that can be related.")
+        raise InputError(label, "has only one column", "At least two variables are needed.")
     tried = "the given delimiter" if chosen else "the usual delimiter"
     problem = f"has only one column with {tried}; its header has {_DELIMITERS[inside[0]]} inside"
     raise InputError(label, problem, f"Set delimiter={inside[0]!r}.")

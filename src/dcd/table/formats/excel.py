@@ -17,7 +17,7 @@ from dcd.table.formats.content import require
 from dcd.table.formats.file_checks import warn
 
 _MOST_CELLS = 2**26
-_SMALLER = "Delete what is not the table, such as a stray cell far away, or save the table as CSV or Parquet."
+_SMALLER = "Delete cells outside the table, such as a stray one far away, or save it as CSV or Parquet."
 _PLACE = re.compile(r"([A-Z]{0,3})([0-9]{1,7})")  # "B12", of a row "12"
 
 
@@ -45,9 +45,9 @@ def read_excel(content: bytes, label: str, options: ReadOptions) -> ParsedTable:
 
 
 def _check_parts(content: bytes, label: str) -> None:
-    """Refuse entities and what would be too large for memory, before openpyxl unpacks it.
+    """Reject entities and anything too large for memory, before openpyxl unpacks it.
 
-    A sheet has all cells up to its last row and its last column, also if one cell far away is the only one.
+    A sheet has all cells up to its last row and column, even if a single cell far away is the only one.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if sum(part.file_size for part in parts.infolist()) > MOST_TABLE:
@@ -77,6 +77,6 @@ def _chosen_sheet(sheets: list[str], label: str, chosen: str | None) -> str:
     if chosen is None and len(sheets) > 1:
         warn(
             f"{label} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read.",
-            f"For another one, set sheet={sheets[1]!r}.",
+            f"To read another, set sheet={sheets[1]!r}.",
         )
     return sheets[0] if chosen is None else chosen

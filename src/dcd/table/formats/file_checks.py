@@ -1,4 +1,4 @@
-"""Checks of what a file holds: missing and repeated names, decimal commas, huge numbers, stray words."""
+"""Checks of the contents of a file: missing and repeated names, decimal commas, huge numbers, stray words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def warn(problem: str, remedy: str = "") -> None:
 
 
 def numbers_the_rows(header: Sequence[str], first_column: Callable[[], pd.Series[Any]], label: str) -> bool:
-    """Whether a nameless first column counts the rows, as pandas and R write it; warns if so."""
+    """Whether an unnamed first column numbers the rows, as pandas and R write it; warns if so."""
     if header[0] != "" or len(header) == 1:
         return False
     column = first_column()
@@ -38,12 +38,12 @@ def numbers_the_rows(header: Sequence[str], first_column: Callable[[], pd.Series
         return False
     counts = any(np.array_equal(column.to_numpy(), np.arange(first, first + len(column))) for first in (0, 1))
     if counts:
-        warn(f"{label}: the first column has no name and counts the rows; it is left out.")
+        warn(f"{label}: the first column has no name and numbers the rows; it is left out.")
     return counts
 
 
 def check_header(header: Sequence[str], label: str) -> None:
-    """Refuse missing and repeated names; warn if all names are numbers."""
+    """Reject missing and repeated names; warn if all names are numbers."""
     for position, column in enumerate(header, start=1):
         if not column:
             raise InputError(f"{label}, column {position}", "has no name", "Name it in the first line.")
@@ -54,7 +54,7 @@ def check_header(header: Sequence[str], label: str) -> None:
 
 
 def refuse_repeated(header: Sequence[str], label: str) -> None:
-    """Refuse a name that two columns have."""
+    """Reject a name that two columns have."""
     repeated = next((column for column, count in Counter(header).items() if count > 1), None)
     if repeated is not None:
         positions = [str(i) for i, column in enumerate(header, start=1) if column == repeated]
@@ -71,7 +71,7 @@ def check_cells(
     line_of: Callable[[int], int] | None = None,
     decimal_is_known: bool = True,
 ) -> None:
-    """Refuse columns whose numbers would be misread, and warn of stray words among numbers.
+    """Reject columns whose numbers would be misread, and warn about stray words among numbers.
 
     `line_of` and `decimal_is_known` as in `ParsedTable`.
     """
@@ -132,6 +132,6 @@ def _refuse_huge(huge: pd.Series[Any], column: str, label: str) -> None:
     if len(huge):
         raise InputError(
             f"{label}, column {column!r}",
-            f"has numbers too large for floats to tell apart, such as {huge.iloc[0]}",
-            f"Leave an identifier out: exclude={[column]}. Otherwise shift or rescale the column.",
+            f"has numbers too large for floats to distinguish, such as {huge.iloc[0]}",
+            f"Leave out an identifier: exclude={[column]}. Otherwise shift or rescale the column.",
         )

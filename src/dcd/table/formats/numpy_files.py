@@ -21,7 +21,7 @@ class ArrayFile(StoredTable):
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """The whole array, with the columns that are not used."""
+        """The whole array, including columns that are not used."""
         return _load(self.content, self.label)
 
     def read(self, name: str) -> npt.NDArray[Any]:
@@ -57,7 +57,7 @@ def _load(content: bytes | Path, label: str) -> npt.NDArray[Any]:
             array = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # NumPy raises whatever the broken part of the header leads to
         problem = (str(error) or type(error).__name__).splitlines()[0]
-        remedy = "It may be cut short, or hold objects: save an array of numbers."
+        remedy = "It may be truncated or hold objects: save an array of numbers."
         raise InputError(label, f"is not a readable NumPy array ({problem})", remedy) from error
     if not isinstance(array, np.ndarray):
         raise InputError(label, "holds several arrays", "Save one array, with numpy.save.")
