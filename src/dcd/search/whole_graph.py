@@ -69,12 +69,15 @@ class WholeGraph:
         allowed, required = ~task.knowledge.forbidden, task.knowledge.required
         known: _Answers = {}
         posterior = None
+        task.run.phase("the best graph", _BEFORE_CHAINS if self.chains else 1.0, rounds=True)
         with one_blas_thread():
             model = score_model(task.gram, task.categories, allowed=allowed, required=required)
             search = BestGraph(model, task.rng, self.restarts)
             dag, tested = self._confirmed(task, search, known)
             if self.chains:
+                task.run.phase("chains over graphs", _AFTER_CHAINS)
                 posterior, starts = sample_posterior(task, search, self.chains)
+                task.run.phase("the graph of least error", 1.0, rounds=True)
                 dag, tested = self._least_error(task, search, known, posterior, [dag, *starts])
             unconstrained = None
             if task.knowledge.says_something:
@@ -122,6 +125,8 @@ class WholeGraph:
 
 _Question = tuple[int, ...]  # x, y and the set
 _Answers = dict[_Question, tuple[float, Record]]
+# How much of a fit is done before the chains, and with them: measured
+_BEFORE_CHAINS, _AFTER_CHAINS = 0.3, 0.95
 _FEW = 4  # edges for each parent beyond the first, where colliders are so few that each is tested
 _MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
 _ROUNDS = 3  # of searches without unconfirmed colliders

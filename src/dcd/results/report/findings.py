@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, is_with_knowledge
-from dcd.results.report.phrases import arrow, brief, count, listed, number, probability, pvalue, sentence
+from dcd.results.report.phrases import (
+    arrow,
+    brief,
+    count,
+    direction,
+    listed,
+    number,
+    probability,
+    pvalue,
+    sentence,
+)
 from dcd.runtime.text import percent
 
 
@@ -45,13 +55,12 @@ def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
 
 
 def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[str]:
-    if not seen:
-        return []
-    known = [edge for edge in seen if knowledge.directed(edge)]
-    arrows = [edge for edge in seen if edge.type == "->" and not knowledge.directed(edge)]
-    uncertain = [edge for edge in seen if edge.uncertain]
-    lines = len(seen) - len(arrows) - len(known) - len(uncertain)
-    text = _arrows(result, arrows, lines) if arrows else _no_arrows(len(seen), len(uncertain))
+    by_data = [edge for edge in seen if not knowledge.directed(edge)]
+    known = [edge for edge in result.edges if knowledge.directed(edge)]
+    arrows = [edge for edge in by_data if edge.type == "->"]
+    uncertain = [edge for edge in by_data if edge.uncertain]
+    lines = len(by_data) - len(arrows) - len(uncertain)
+    text = _arrows(result, arrows, lines) if arrows else _no_arrows(lines, len(result.edges))
     if uncertain and result.posterior is not None:
         least = percent(result.posterior.arrow_probability)
         shown = listed([_with_probability(edge) for edge in uncertain], 6)
@@ -59,7 +68,7 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
         text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {shown}."
-    return [text.strip()]
+    return [text.strip()] if text else []
 
 
 def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
@@ -67,22 +76,22 @@ def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
     least = ""
     if result.posterior is not None:
         least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
-    text = f"The data tell the direction of {of_them}{least}: {shown}."
+    told_by = "The data, together with the knowledge that was given," if result.knowledge else "The data"
+    text = f"{told_by} tell the direction of {of_them}{least}: {shown}."
     return f"{text} For {count(lines, 'other')} it cannot be told from such data." if lines else text
 
 
-def _no_arrows(n_seen: int, n_uncertain: int) -> str:
-    if n_seen == n_uncertain:
+def _no_arrows(n_lines: int, n_edges: int) -> str:
+    if not n_lines:
         return ""
-    which = count(n_seen - n_uncertain, "relation") if n_uncertain else "these relations"
+    which = count(n_lines, "relation") if n_lines < n_edges else "these relations"
     why = "cannot be told from the data: graphs with different directions fit equally well."
     return f"The direction of {which} {why}"
 
 
 def _with_probability(edge: Edge) -> str:
-    direction = f"{brief(edge.first)} → {brief(edge.second)}"
     found = edge.probabilities
-    return direction if found is None else f"{direction} ({percent(found.forward)})"
+    return direction(edge) if found is None else f"{direction(edge)} ({percent(found.forward)})"
 
 
 def groups(result: Result) -> list[list[str]]:

@@ -15,6 +15,7 @@ from dcd.runtime.templates import template_environment
 from dcd.runtime.text import percent, shortened, with_names_isolated
 
 _LEVELS_SHOWN = 6
+_LEAST_SCALE = 0.72  # of the picture of a graph: its labels of 14 pixels have 10 then
 
 
 def render_template(template: str, **values: Any) -> Markup:
@@ -24,7 +25,7 @@ def render_template(template: str, **values: Any) -> Markup:
 
 @cache
 def _templates() -> Environment:
-    return template_environment(
+    environment = template_environment(
         "results/report/templates",
         counted=count,
         isolated=with_names_isolated,
@@ -37,6 +38,8 @@ def _templates() -> Environment:
         sentence=sentence,
         symbol=symbol,
     )
+    environment.globals["least_scale"] = _LEAST_SCALE
+    return environment
 
 
 def _level_list(levels: Sequence[str] | None) -> str:
