@@ -109,7 +109,8 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     assert f"Drawn as a line: its direction has probability {found[0]} %, below the 70 % asked for." in text
 
 
-CELLS = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+CELLS = """rows => rows.map(row =>
+  [...row.cells].map(cell => cell.textContent.trim().replaceAll("\u00a0", " ")))"""
 
 
 def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit, results):

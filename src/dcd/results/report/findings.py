@@ -130,10 +130,10 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     if probable:
         firm = sum(edge.probabilities.edge >= 0.95 for edge in probable if edge.probabilities)
         weakest = min(probable, key=lambda edge: edge.probabilities.edge if edge.probabilities else 1.0)
-        sentences.append(
-            f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more. The least "
-            f"probable is {arrow(weakest)} ({probability(weakest)})."
-        )
+        told = f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more."
+        if weakest.probabilities is not None and weakest.probabilities.edge < 1.0:
+            told += f" The least probable is {arrow(weakest)} ({probability(weakest)})."
+        sentences.append(told)
     if result.resampling is not None:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
         sentences.append(

@@ -130,9 +130,9 @@
   const canvas = document.querySelector(".canvas");
   const hint = document.querySelector(".hint");
   const fit = byId("fit");
-  function measure() { // says so where a part of the picture is beyond its frame; what fits into the window stays in it
-    const section = byId("graph");
-    section.classList.toggle("whole", section.offsetHeight + 32 <= window.innerHeight);
+  function measure() { // says so where a part of the picture is beyond its frame
+    const section = byId("graph"); // it stays in the window; a taller one with its lower end
+    section.style.top = `${Math.min(16, window.innerHeight - section.offsetHeight - 16)}px`;
     const fitted = canvas.classList.contains("fit");
     const hidden = canvas.scrollWidth > canvas.clientWidth + 1 || canvas.scrollHeight > canvas.clientHeight + 1;
     hint.classList.toggle("needed", fitted || hidden);
