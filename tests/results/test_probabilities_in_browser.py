@@ -100,7 +100,7 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     page, edges = visit("plain"), results["plain"].edges
     uncertain = next(edge for edge in edges if edge.uncertain)
     page.click(f".node[data-variable='{NAMES.index(uncertain.first)}']")
-    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)")
+    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)").replace("\u00a0", " ")
     found = [
         round(100 * share) for share in (uncertain.probabilities.forward, uncertain.probabilities.absent)
     ]

@@ -67,7 +67,7 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
         text += f" Directions less probable than the {least} asked for are drawn as lines: {shown}."
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
-        text += f" Knowledge that was given, and not the data, directs {count(len(known), 'edge')}: {shown}."
+        text += f" Knowledge that was given, not the data, settles {count(len(known), 'direction')}: {shown}."
     return [text.strip()] if text else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -30,6 +31,7 @@ def _templates() -> Environment:
         counted=count,
         isolated=with_names_isolated,
         json=_json,
+        kept_together=_kept_together,
         label=label,
         level_list=_level_list,
         number=number,
@@ -40,6 +42,13 @@ def _templates() -> Environment:
     )
     environment.globals["least_scale"] = _LEAST_SCALE
     return environment
+
+
+def _kept_together(text: str) -> str:
+    """The text without line breaks within `← 12 %`."""
+    return re.sub(
+        r"([→←—] (?=\S+ %)|(?<=\d) (?=%)|[<>] (?=\d))", lambda at: at[0].replace(" ", "\u00a0"), text
+    )
 
 
 def _level_list(levels: Sequence[str] | None) -> str:
