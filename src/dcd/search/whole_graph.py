@@ -38,6 +38,11 @@ from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
 from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
 
 
+# Shares of a fit, for its progress: on eight tables of 10 to 40 variables, 8 to 28 % came before the chains, and
+# 0 to 1 % after them.
+_BEFORE_CHAINS, _AFTER_CHAINS = 0.16, 0.99
+
+
 @dataclass(frozen=True)
 class WholeGraph:
     """Strategy: graphs by evidence, their edges confirmed by tests, averaged over a posterior distribution.
@@ -125,8 +130,6 @@ class WholeGraph:
 
 _Question = tuple[int, ...]  # x, y and the set
 _Answers = dict[_Question, tuple[float, Record]]
-# How much of a fit is done before the chains, and with them: measured
-_BEFORE_CHAINS, _AFTER_CHAINS = 0.3, 0.95
 _FEW = 4  # edges for each parent beyond the first, where colliders are so few that each is tested
 _MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
 _ROUNDS = 3  # of searches without unconfirmed colliders
