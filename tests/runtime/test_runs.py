@@ -220,6 +220,7 @@ def test_all_stages_and_phases_have_one_bar_that_only_goes_forward(capsys):
     shares = [int(share) for share in re.findall(r"(\d+)%\|", shown)]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0, 100)
+    assert "left" not in shown.split("100%")[1]
     labels = list(dict.fromkeys(re.findall(r"([a-z]+): +\d+%", shown)))
     assert labels == ["search", "tests", "chains", "last"]
     assert (

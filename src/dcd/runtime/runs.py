@@ -236,7 +236,8 @@ class _Whole:
     def show(self, share: float, label: str, remark: str = "") -> None:
         if self._bar is None:
             hidden = not (self._progress and _is_watched())
-            self._bar = ProgressBar(total=1.0, desc=label, disable=hidden, bar_format=_WHOLE_BAR)
+            options = {"desc": label, "disable": hidden, "bar_format": _WHOLE_BAR, "miniters": 0}
+            self._bar = ProgressBar(total=1.0, **options)
         self._bar.set_description_str(label, refresh=False)
         self._bar.set_postfix_str(remark, refresh=False)
         self._bar.update(max(share - self._bar.n, 0.0))
@@ -244,9 +245,12 @@ class _Whole:
             self.close(complete=True)
 
     def close(self, *, complete: bool) -> None:
-        if self._bar is not None:
-            self._bar.update(1.0 - self._bar.n if complete else 0.0)
-            self._bar.close()
+        if self._bar is None:
+            return
+        if complete:
+            self._bar.set_postfix_str("", refresh=False)
+            self._bar.update(1.0 - self._bar.n)
+        self._bar.close()
 
 
 class ProgressBar(tqdm):

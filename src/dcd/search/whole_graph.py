@@ -37,8 +37,8 @@ from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
 from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
 from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
 
-# Shares of a fit, for its progress: on eight tables of 9 to 40 variables, 8 to 28 % came before the chains and
-# 0 to 1 % after them.
+# Shares of a fit, for its progress: on eight tables of 9 to 40 variables, 8 to 28 % came before the chains,
+# and 0 to 1 % after them.
 _BEFORE_CHAINS, _AFTER_CHAINS = 0.16, 0.99
 
 
