@@ -49,11 +49,15 @@ def test_the_arrows_of_a_given_graph_are_known(call, data, graph, name, text):
     assert found["low"] == pytest.approx(np.linalg.lstsq(design, table["c"], rcond=None)[0][0])
 
 
-def test_a_saved_result_keeps_its_open_directions(call, data, tmp_path, graph):
+def test_a_saved_result_answers_as_its_fit_would(call, data, tmp_path, graph):
     saved = str(tmp_path / "result.json")
     call("discover", data.path, "--json", saved)
-    asked = ["effect", data.path, "--of", "a", "--on", "b", "--graph", saved, "--estimator", "linear"]
+    asked = ["effect", data.path, "--of", "a", "--on", "b", "--estimator", "linear"]
+    fitted = call(*asked)
+    asked += ["--graph", saved]
+    assert call(*asked).out == fitted.out
     found = json.loads(call(*asked, "--json", "-").out)
+    assert found["over"] == "posterior"
     assert None in [one["adjustment"] for one in found["answers"]]
     known = graph("known.toml", 'tiers = [["a"], ["b"], ["c"]]')
     settled = json.loads(call(*asked, "--knowledge", known, "--json", "-").out)

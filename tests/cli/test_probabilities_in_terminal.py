@@ -54,6 +54,26 @@ def test_caveats_are_those_of_the_result(capsys):
     assert all(f"  {caution.text}\n" in out for caution in result.cautions)
 
 
+def test_one_sided_findings_are_a_count_unless_all_is_asked_for(capsys):
+    document = make_document(random_cpdag(NAMES, 6, seed=3), n_sample=3)
+    (clash,) = document["conflicts"]
+    document["conflicts"] = [{**clash, "problem": f"Number {i}."} for i in range(30)]
+    document["conflicts"].append({**clash, "kind": "left_out_edge", "problem": "Another kind."})
+    result = Result.from_dict(document)
+    show_result(result, "DCD")
+    brief = capsys.readouterr().out
+    assert (
+        "Conflicts, and what was done (31)\n  Another kind. One side suffices for an edge.\n  30 pairs have"
+        in brief
+    )
+    assert "--verbose lists them" in brief
+    assert "Number" not in brief
+    show_result(result, "DCD", verbose=True)
+    whole = capsys.readouterr().out
+    assert all(f"  Number {i}. One side" in whole for i in range(30))
+    assert "more" not in whole.split("Conflicts")[1].split("Caveats")[0]
+
+
 def test_names_in_probabilities_cannot_command_the_terminal(capsys):
     show_result(made([EVIL, *NAMES[1:]]), "Robust DCD")
     assert not ESCAPES.search(capsys.readouterr().out)

@@ -17,7 +17,7 @@ def test_a_cpdag_with_background():
     known = CPDAG.from_dag("abc", CHAIN, background=[("a", "b")])
     assert known.directed_edges == (("a", "b"), ("b", "c"))
     assert known.background == (("a", "b"),)
-    assert repr(known) == "CPDAG(3 variables, 2 directed (1 by knowledge), 0 undirected edges)"
+    assert repr(known) == "CPDAG(3 variables, 2 directed (2 by knowledge), 0 undirected edges)"
     turned = known.reorder("cba")
     assert turned == known
     assert hash(turned) == hash(known)

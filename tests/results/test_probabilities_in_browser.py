@@ -1,10 +1,13 @@
 """Probabilities in the page, in a real browser: the slider, widths and heads, labels, hostile names."""
 
+from itertools import combinations
+
 import pytest
 from support.browser import DISPLAYED, launched, visits
 from support.made_results import HOSTILE, add_posterior, make_document, random_cpdag, with_uncertain
 
 from dcd.results import Result, report
+from dcd.runtime.text import percent
 
 NAMES = [f"v{i}" for i in range(9)]
 
@@ -97,13 +100,51 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     page, edges = visit("plain"), results["plain"].edges
     uncertain = next(edge for edge in edges if edge.uncertain)
     page.click(f".node[data-variable='{NAMES.index(uncertain.first)}']")
-    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)")
+    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)").replace("\u00a0", " ")
     found = [
         round(100 * share) for share in (uncertain.probabilities.forward, uncertain.probabilities.absent)
     ]
     assert f"{uncertain.first} → {uncertain.second} {found[0]} %, ← 0 %, — " in text
     assert f"none {found[1]} %" in text
     assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 70 %." in text
+
+
+CELLS = """rows => rows.map(row =>
+  [...row.cells].map(cell => cell.textContent.trim().replaceAll("\u00a0", " ")))"""
+
+
+def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    heads, *rows = page.eval_on_selector_all("#edges > .scroll tr", CELLS)
+    assert heads == ["Edge", "Probability of an edge", "Probability of the arrow", "Direction", "p-value"]
+    found = {row[0]: row[1:] for row in rows}
+    assert len(found) == len(edges)
+    for edge in edges:
+        share, sign = edge.probabilities, "→" if edge.type == "->" else "—"
+        of_edge, of_arrow, direction, _ = found[f"{edge.first} {sign} {edge.second}"]
+        assert of_edge == percent(share.edge)
+        opposite, undirected = share.backward, share.undirected
+        if edge.type == "->":
+            assert (of_arrow, direction.split(";")[0]) == (percent(share.forward), "as drawn")
+        elif edge.uncertain:
+            assert of_arrow == f"{edge.first} → {edge.second} {percent(share.forward)}"
+            assert direction.startswith("uncertain: below the 70 % asked for; ")
+        else:
+            assert of_arrow.endswith(f" {percent(max(share.forward, share.backward))}")
+            opposite = min(share.forward, share.backward)
+        assert direction.endswith(f"; the opposite {percent(opposite)}, undirected {percent(undirected)}")
+    missed = page.eval_on_selector_all("#edges details tbody tr", CELLS)
+    assert [row[1:] for row in missed] == [["43 %", f"{missed_arrow(edges)} 20 %", MISSED_OTHERS]]
+
+
+MISSED_OTHERS = "the opposite 10 %, undirected 12 %"
+
+
+def missed_arrow(edges):
+    """The arrow of the near miss that `add_posterior` makes: between the first pair without an edge."""
+    joined = [{edge.first, edge.second} for edge in edges]
+    first, second = next(pair for pair in combinations(NAMES, 2) if set(pair) not in joined)
+    return f"{second} → {first}"
 
 
 @pytest.mark.parametrize("width", [360, 1280])

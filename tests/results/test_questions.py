@@ -158,6 +158,40 @@ def test_questions_are_saved_and_files_without_them_can_be_read(before, tmp_path
         Result.from_dict(saved)
 
 
+def test_what_the_data_prefer_given_knowledge_is_told_apart_and_marked():
+    """A statement rules out graphs; of the others the data prefer one with a collider that nobody stated."""
+    made = []
+    for dag, knowledge in (
+        ([[0, 1, 0], [0, 0, 1], [0, 0, 0]], []),
+        ([[0, 1, 0], [0, 0, 0], [0, 1, 0]], ["."]),
+    ):
+        document = add_posterior(make_document(dcd.CPDAG.from_dag(["a", "b", "c"], dag), n_sample=3))
+        made.append(Result.from_dict({**document, "knowledge": knowledge}))
+    earlier, later = made
+    changes = changes_since(earlier, later)
+    assert [(c.before, c.after, c.given) for c in changes.edges] == [
+        ("a - b", "a -> b", False),
+        ("b - c", "c -> b", False),
+    ]
+    assert changes.by_constraint == changes.edges
+    for change, was, now in zip(changes.edges, earlier.edges, later.edges, strict=True):
+        shares = (
+            was.probabilities
+            if change.after == f"{was.first} -> {was.second}"
+            else was.probabilities.reversed()
+        )
+        assert change.shares == (shares.forward, now.probabilities.forward)
+    page = report.render(later, before=earlier)
+    assert page.count("<td>the data, given the knowledge</td>") == 2
+    assert page.count('class="badge changed"') == 2
+    assert "no statement is about this pair" in page
+    assert "The data, together with the knowledge that was given, tell the direction of two of them" in page
+    backwards = report.render(earlier, before=later)  # without knowledge, the data alone are the reason
+    assert backwards.count("<td>the data</td>") == 2
+    assert "no statement is about this pair" not in backwards
+    assert "Δ" not in report.render(later)
+
+
 def test_another_table_and_other_objects_are_refused(before, survey):
     other = dcd.summarise(dcd.RobustDCD(progress=False).fit(survey[:500]))
     with pytest.raises(dcd.InputError, match="parameter 'before': is a result of another table"):

@@ -147,8 +147,7 @@ def test_what_follows_from_knowledge_is_not_shown_as_data():
     assert [(e.type, e.background) for e in result.edges] == [("->", True), ("->", False)]
     assert {"given"} < classes_of(result)["b", "c"]
     told = " ".join(findings(result, given_in(result)))
-    assert "cannot be determined from the data" in told
-    assert "The direction of two edges comes from knowledge, not from the data: a → b and b → c." in told
+    assert "Knowledge, not the data, determines two directions: a → b and b → c." in told
     text = "".join(read(report.render(result)).text)
     assert "follows from knowledge" in text
     assert "An arrow with K" in text
@@ -172,7 +171,9 @@ def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
     assert scale.strength(result.edges[0]) is None
     told = " ".join(findings(result, given_in(result)))
     assert "three pairs are directly related. One edge is drawn only because knowledge requires it." in told
-    assert "The data determine the direction of two of them: x → z and y → z." in told
+    told_by = "The data, together with the knowledge that was given, determine the direction of"
+    assert f"{told_by} two of them: x → z and y → z." in told
+    assert "Knowledge, not the data, determines two directions: a → b and c → b." in told
     assert "3 of 3 edges were found" in told
     html = report.render(result)
     assert ">the data contradict themselves<" not in html

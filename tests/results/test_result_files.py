@@ -20,7 +20,7 @@ from dcd.results import SCHEMA_VERSION, Result
 
 
 def json_schema():
-    """The JSON Schema of a saved result, as in `schema-2.json`, made from the types of a result."""
+    """The JSON Schema of a saved result, as in `schema-3.json`, made from the types of a result."""
     title = f"Result of a causal discovery with dcd, version {SCHEMA_VERSION}"
     draft = "https://json-schema.org/draft/2020-12/schema"
     schema = msgspec.json.schema(Result)
@@ -77,10 +77,10 @@ def test_a_file_has_the_usual_mode(tmp_path, result):
         ('{"schema": NaN}', "is not JSON"),
         ("[]", "is not a saved result"),
         ("{}", "is not a saved result"),
-        ('{"schema": 1}', "has schema version 1, but this release of dcd reads 2"),
-        ('{"schema": "2"}', "has schema version '2'"),
+        ('{"schema": 2}', "has schema version 2, but this release of dcd reads 3"),
+        ('{"schema": "3"}', "has schema version '3'"),
         ('{"schema": true}', "has schema version True"),
-        ('{"schema": 2}', "object missing required field `title`"),
+        ('{"schema": 3}', "object missing required field `title`"),
     ],
 )
 def test_files_that_are_no_result_are_refused(tmp_path, text, message):
@@ -242,5 +242,5 @@ def test_damage_is_never_anything_but_an_input_error(document):
 def test_the_schema_is_valid_itself_and_the_one_in_the_package():
     """Renew it with `json.dumps(json_schema(), indent=1)` when the format changes."""
     jsonschema.Draft202012Validator.check_schema(json_schema())
-    packaged = resources.files(dcd.results).joinpath("schema-2.json").read_text(encoding="utf-8")
+    packaged = resources.files(dcd.results).joinpath("schema-3.json").read_text(encoding="utf-8")
     assert json.loads(packaged) == json_schema()

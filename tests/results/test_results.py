@@ -17,6 +17,7 @@ import dcd
 from dcd import DCD, InputError, RobustDCD, load_result, summarise
 from dcd.estimators.strength import strength
 from dcd.results import Result
+from dcd.results.origin import given_in
 
 
 @pytest.mark.parametrize("estimator", [RobustDCD, DCD])
@@ -358,3 +359,13 @@ def test_weights_of_rows_count(table, model):
     assert view.n_rows == 200
     assert result.sample.rows == tuple(range(200))
     assert result.data.weighted
+
+
+def test_a_direction_that_knowledge_states_is_not_shown_as_told_by_the_data(table):
+    """first -> third is half of a collider that the data show; third is stated to be caused by first."""
+    knowledge = dcd.Knowledge(roots=["first"])
+    result = summarise(RobustDCD(knowledge=knowledge).fit(table))
+    assert {("first", "third"), ("second", "third")} <= set(result.cpdag.directed_edges)
+    given = given_in(result)
+    assert ("first", "third") in given.arrows
+    assert ("second", "third") not in given.arrows

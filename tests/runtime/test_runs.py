@@ -1,7 +1,9 @@
 """Runs in pieces: order, estimates and limits on a clock that the test turns; bars where somebody watches."""
 
 import os
+import re
 import signal
+from contextlib import suppress
 from functools import partial
 from itertools import count
 
@@ -181,7 +183,7 @@ def watched(monkeypatch):
 
 
 @pytest.mark.usefixtures("watched")
-def test_the_bar_tells_the_time_left_and_what_comes_then(capsys):
+def test_the_bar_tells_the_time_left_with_what_comes_then(capsys):
     clock = Clock()
     run = Run(progress=True, clock=clock)
     seen = []
@@ -195,9 +197,46 @@ def test_the_bar_tells_the_time_left_and_what_comes_then(capsys):
     shown = "".join(seen)
     assert "targets" in shown
     assert all("left" not in text for text in seen[:4])  # too little is known
-    assert "about 2.5 min left, then pairs" in shown
-    assert "about 30 s left, then pairs" in shown
-    assert "left" not in shown.split("10/10")[1]
+    assert re.search(r"targets:  25%\|.* 5/10, about 7.5 min left\]", shown)  # pairs take as long
+    assert "9/10, about 5.5 min left]" in shown
+    run.gather("b", range(10), compute, label="pairs")
+    shown = "".join(seen)
+    assert re.search(r"pairs:  75%\|.* 5/10, about 2.5 min left\]", shown)
+    assert "left" not in shown.split("10/10")[2]
+
+
+@pytest.mark.usefixtures("watched")
+def test_all_stages_and_phases_have_one_bar_that_only_goes_forward(capsys):
+    clock = Clock()
+    with Run(progress=True, clock=clock) as run:
+        run.phase("search", 0.2, rounds=True)
+        for n_pieces in (50, 3, 1):
+            run.gather("edges", range(n_pieces), pieces_of(clock, 1, []), label="tests")
+        run.phase("chains", 0.9)
+        run.gather("chains", range(32), pieces_of(clock, 4, []), label="chains")
+        run.phase("last", 1.0, rounds=True)
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    shares = [int(share) for share in re.findall(r"(\d+)%\|", shown)]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0, 100)
+    assert "left" not in shown.split("100%")[1]
+    labels = list(dict.fromkeys(re.findall(r"([a-z]+): +\d+%", shown)))
+    assert labels == ["search", "tests", "chains", "last"]
+    assert (
+        "16/32, about 82 s left" in shown
+    )  # 64 of the 128 s of the chains, and a seventh of these for the rest
+
+
+@pytest.mark.usefixtures("watched")
+def test_a_run_that_fails_does_not_look_complete(capsys):
+    clock = Clock()
+    with suppress(ZeroDivisionError), Run(progress=True, clock=clock) as run:
+        run.phase("search", 0.2)
+        run.gather("a", range(4), pieces_of(clock, 1, []), label="tests")
+        raise ZeroDivisionError
+    shares = [int(share) for share in re.findall(r"(\d+)%\|", capsys.readouterr().err)]
+    assert max(shares) == 20
 
 
 @pytest.mark.usefixtures("watched")
@@ -217,8 +256,7 @@ def test_what_is_kept_counts_as_done_but_not_for_the_estimate(tmp_path, capsys):
                 seen.append(capsys.readouterr().err)
 
         run.gather("a", range(100), compute, label="targets")
-    assert "| 95/100 [" in "".join(seen)
-    assert "about 5 min left]" in "".join(seen)
+    assert re.search(r" 50%\|.* 95/100, about 5 min left\]", "".join(seen))
 
 
 def test_nothing_is_shown_where_nobody_watches(capsys):

@@ -110,8 +110,17 @@ def add_posterior(document, seed=0):
         "drift": 0.05,
         "subsampled": True,
         "pairs": pairs,
+        "graphs": graphs_of(document["edges"]),
     }
     return document
+
+
+def graphs_of(edges):
+    """Two sampled graphs: all edges as arrows, and all but the first."""
+    whole = 2 ** len(edges) - 1
+    n_digits = max(1, -(-len(edges) // 4))
+    arrows = [[edge["first"], edge["second"]] for edge in edges]
+    return {"arrows": arrows, "graphs": [f"{n:0{n_digits}x}" for n in (whole, whole - 1)], "counts": [15, 5]}
 
 
 def with_uncertain(cpdag, n_uncertain=1):
@@ -127,7 +136,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
     edges = edges_of(cpdag, rng, resampled)
     pairs = [{"first": e["first"], "second": e["second"], "frequencies": e["frequencies"]} for e in edges]
     return {
-        "schema": 2,
+        "schema": 3,
         "title": "A made result",
         "names": names,
         "level": 0.01,

@@ -62,6 +62,9 @@ the probabilities of this arrow and of any edge between the two."""
     "--rows/--no-rows", default=True, help="Keep some rows of the table in the page and JSON, for plots."
 )
 @click.option("--title", help="Title of the page; the file's name by default.")
+@click.option(
+    "--verbose", is_flag=True, help="List every conflict; long lists are cut and counted otherwise."
+)
 @click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
 @options.seed
 @options.handles_real_columns
@@ -85,6 +88,7 @@ def discover(
     plot: str | None,
     rows: bool,
     title: str | None,
+    verbose: bool,
     jobs: int | None,
     seed: int,
 ) -> None:
@@ -121,7 +125,7 @@ def discover(
 
         changes = changes_since(before, result)
     if "-" not in (json_path, report):
-        show_result(result, "DCD" if method == "dcd" else "Robust DCD", changes)
+        show_result(result, "DCD" if method == "dcd" else "Robust DCD", changes, verbose=verbose)
     if json_path is not None:
         _save(result, json_path)
     if report is not None:

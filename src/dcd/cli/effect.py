@@ -27,8 +27,9 @@ Examples:
 \b
 Each possible graph says what to hold fixed, or that the treatment does not
 cause the outcome. Where the estimates differ, the effect is a range.
---graph takes a graph instead of finding one: a result of 'discover --json'
-or a .csv, .graphml or .dot file, whose arrows are taken as known."""
+--graph takes a graph instead of finding one: a result of 'discover --json',
+which answers as its fit would, or a .csv, .graphml or .dot file, whose arrows
+are taken as known. With --knowledge, a result answers for its class."""
 
 
 @click.command(epilog=_EPILOG, short_help="How much one column changes another.")

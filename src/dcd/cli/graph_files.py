@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dcd.graph.cpdag import CPDAG
+    from dcd.results.model import Result
 
 _FROM = ("from", "cause", "source")
 _TO = ("to", "effect", "target")
@@ -23,14 +24,14 @@ _DIRECTED = ("->", "-->", "directed")
 _UNDIRECTED = ("-", "--", "---", "undirected")
 
 
-def read_given_graph(path: str) -> CPDAG:
-    """The graph in a file, its arrows taken as known; of a result, with its uncertain arrows."""
+def read_given_graph(path: str) -> CPDAG | Result:
+    """The graph in a file, its arrows taken as known; a result as it is, with the graphs that it sampled."""
     from dcd.estimators.effects import as_given
 
     if Path(path).suffix.lower() == ".json":
         from dcd.results.model import load_result
 
-        return load_result(path).cpdag
+        return load_result(path)
     return as_given(read_graph(path, as_written=True))
 
 

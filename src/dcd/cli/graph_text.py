@@ -12,12 +12,20 @@ if TYPE_CHECKING:
     from dcd.results.model import Data, Edge, Result
     from dcd.table.dataset import TableSummary
 
-_SHOWN = 20  # conflicts and the like listed in full
+_SHOWN = 20  # conflicts and the like that are listed without --verbose
+_ONE_SIDED = ("asymmetric_boundary", "asymmetric_edge")
 _SHARES = ("as drawn", "reversed", "other", "no edge")
 
 
-def show_result(result: Result, method: str, changes: Changes | None = None) -> None:
-    """The graph with probabilities and, if there are any, shares of resamples, conflicts and caveats."""
+def show_result(
+    result: Result, method: str, changes: Changes | None = None, *, verbose: bool = False
+) -> None:
+    """The graph with probabilities and, if there are any, shares of resamples, conflicts and caveats.
+
+    Lists are cut, and findings of one variable about another that are not mutual are counted, unless
+    `verbose`.
+    """
+    most = len(result.conflicts) + len(result.separated) if verbose else _SHOWN
     n_variables, n_rows = count(len(result.names), "variable"), count(result.data.n_rows, "row")
     say(f"{method}, alpha {result.level:g}: {n_variables}, {n_rows}")
     show_losses(result.data)
@@ -27,11 +35,22 @@ def show_result(result: Result, method: str, changes: Changes | None = None) -> 
     if changes is not None:
         _show_changes(changes)
     separated = [f"{first} - {second}" for first, second in result.separated]
-    _show_list("Edges that fitted the data, but that a test did not confirm", separated)
-    conflicts = [f"{conflict.problem} {conflict.action}" for conflict in result.conflicts]
-    _show_list("Conflicts, and what was done", conflicts)
+    _show_list("Edges that fitted the data, but that a test did not confirm", separated, most=most)
+    _show_list("Conflicts, and what was done", _conflicts(result, verbose), len(result.conflicts), most)
     _show_list("Caveats", [caution.text for caution in result.cautions])
     _show_questions(result)
+
+
+def _conflicts(result: Result, verbose: bool) -> list[str]:
+    one_sided = [clash for clash in result.conflicts if clash.kind in _ONE_SIDED and not verbose]
+    lines = [f"{clash.problem} {clash.action}" for clash in result.conflicts if clash not in one_sided]
+    if one_sided:
+        pairs = "pair has" if len(one_sided) == 1 else "pairs have"
+        lines.append(
+            f"{len(one_sided)} {pairs} one-sided findings: one variable is in the Markov boundary of the "
+            "other, or its neighbour, but not the other way round. --verbose lists them."
+        )
+    return lines
 
 
 def show_losses(table: TableSummary | Data) -> None:
@@ -43,17 +62,20 @@ def show_losses(table: TableSummary | Data) -> None:
 
 
 def _show_edges(result: Result) -> None:
-    edges, resampling = result.edges, result.resampling
+    from dcd.results.origin import given_in
+
+    edges, resampling, knowledge = result.edges, result.resampling, given_in(result)
     if not edges:
         say("No edges.", style="bold")
         return
     n_directed = sum(edge.type == "->" for edge in edges)
-    parts = f"{n_directed} directed, {len(edges) - n_directed} undirected"
+    known = f", {len(knowledge.arrows)} of them by knowledge;" if knowledge.arrows else ","
+    parts = f"{n_directed} directed{known} {len(edges) - n_directed} undirected"
     say(f"{count(len(edges), 'edge')} ({parts})", style="bold")
     header: list[str] = ["", "", ""]
     rows: list[list[Any]] = [[edge.first, edge.type, edge.second] for edge in edges]
-    if any(edge.background for edge in edges):
-        _add_column(header, rows, "", ["known" if edge.background else "" for edge in edges])
+    if knowledge.arrows:
+        _add_column(header, rows, "", ["known" if knowledge.directed(edge) else "" for edge in edges])
     if result.posterior is not None:
         _add_column(header, rows, "probability", [_probabilities(edge) for edge in edges])
     if resampling is not None:
@@ -92,10 +114,13 @@ def _shares(edge: Edge) -> list[str]:
 
 
 def _show_changes(changes: Changes) -> None:
-    lines = [
-        f"{change.before} before, now {change.after}{' (by knowledge)' * change.given}"
-        for change in changes.edges
-    ]
+    lines = []
+    for change in changes.edges:
+        why = [changes.reason(change)] if changes.informed else []
+        if change.shares_in_words and not change.given:
+            why.append(f"probability {change.shares_in_words}")
+        words = f" ({', '.join(why)})" if why else ""
+        lines.append(f"{change.before} before, now {change.after}{words}")
     _show_list("Changes since the earlier result", lines or ["none"], len(lines))
     if changes.settings:
         say(f"  Other settings differ too: {', '.join(changes.settings)}")
@@ -112,12 +137,12 @@ def _show_questions(result: Result) -> None:
     _show_list("What you may know", lines, len(result.questions))
 
 
-def _show_list(heading: str, items: Sequence[str], number: int | None = None) -> None:
+def _show_list(heading: str, items: Sequence[str], number: int | None = None, most: int = _SHOWN) -> None:
     if not items:
         return
     say()
     say(f"{heading} ({len(items) if number is None else number})", style="bold")
-    for item in items[:_SHOWN]:
+    for item in items[:most]:
         say(f"  {item}")
-    if len(items) > _SHOWN:
-        say(f"  and {len(items) - _SHOWN} more")
+    if len(items) > most:
+        say(f"  and {len(items) - most} more")

@@ -18,12 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
-from dcd.estimators.effect_answers import OVER, Effect, Over
-from dcd.estimators.effect_columns import EffectTable
+from dcd.estimators.effect_answers import Effect, Over
 from dcd.estimators.effect_estimates import Method
-from dcd.estimators.effects import EffectOptions, check_pair, estimated
+from dcd.estimators.effects import EffectOptions, FittedGraphs, effect_of_fit
 from dcd.estimators.fitted_graph import FittedGraph
-from dcd.graph.adjustment_sets import Rule, class_adjustments, sampled_adjustments
+from dcd.graph.adjustment_sets import Rule
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.drawing.svg import notebook_html
@@ -31,7 +30,7 @@ from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
 from dcd.graph.probabilities import edge_lines
 from dcd.graph.stability import Stability
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
-from dcd.runtime.errors import InputError, check_choice, check_flag, check_number, make_generator
+from dcd.runtime.errors import InputError, check_flag, check_number, make_generator
 from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
@@ -182,7 +181,7 @@ class Discovery(FittedGraph, TableEstimator):
         bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
         dataset = with_shown_rows(table.in_canonical_order())
         opened = nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed)
-        with opened as run.checkpoint:
+        with run, opened as run.checkpoint:
             construction, self.diagnostics_ = self._discover(dataset, rng, run)
         self._record_features(table)
         self.table_: TableSummary = table.summary
@@ -242,28 +241,17 @@ class Discovery(FittedGraph, TableEstimator):
         check_is_fitted(self)
         options = EffectOptions(levels, adjustment, estimator, confidence, random_state)
         options.check()
-        names = self.cpdag_.names
-        check_pair(treatment, outcome, names)
-        graphs = None if self.posterior_ is None else self.posterior_.graphs_of(names)
-        over = ("class" if graphs is None else "posterior") if over is None else over
-        check_choice("over", over, OVER)
-        x, y = names.index(treatment), names.index(outcome)
-        forbidden = bind_knowledge(self.knowledge, names).forbidden
-        if over == "class":
-            adjustments = class_adjustments(self.cpdag_, treatment, outcome, adjustment)
-        elif graphs is None:
-            raise InputError(
-                "parameter 'over'", "asks for a posterior, but this fit has none", "Try 'class'."
-            )
-        else:
-            oriented = forbidden.T & ~forbidden
-            adjustments = sampled_adjustments(graphs, oriented, x, y, adjustment)
-        if X is None:
-            X, sample_weight = self._table_of_fit()
-        dependent = " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows")
-        table = EffectTable(X, self.table_.kinds, sample_weight, dependent)
-        pair, order_is_known = (treatment, outcome), bool(forbidden[y, x])
-        return estimated(names, adjustments, table, pair, over, options, order_is_known=order_is_known)
+        fitted = FittedGraphs(
+            self.cpdag_,
+            None if self.posterior_ is None else self.posterior_.graphs_of(self.cpdag_.names),
+            self.knowledge,
+            self.table_.kinds,
+            " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows"),
+        )
+        given = None if X is None else (X, sample_weight)
+        return effect_of_fit(
+            fitted, (treatment, outcome), over, options, lambda: given or self._table_of_fit()
+        )
 
     def _table_of_fit(self) -> tuple[Any, Any]:
         """The table and weights of the fit; raises `InputError` if they are gone or have changed."""

@@ -207,6 +207,7 @@ class DCD(Discovery):
             run=run,
         )
         run.remedies = _REMEDIES
+        run.phase("Markov boundaries", 1.0, rounds=self.subsets == "pruned")
         construction = construct(
             dataset.names,
             identifier,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dcd.graph.drawing.cpdag_plot import LABEL_CELLS, import_pyplot
 from dcd.runtime.errors import check_contract
-from dcd.runtime.text import percent, shortened, visible
+from dcd.runtime.text import figures, percent, shortened, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,16 +104,16 @@ class Effect:
     def sentence(self) -> str:
         """The answer in one sentence."""
         effect = f"The effect of {self._treatment_words} on {self._outcome_words}"
-        low, high = (f"{end:.3g}" for end in self.interval)
+        low, high = map(figures, self.interval)
         confidence = percent(self.confidence)
         only = self.answers[0]
         if len(self.answers) > 1:
-            between = f"is between {self.low:.3g} and {self.high:.3g}{self._unit}"
+            between = f"is between {figures(self.low)} and {figures(self.high)}{self._unit}"
             return f"{effect} {between} ({confidence} intervals: {low} to {high}).{self._none_words}"
         if only.adjustment is None:
             where = "in any graph of the class" if self.over == "class" else f"({percent(only.share or 0)})"
             return f"{effect} is 0: {self.treatment} does not cause {self.outcome} {where}."
-        return f"{effect} is {only.estimate:.3g}{self._unit} ({confidence} confidence: {low} to {high})."
+        return f"{effect} is {figures(only.estimate)}{self._unit} ({confidence} confidence: {low} to {high})."
 
     @property
     def _none_words(self) -> str:
@@ -151,13 +151,13 @@ class Effect:
                 yield f"{self._share(answer)}: no effect, {self.treatment} does not cause {self.outcome}"
                 continue
             low, high = answer.interval
-            estimate = f"{answer.estimate:.3g} ({low:.3g} to {high:.3g})"
+            estimate = f"{figures(answer.estimate)} ({figures(low)} to {figures(high)})"
             yield f"{self._share(answer)}: {estimate}, {answer.words}, {answer.n_rows} rows"
         if rest := self.answers[n_shown:]:
             low, high = (end(answer.estimate for answer in rest) for end in (min, max))
             share = sum(answer.share or 0 for answer in rest)
             words = f"{percent(share)} {self._graphs}" if share else "other graphs"
-            yield f"{words}: {low:.3g} to {high:.3g}, {len(rest)} other adjustments"
+            yield f"{words}: {figures(low)} to {figures(high)}, {len(rest)} other adjustments"
         if self.left_out > 0:
             yield f"{percent(self.left_out)} {self._graphs}: adjustments too rare to be estimated"
 
@@ -178,8 +178,8 @@ class Effect:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(visible(answer.words))}</td><td>{answer.estimate:.3g}</td>"
-            f"<td>{answer.interval[0]:.3g} to {answer.interval[1]:.3g}</td>"
+            f"<tr><td>{escape(visible(answer.words))}</td><td>{figures(answer.estimate)}</td>"
+            f"<td>{figures(answer.interval[0])} to {figures(answer.interval[1])}</td>"
             f"<td>{'' if answer.share is None else percent(answer.share).replace('<', '&lt;')}</td>"
             f"<td>{answer.n_rows or ''}</td></tr>"
             for answer in self.answers

@@ -5,25 +5,34 @@ graphs -> adjustment sets (`graph.adjustment_sets`) -> an estimate each (`effect
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from dcd.estimators.effect_answers import Effect, EffectAnswer, Over
+from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
 from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
 from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
-from dcd.graph.adjustment_sets import RULES, Adjustment, Adjustments, Rule, class_adjustments
+from dcd.graph.adjustment_sets import (
+    RULES,
+    Adjustment,
+    Adjustments,
+    Rule,
+    class_adjustments,
+    sampled_adjustments,
+)
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import consistent_extension, with_arrows
 from dcd.graph.knowledge import Knowledge, bind_knowledge
+from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_choice, check_number, make_generator, suggest
 from dcd.runtime.text import percent
 from dcd.table.columns import Kind
+from dcd.table.dataset import TableOptions
 from dcd.table.row_weights import repeated
 
 _MOST_ANSWERS = 12
@@ -47,8 +56,57 @@ class EffectOptions:
         check_number("confidence", self.confidence, above=0, below=1, suggestion=0.95)
 
 
+@dataclass(frozen=True)
+class FittedGraphs:
+    """What a fit knows about graphs.
+
+    Attributes
+    ----------
+    cpdag : the graph.
+    sampled : (k, d, d) DAGs along the chains; None if there are none.
+    knowledge : as given to the fit.
+    kinds : of the columns.
+    note : a caveat about the rows.
+    """
+
+    cpdag: CPDAG
+    sampled: BoolArray | None = None
+    knowledge: Knowledge | None = None
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    note: str = ""
+
+    def adjustments(self, pair: tuple[str, str], over: Over | None, rule: Rule) -> tuple[Adjustments, Over]:
+        """What graphs ask to hold fixed, and which graphs these are: sampled ones by default."""
+        over = ("class" if self.sampled is None else "posterior") if over is None else over
+        check_choice("over", over, OVER)
+        if over == "class":
+            return class_adjustments(self.cpdag, *pair, rule), over
+        if self.sampled is None:
+            problem = "asks for a posterior, but this fit has none"
+            raise InputError("parameter 'over'", problem, "Try 'class'.")
+        forbidden = self._forbidden()
+        x, y = (self.cpdag.index(name) for name in pair)
+        return sampled_adjustments(self.sampled, forbidden.T & ~forbidden, x, y, rule), over
+
+    def order_is_known(self, treatment: str, outcome: str) -> bool:
+        """Whether knowledge forbids that the outcome causes the treatment."""
+        return bool(self._forbidden()[self.cpdag.index(outcome), self.cpdag.index(treatment)])
+
+    def _forbidden(self) -> BoolArray:
+        return bind_knowledge(self.knowledge, self.cpdag.names).forbidden
+
+
+@runtime_checkable
+class HasGraphs(Protocol):
+    """A saved result."""
+
+    def fitted_graphs(self) -> FittedGraphs:
+        """The graphs of the fit."""
+        ...
+
+
 def effect(
-    graph: CPDAG | pd.DataFrame,
+    graph: CPDAG | pd.DataFrame | HasGraphs,
     X: Any,
     treatment: str,
     outcome: str,
@@ -71,9 +129,10 @@ def effect(
 
     Parameters
     ----------
-    graph : CPDAG or labelled DataFrame
-        Uncertain arrows of a CPDAG may also be reversed. The arrows of a labelled adjacency matrix are taken
-        as known: a DAG has one answer.
+    graph : CPDAG, labelled DataFrame or saved result
+        Uncertain arrows of a CPDAG may also be reversed. The arrows of an labelled adjacency
+        matrix are taken as known: a DAG has one answer. A result with sampled graphs answers as its model
+        would: over these, without further knowledge.
     X : table, with a column for each variable that is needed.
     treatment, outcome : str
         Two variables of the graph.
@@ -106,12 +165,30 @@ def effect(
     """
     options = EffectOptions(levels, adjustment, estimator, confidence, random_state)
     options.check()
-    cpdag = with_knowledge(as_given(graph), knowledge)
-    check_pair(treatment, outcome, cpdag.names)
+    fitted = graph.fitted_graphs() if isinstance(graph, HasGraphs) else FittedGraphs(as_given(graph))
+    if knowledge is not None:
+        restricted = with_knowledge(fitted.cpdag, knowledge)
+        fitted = FittedGraphs(restricted, kinds=fitted.kinds, note=fitted.note)
+    TableOptions(kinds=kinds).check()
+    fitted = replace(fitted, kinds={**fitted.kinds, **(kinds or {})})
     X, _ = repeated(X, counts, sample_weight)
-    adjustments = class_adjustments(cpdag, treatment, outcome, adjustment)
-    table = EffectTable(X, kinds, sample_weight)
-    return estimated(cpdag.names, adjustments, table, (treatment, outcome), "class", options)
+    return effect_of_fit(fitted, (treatment, outcome), None, options, lambda: (X, sample_weight))
+
+
+def effect_of_fit(
+    fitted: FittedGraphs,
+    pair: tuple[str, str],
+    over: Over | None,
+    options: EffectOptions,
+    read: Callable[[], tuple[Any, Any]],
+) -> Effect:
+    """The effect of one variable of a pair on the other; `read` gives the table and weights of its rows."""
+    check_pair(*pair, fitted.cpdag.names)
+    adjustments, over = fitted.adjustments(pair, over, options.adjustment)
+    X, sample_weight = read()
+    table = EffectTable(X, fitted.kinds, sample_weight, fitted.note)
+    known = fitted.order_is_known(*pair)
+    return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, order_is_known=known)
 
 
 def check_pair(treatment: object, outcome: object, names: Sequence[str], where: str = "graph") -> None:
@@ -129,7 +206,7 @@ def as_given(graph: object) -> CPDAG:
     if isinstance(graph, CPDAG):
         return graph
     if not isinstance(graph, pd.DataFrame):
-        problem = f"must be a CPDAG or a labelled adjacency matrix, got {type(graph).__name__}"
+        problem = f"must be a CPDAG, a labelled adjacency matrix or a result, got {type(graph).__name__}"
         raise InputError("parameter 'graph'", problem, "Pass model.cpdag_, or a DataFrame of 0 and 1.")
     adjacency, names = check_adjacency(graph, "graph"), tuple(map(str, graph.columns))
     dag = consistent_extension(adjacency)

@@ -202,7 +202,9 @@ class CPDAG:
         return graph_html(self.names, self.drawn, self.background, text=str(self))
 
     def __repr__(self) -> str:
-        known = f" ({len(self.background)} by knowledge)" if self.background else ""
+        by_data = self.without_background().directed_edges if self.background else self.directed_edges
+        n_known = len(set(self.directed_edges).difference(by_data))  # with what follows from `background`
+        known = f" ({n_known} by knowledge)" if n_known else ""
         return (
             f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed{known}, "
             f"{len(self.undirected_edges)} undirected edges)"

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from dcd.graph.cpdag import Role
+from dcd.graph.probabilities import Probabilities
 from dcd.results.model import Result
 from dcd.results.origin import given_in
 from dcd.runtime.errors import InputError
+from dcd.runtime.text import percent
 
 _DRAWN: dict[Role | None, str] = {
     "parent": "{0} -> {1}",
@@ -16,6 +18,7 @@ _DRAWN: dict[Role | None, str] = {
     "neighbour": "{0} - {1}",
     None: "no edge",
 }
+_APART = Probabilities(0.0, 0.0, 0.0, 1.0)  # of a pair that a result does not list: below 2 %
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Change:
     Attributes
     ----------
     given : whether the edge or its direction now follows from knowledge, directly or by implication.
+    shares : the probabilities, before and now, of what is drawn now; None if a result has none.
     """
 
     first: str
@@ -32,6 +36,12 @@ class Change:
     before: str
     after: str
     given: bool
+    shares: tuple[float, float] | None = None
+
+    @property
+    def shares_in_words(self) -> str:
+        """`41 % before, 93 % now`; nothing without probabilities."""
+        return "" if self.shares is None else "{} before, {} now".format(*map(percent, self.shares))
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,24 @@ class Changes:
     edges : the pairs whose edge differs.
     n_same : edges that are the same.
     settings : parameters that differ, other than knowledge: they may also be the reason.
+    informed : whether there is knowledge now.
     """
 
     edges: tuple[Change, ...]
     n_same: int
     settings: tuple[str, ...]
+    informed: bool = False
+
+    def reason(self, change: Change) -> str:
+        """Why a pair differs."""
+        if change.given:
+            return "by knowledge"
+        return "the data, given the knowledge" if self.informed else "the data"
+
+    @property
+    def by_constraint(self) -> tuple[Change, ...]:
+        """What knowledge changed but did not settle: of the graphs it allows, the data prefer another."""
+        return tuple(change for change in self.edges if self.informed and not change.given)
 
 
 def changes_since(before: Result, after: Result) -> Changes:
@@ -60,15 +83,40 @@ def changes_since(before: Result, after: Result) -> Changes:
         raise InputError("parameter 'before'", "is a result of another table", remedy)
     old, new, given = before.cpdag, after.cpdag, given_in(after)
     by_knowledge = {frozenset(arrow) for arrow in given.arrows} | given.edges
+    told_before, told_now = _probabilities(before), _probabilities(after)
     edges, n_same = [], 0
     for first, second in combinations(after.names, 2):
         was, now = old.role(first, second), new.role(first, second)
         if was != now:
             drawn, redrawn = (_DRAWN[role].format(first, second) for role in (was, now))
             given_now = frozenset((first, second)) in by_knowledge
-            edges.append(Change(first, second, drawn, redrawn, given_now))
+            earlier, later = (_share(told, first, second, now) for told in (told_before, told_now))
+            shares = None if earlier is None or later is None else (earlier, later)
+            edges.append(Change(first, second, drawn, redrawn, given_now, shares))
         n_same += was == now is not None
-    return Changes(tuple(edges), n_same, _other_settings(before, after))
+    return Changes(tuple(edges), n_same, _other_settings(before, after), bool(after.knowledge))
+
+
+_Told = dict[tuple[str, str], Probabilities]
+
+
+def _probabilities(result: Result) -> _Told | None:
+    """Of all pairs that may have an edge, each in both orders; None if the result has no posterior."""
+    if result.posterior is None:
+        return None
+    told: _Told = {}
+    for pair in result.posterior.pairs:
+        told[pair.first, pair.second] = pair.probabilities
+        told[pair.second, pair.first] = pair.probabilities.reversed()
+    return told
+
+
+def _share(told: _Told | None, first: str, second: str, role: Role | None) -> float | None:
+    """The probability that a pair is as a role says; of a line that of any edge."""
+    if told is None:
+        return None
+    found = told.get((first, second), _APART)
+    return {"parent": found.forward, "child": found.backward, None: found.absent}.get(role, found.edge)
 
 
 def _other_settings(before: Result, after: Result) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from dcd.graph.knowledge import Knowledge
+from dcd.results import sampled
 from dcd.runtime.errors import InputError
 
 Problem = tuple[str, str]
@@ -100,6 +102,7 @@ def _misfits(result: Any) -> Iterator[Problem]:
         yield "boundaries", "are not those of the variables of the graph, in order"
     yield from _edge_misfits(result.edges)
     yield from _posterior_misfits(result)
+    yield from _knowledge_misfits(result)
     for index, boundary in enumerate(result.boundaries):
         view = boundary.view
         if view is not None and len(view.bins) != len(view.counts) + 1:
@@ -128,6 +131,9 @@ def _mentions(result: Any) -> Iterator[Problem]:
             [name for answer in question.answers for name in answer.names] for question in result.questions
         ],
         "posterior.pairs[{}]": [(p.first, p.second) for p in (posterior.pairs if posterior else ())],
+        "posterior.graphs.arrows[{}]": list(
+            posterior.graphs.arrows if posterior and posterior.graphs else ()
+        ),
         "resampling.pairs[{}]": [(p.first, p.second) for p in (resampling.pairs if resampling else ())],
     }
     for place, groups in places.items():
@@ -167,6 +173,28 @@ def _posterior_misfits(result: Any) -> Iterator[Problem]:
             yield from _sum_misfits(place, own)
             if told.get((edge.first, edge.second), own) != own:
                 yield place, "differ from those in posterior.pairs"
+    if result.posterior is not None and result.posterior.graphs is not None:
+        yield from sampled.misfits(result.posterior.graphs, result.names)
+
+
+def _knowledge_misfits(result: Any) -> Iterator[Problem]:
+    """Knowledge among the parameters that cannot be read, or not of these variables."""
+    try:
+        knowledge = knowledge_of(result.reproduction.parameters)
+        if knowledge is not None:
+            knowledge.bind(result.names, result.data.dropped)
+    except InputError as error:
+        yield "reproduction.parameters.knowledge", f"is not knowledge about these variables ({error})"
+
+
+def knowledge_of(parameters: Mapping[str, Any]) -> Knowledge | None:
+    """The knowledge that is among the parameters of a fit."""
+    stated = parameters.get("knowledge")
+    if stated is None:
+        return None
+    if not isinstance(stated, Mapping):
+        return Knowledge.from_dict(stated)  # which refuses it
+    return Knowledge.from_dict({key: value for key, value in stated.items() if key != "class"})
 
 
 def _sum_misfits(place: str, probabilities: Any) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """`Result`: a frozen record of a fitted model, in plain values, that can be saved and read back.
 
-The types below define the format: msgspec checks a file against them, and `schema-2.json` is made from them
+The types below define the format: msgspec checks a file against them, and `schema-3.json` is made from them
 (`tests/results/test_result_files.py`).
 """
 
@@ -15,13 +15,15 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
+from dcd.estimators.effects import FittedGraphs
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import EdgeType, Probabilities
-from dcd.results.consistency import check_fit, check_json, check_version, refusal
+from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
+from dcd.results.sampled import unpacked
 from dcd.runtime.errors import InputError
 from dcd.runtime.files import read_text, write_text
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 LARGEST = 1e300  # the largest number that can be drawn
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -99,6 +101,21 @@ class ProbablePair(_Part, frozen=True):
     probabilities: Probabilities
 
 
+class SampledGraphs(_Part, frozen=True):
+    """Some of the graphs along the chains, which `dcd.effect` goes through.
+
+    Attributes
+    ----------
+    arrows : `(cause, effect)`, all that any of the graphs has.
+    graphs : the different ones, each a hexadecimal number whose bits are its arrows, the first one lowest.
+    counts : how often each was sampled.
+    """
+
+    arrows: tuple[tuple[str, str], ...]
+    graphs: Annotated[tuple[Annotated[str, Meta(pattern="^[0-9a-f]+$")], ...], Meta(min_length=1)]
+    counts: tuple[Annotated[int, Meta(ge=1, le=2**31)], ...]
+
+
 class PosteriorSummary(_Part, frozen=True):
     """The posterior distribution over graphs.
 
@@ -109,6 +126,7 @@ class PosteriorSummary(_Part, frozen=True):
     drift : the largest difference in any probability between the halves of the chains.
     subsampled : whether each chain ran on a random part of the rows.
     pairs : those whose probability of an edge is 2 % or more.
+    graphs : some sampled graphs; None if a search of your own keeps none.
     """
 
     arrow_probability: Share
@@ -116,6 +134,7 @@ class PosteriorSummary(_Part, frozen=True):
     drift: Share
     subsampled: bool
     pairs: tuple[ProbablePair, ...]
+    graphs: SampledGraphs | None
 
 
 class Collider(_Part, frozen=True):
@@ -307,6 +326,17 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
         background = tuple((edge.first, edge.second) for edge in self.edges if edge.background)
         uncertain = tuple((edge.first, edge.second) for edge in self.edges if edge.uncertain)
         return CPDAG(self.names, adjacency, background, uncertain)
+
+    def fitted_graphs(self) -> FittedGraphs:
+        """The graphs of the fit, so that `dcd.effect` takes a result and answers as the model would."""
+        sampled = None if self.posterior is None else self.posterior.graphs
+        return FittedGraphs(
+            self.cpdag,
+            None if sampled is None else unpacked(sampled, self.names),
+            knowledge_of(self.reproduction.parameters),
+            {column.name: column.kind for column in self.data.columns},
+            " ".join(caution.text for caution in self.cautions if caution.kind == "dependent-rows"),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""

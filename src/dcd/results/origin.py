@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from dcd.graph.adjacency import skeleton_of, unshielded_colliders
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import apply_meek_rules
+from dcd.graph.knowledge import bind_knowledge
+from dcd.results.consistency import knowledge_of
 from dcd.results.model import Edge, ReportedConflict, Result
 
 _WITH_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")
@@ -20,7 +22,8 @@ class Given:
     Attributes
     ----------
     edges : pairs that have an edge only because it was required.
-    arrows : `(cause, effect)` whose direction the data leave open, and all arrows of `edges`.
+    arrows : `(cause, effect)` whose opposite knowledge forbids, whose direction the data leave open, and all
+        arrows of `edges`.
     """
 
     edges: frozenset[frozenset[str]] = frozenset()
@@ -41,7 +44,17 @@ def given_in(result: Result) -> Given:
         return Given()
     required = {frozenset(clash.variables) for clash in result.conflicts if clash.kind == "required_edge"}
     drawn = frozenset(frozenset((edge.first, edge.second)) for edge in result.edges) & required
-    return Given(drawn, frozenset(_arrows_by_knowledge(result.cpdag, drawn, result.conflicts)))
+    cpdag = result.cpdag
+    arrows = (*_stated(result, cpdag), *_arrows_by_knowledge(cpdag, drawn, result.conflicts))
+    return Given(drawn, frozenset(arrows))
+
+
+def _stated(result: Result, cpdag: CPDAG) -> Iterable[tuple[str, str]]:
+    """Arrows whose opposite knowledge forbids: the data were not asked about their direction."""
+    forbidden = bind_knowledge(knowledge_of(result.reproduction.parameters), cpdag.names).forbidden
+    for cause, effect in cpdag.directed_edges:
+        if forbidden[cpdag.index(effect), cpdag.index(cause)]:
+            yield cause, effect
 
 
 def is_with_knowledge(conflict: ReportedConflict) -> bool:

@@ -18,6 +18,7 @@ from dcd.results.cautions import cautions_of
 from dcd.results.model import LARGEST, Result
 from dcd.results.questions import questions_of
 from dcd.results.reproduction import reproduction_of
+from dcd.results.sampled import packed
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_flag
 from dcd.search.base import TargetSearch
@@ -175,12 +176,15 @@ def _posterior(model: Any) -> parts.PosteriorSummary | None:
         return None
     frame, diagnostics = model.probabilities_, model.diagnostics_
     told = pair_probabilities(frame[frame["absent"] <= 1.0 - _NEAR_MISS])
+    names = model.cpdag_.names
+    graphs = model.posterior_.graphs_of(names)
     return parts.PosteriorSummary(
         arrow_probability=float(model.arrow_probability),
         n_chains=int(diagnostics.n_chains),
         drift=_share(diagnostics.drift),
         subsampled=bool(diagnostics.subsampled),
         pairs=tuple(parts.ProbablePair(*pair, _shares(told[pair])) for pair in list(told)[::2]),
+        graphs=None if graphs is None else parts.SampledGraphs(*packed(graphs, names)),
     )
 
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from threading import RLock
-from typing import Any
+from typing import Any, Self
 
 from tqdm.auto import tqdm
 
@@ -20,6 +20,9 @@ from dcd.runtime.checkpoint import Checkpoint, Key
 from dcd.runtime.errors import LongRunWarning, TimeLimitError
 
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+_WHOLE_BAR = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}{postfix}]"
+_ROUND = 0.8  # of what is left of a phase, for each of its rounds, of which the first is by far the longest
+_WITH_NEXT = 0.5  # of a run, for a stage that is followed by one whose size is not known yet
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
@@ -34,7 +37,7 @@ class Run:
     Parameters
     ----------
     checkpoint : where finished tasks are stored.
-    progress : show progress bars in a terminal or notebook.
+    progress : show a progress bar for the whole run in a terminal or notebook.
     max_time : time limit in seconds, checked after each task. With a checkpoint the run uses all of it.
         Without one, it stops early if the estimate far exceeds the limit.
     at_once : number of tasks done at the same time.
@@ -54,8 +57,19 @@ class Run:
     ) -> None:
         self.checkpoint, self.remedies = checkpoint, remedies
         self._paces: dict[str, float] = {}
-        self._progress, self._max_time, self._at_once = progress, max_time, at_once
+        self._max_time, self._at_once = max_time, at_once
         self._clock, self._start = clock, clock()
+        self._whole = _Whole(progress)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._whole.close(complete=kind is None)
+
+    def phase(self, label: str, until: float, *, rounds: bool = False) -> None:
+        """A part of the run begins that ends at this share of the whole; its stages may come in `rounds`."""
+        self._whole.phase(label, until, rounds)
 
     def gather(
         self,
@@ -76,22 +90,23 @@ class Run:
         kept = {} if self.checkpoint is None else self.checkpoint.done
         results = {at: kept[stage, key] for at, key in enumerate(keys) if (stage, key) in kept}
         pending = [at for at in range(len(keys)) if at not in results]
+        part = self._whole.next_part(has_next=then is not None)
         if not pending:
             return list(results.values())
         pending_efforts = [1.0 if efforts is None else efforts[at] for at in pending]
         meter = _Meter(pending_efforts, self._at_once, label, then, self._clock)
         self._check_time(meter)
         started = self._clock()
-        shown = label if self._progress else None
-        with progress_bar(shown, len(keys), len(results)) as bar, closing(compute(pending)) as done:
+        self._whole.show(part[0], label, f"{len(results)}/{len(keys)}")
+        with closing(compute(pending)) as done:
             for index, result in done:
                 at = pending[index]
                 results[at] = result
                 if self.checkpoint is not None:
                     self.checkpoint.add(stage, keys[at], result)
                 meter.count(index)
-                bar.set_postfix_str(meter.remark(), refresh=False)
-                bar.update()
+                share, remark = meter.progress(*part)
+                self._whole.show(share, label, f"{len(results)}/{len(keys)}{remark}")
                 self._check_time(meter)
                 self.announce(f"{meter.n_left} more {label}", meter.rough_time_left(), then)
         self._paces[stage] = (self._clock() - started) / meter.total_effort
@@ -185,12 +200,56 @@ class _Meter:
         done = self.total_effort - self._effort_left
         return (self._clock() - self._begun) * self._effort_left / done if done else None
 
-    def remark(self) -> str:
-        remaining = self.time_left()
-        if remaining is None or not self.n_left:
-            return ""
-        then = "" if self.then is None else f", then {self.then}"
-        return f"about {duration(remaining)} left{then}"
+    def progress(self, start: float, end: float) -> tuple[float, str]:
+        """How much of the run is done if this stage is the part from `start` to `end`, and the time left."""
+        done = 1.0 - self._effort_left / self.total_effort if self.total_effort else 1.0
+        share, remaining = start + (end - start) * done, self.time_left()
+        if remaining is None or share >= 1.0:
+            return share, ""
+        if self.n_left:  # then the rest of the run, at the same pace
+            remaining *= (1.0 - share) / max(end - share, 1e-9)
+        else:
+            remaining = (self._clock() - self._begun) * (1.0 - end) / (end - start)
+        return share, f", about {duration(remaining)} left"
+
+
+class _Whole:
+    """The bar of a whole run, of which phases and stages are parts; hidden where nobody watches."""
+
+    def __init__(self, progress: bool) -> None:
+        self._progress = progress
+        self._bar: Any = None
+        self._reached, self._until, self._rounds = 0.0, 1.0, False
+
+    def phase(self, label: str, until: float, rounds: bool) -> None:
+        self._until, self._rounds = until, rounds
+        self.show(self._reached, label)
+
+    def next_part(self, *, has_next: bool) -> tuple[float, float]:
+        """Where the next stage begins and ends, as shares of the whole."""
+        start = self._reached
+        of_rest = _WITH_NEXT if has_next else _ROUND if self._rounds else 1.0
+        self._reached = start + of_rest * (self._until - start)
+        return start, self._reached
+
+    def show(self, share: float, label: str, remark: str = "") -> None:
+        if self._bar is None:
+            hidden = not (self._progress and _is_watched())
+            options = {"desc": label, "disable": hidden, "bar_format": _WHOLE_BAR, "miniters": 0}
+            self._bar = ProgressBar(total=1.0, **options)
+        self._bar.set_description_str(label, refresh=False)
+        self._bar.set_postfix_str(remark, refresh=False)
+        self._bar.update(max(share - self._bar.n, 0.0))
+        if share >= 1.0:
+            self.close(complete=True)
+
+    def close(self, *, complete: bool) -> None:
+        if self._bar is None:
+            return
+        if complete:
+            self._bar.set_postfix_str("", refresh=False)
+            self._bar.update(1.0 - self._bar.n)
+        self._bar.close()
 
 
 class ProgressBar(tqdm):

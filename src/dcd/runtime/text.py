@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 
 _LEFT_TO_RIGHT = "\u200e"  # zero width
 _JOINERS = "\u200c\u200d"  # part of words and of emoji
@@ -73,6 +74,16 @@ def percent(share: float) -> str:
     return "< 1 %" if rounded == 0 and share > 0 else f"{rounded} %"
 
 
+def figures(value: float) -> str:
+    """A number to three significant digits; with an exponent only if it has very many zeros.
+
+    >>> figures(9383.2), figures(-0.00001234), figures(1.0), figures(1.5e12)
+    ('9380', '-0.0000123', '1', '1.5e+12')
+    """
+    text = f"{value:.3g}"
+    return f"{Decimal(text):f}" if 1e-6 < abs(value) < 1e9 else text
+
+
 def text_width(text: str) -> float:
     """Approximate width in cells, the width of an "n"."""
     return sum(map(_cell_width, text))
@@ -83,8 +94,10 @@ def _cell_width(character: str) -> float:
         return 0.0
     if unicodedata.east_asian_width(character) in "WF":
         return 2.0
-    if character.isupper() or character in "mw@%":
-        return 1.25
+    if character in "mMW@%\u2026":  # as wide as in DejaVu Sans, the widest of the usual fonts
+        return 1.6
+    if character.isupper() or character in "w\u2212\u00d7":
+        return 1.3
     return 0.6 if character in "iljtf.,:;'| " else 1.0
 
 

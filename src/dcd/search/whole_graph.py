@@ -38,6 +38,10 @@ from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
 from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
 from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
 
+# Shares of a fit, for its progress: on eight tables of 9 to 40 variables, 8 to 28 % came before the chains,
+# and 0 to 1 % after them.
+_BEFORE_CHAINS, _AFTER_CHAINS = 0.16, 0.99
+
 
 @dataclass(frozen=True)
 class WholeGraph:
@@ -70,12 +74,15 @@ class WholeGraph:
         allowed, required = ~task.knowledge.forbidden, task.knowledge.required
         known: _Answers = {}
         posterior = None
+        task.run.phase("the best graph", _BEFORE_CHAINS if self.chains else 1.0, rounds=True)
         with one_blas_thread():
             model = score_model(task.gram, task.categories, allowed=allowed, required=required)
             search = BestGraph(model, task.rng, self.restarts)
             dag, tested = self._confirmed(task, search, known)
             if self.chains:
+                task.run.phase("chains over graphs", _AFTER_CHAINS)
                 posterior, starts = sample_posterior(task, search, self.chains)
+                task.run.phase("the graph of least error", 1.0, rounds=True)
                 dag, tested = self._least_error(task, search, known, posterior, [dag, *starts])
             unconstrained = None
             if task.knowledge.says_something:

@@ -73,7 +73,7 @@ def _violated_pairs(checked: Account) -> list[tuple[int, int]]:
     return list(dict.fromkeys((position[one.first], position[one.second]) for one in checked.violated))
 
 
-def _graph(checked: Account, pairs: list[tuple[int, int]]) -> Markup:
+def _graph(checked: Account, pairs: list[tuple[int, int]]) -> svg.Drawing:
     position = {name: index for index, name in enumerate(checked.names)}
     edges = [
         svg.DrawnEdge(

@@ -276,19 +276,23 @@ class _Proper:
 
 
 def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
-    """The upper-left corner of each component, packed in rows, tall components first."""
+    """The upper-left corner of each component: tall ones first, each in the first row that has room."""
     sizes = [np.ptp(layout.points, axis=0) + 1.0 for layout in layouts]
     widest = max(size[0] for size in sizes)
     area = sum(float(size.prod()) for size in sizes)
     row_width = max(widest, 6.0, 1.2 * np.sqrt(area))
     corners = [np.zeros(2)] * len(layouts)
-    x = y = height = 0.0
+    ends: list[FloatArray] = []  # of the rows, where the next component of each would begin
+    bottom = 0.0
     for index in sorted(range(len(sizes)), key=lambda index: (-sizes[index][1], -sizes[index][0], index)):
-        if x > 0 and x + sizes[index][0] > row_width + 1e-9:
-            x, y, height = 0.0, y - height, 0.0
-        corners[index] = np.array([x, y])
-        x += sizes[index][0]
-        height = max(height, sizes[index][1])
+        width, height = sizes[index]
+        row = next((end for end in ends if end[0] + width <= row_width + 1e-9), None)
+        if row is None:
+            row = np.array([0.0, bottom])
+            ends.append(row)
+            bottom -= height
+        corners[index] = row.copy()
+        row[0] += width
     return corners
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.drawing.layout import Layout, layered_layout
@@ -23,7 +24,6 @@ from dcd.runtime.text import shortened, text_width
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 _CELL = 8.9  # width of an "n" at the size of the labels in DejaVu Sans, the widest of the usual fonts
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0  # of a box, between layers, between boxes, around all
@@ -37,6 +37,12 @@ _NOTEBOOK_ATTRIBUTES = {
     "font-family": "sans-serif",
     "font-size": 14,
 }
+
+
+class Drawing(Markup):
+    """An svg element, and its width in pixels."""
+
+    width: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def draw_graph(
     scale: float = 1.0,
     tallest_layer: float = _LAYER,
     **texts: str,
-) -> Markup:
+) -> Drawing:
     """Draw a CPDAG.
 
     Parameters
@@ -118,7 +124,7 @@ def draw_graph(
         for (x, y), width in zip(centres.tolist(), widths, strict=True)
     ]
     paths = _paths(edges, layout, widths, to_page)
-    return _render(
+    markup = _render(
         "graph.svg.j2",
         nodes=list(zip(nodes, boxes, strict=True)),
         edges=[
@@ -131,6 +137,9 @@ def draw_graph(
         padding=_PADDING,
         **texts,
     )
+    drawing = Drawing(markup)
+    drawing.width = float((scale * to_page.size[0]).round())
+    return drawing
 
 
 class _Page:
@@ -226,7 +235,7 @@ def notebook_html(
     return _render("notebook.html.j2", **values, more=more)
 
 
-def graph_svg(names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]]) -> Markup:
+def graph_svg(names: Sequence[str], adjacency: IntArray, background: Sequence[tuple[str, str]]) -> Drawing:
     """Draw a CPDAG: causes above effects, arrows from background knowledge dashed."""
     arrows = np.argwhere(directed_part(adjacency)).tolist()
     lines = np.argwhere(np.triu(undirected_part(adjacency))).tolist()
@@ -255,8 +264,6 @@ def _summary(adjacency: IntArray) -> str:
 
 
 def _render(template: str, **values: Any) -> Markup:
-    from markupsafe import Markup
-
     return Markup(_templates().get_template(template).render(values))
 
 

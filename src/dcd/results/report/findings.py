@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, is_with_knowledge
-from dcd.results.report.phrases import arrow, brief, count, listed, number, probability, pvalue, sentence
+from dcd.results.report.phrases import (
+    arrow,
+    brief,
+    count,
+    direction,
+    listed,
+    number,
+    probability,
+    pvalue,
+    sentence,
+)
 from dcd.runtime.text import percent
 
 
@@ -45,22 +55,20 @@ def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
 
 
 def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[str]:
-    if not seen:
-        return []
-    known = [edge for edge in seen if knowledge.directed(edge)]
-    arrows = [edge for edge in seen if edge.type == "->" and not knowledge.directed(edge)]
-    uncertain = [edge for edge in seen if edge.uncertain]
-    lines = len(seen) - len(arrows) - len(known) - len(uncertain)
-    text = _arrows(result, arrows, lines) if arrows else _no_arrows(len(seen), len(uncertain))
+    by_data = [edge for edge in seen if not knowledge.directed(edge)]
+    known = [edge for edge in result.edges if knowledge.directed(edge)]
+    arrows = [edge for edge in by_data if edge.type == "->"]
+    uncertain = [edge for edge in by_data if edge.uncertain]
+    lines = len(by_data) - len(arrows) - len(uncertain)
+    text = _arrows(result, arrows, lines) if arrows else _no_arrows(lines, len(result.edges))
     if uncertain and result.posterior is not None:
         least = percent(result.posterior.arrow_probability)
         shown = listed([_with_probability(edge) for edge in uncertain], 6)
         text += f" Directions with a probability below {least} are drawn as lines: {shown}."
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
-        directed = f"The direction of {count(len(known), 'edge')}"
-        text += f" {directed} comes from knowledge, not from the data: {shown}."
-    return [text.strip()]
+        text += f" Knowledge, not the data, determines {count(len(known), 'direction')}: {shown}."
+    return [text.strip()] if text else []
 
 
 def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
@@ -68,22 +76,22 @@ def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
     least = ""
     if result.posterior is not None:
         least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
-    text = f"The data determine the direction of {of_them}{least}: {shown}."
+    told_by = "The data, together with the knowledge that was given," if result.knowledge else "The data"
+    text = f"{told_by} determine the direction of {of_them}{least}: {shown}."
     return f"{text} For {count(lines, 'other')} the data leave it open." if lines else text
 
 
-def _no_arrows(n_seen: int, n_uncertain: int) -> str:
-    if n_seen == n_uncertain:
+def _no_arrows(n_lines: int, n_edges: int) -> str:
+    if not n_lines:
         return ""
-    which = count(n_seen - n_uncertain, "relation") if n_uncertain else "these relations"
+    which = count(n_lines, "relation") if n_lines < n_edges else "these relations"
     why = "cannot be determined from the data: graphs with different directions fit equally well."
     return f"The direction of {which} {why}"
 
 
 def _with_probability(edge: Edge) -> str:
-    direction = f"{brief(edge.first)} → {brief(edge.second)}"
     found = edge.probabilities
-    return direction if found is None else f"{direction} ({percent(found.forward)})"
+    return direction(edge) if found is None else f"{direction(edge)} ({percent(found.forward)})"
 
 
 def groups(result: Result) -> list[list[str]]:
@@ -122,10 +130,10 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     if probable:
         firm = sum(edge.probabilities.edge >= 0.95 for edge in probable if edge.probabilities)
         weakest = min(probable, key=lambda edge: edge.probabilities.edge if edge.probabilities else 1.0)
-        sentences.append(
-            f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more. The least "
-            f"probable is {arrow(weakest)} ({probability(weakest)})."
-        )
+        told = f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more."
+        if weakest.probabilities is not None and weakest.probabilities.edge < 1.0:
+            told += f" The least probable is {arrow(weakest)} ({probability(weakest)})."
+        sentences.append(told)
     if result.resampling is not None:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
         sentences.append(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from dcd.graph.drawing import svg
+from dcd.results.changes import Change, Changes
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
@@ -14,8 +13,9 @@ from dcd.runtime.text import percent, shortened
 _LABEL = "Graph of links to the variables; the table of edges says the same in text"
 
 
-def draw_graph(result: Result, scale: Scale) -> Markup:
-    """The whole picture."""
+def draw_graph(result: Result, scale: Scale, changes: Changes | None = None) -> svg.Drawing:
+    """The whole picture; edges that changed since an earlier result are marked."""
+    changed = {frozenset((one.first, one.second)): one for one in changes.edges} if changes else {}
     position = {name: index for index, name in enumerate(result.names)}
     contradictions, colliders = contradicted(result), {collider.middle for collider in result.colliders}
     edges = [
@@ -27,7 +27,7 @@ def draw_graph(result: Result, scale: Scale) -> Markup:
             width=scale.width(edge),
             head=_head(edge),
             label=_label(edge),
-            badges=_badges(edge, scale, contradictions),
+            badges=_badges(edge, scale, contradictions, changed.get(frozenset((edge.first, edge.second)))),
             attributes={
                 "class": f"edge {edge_class(edge, scale)}",
                 "data-edge": index,
@@ -55,8 +55,12 @@ def _node(index: int, name: str, n_nodes: int, is_collider: bool) -> svg.DrawnNo
     )
 
 
-def _badges(edge: Edge, scale: Scale, contradictions: set[frozenset[str]]) -> list[svg.Badge]:
+def _badges(
+    edge: Edge, scale: Scale, contradictions: set[frozenset[str]], change: Change | None
+) -> list[svg.Badge]:
     badges = []
+    if change is not None:
+        badges.append(svg.Badge("Δ", "changed", f"changed: {change.before} before"))
     if frozenset((edge.first, edge.second)) in contradictions:
         badges.append(svg.Badge("!", "clash", "the data contradict themselves"))
     if scale.knowledge.directed(edge):

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcd.results.changes import changes_since
+from dcd.results.changes import Changes, changes_since
 from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.questions import toml_entry
 from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
-from dcd.results.report.phrases import count, listed, number, probability, sentence, share_bar, why_a_line
+from dcd.results.report.phrases import (
+    count,
+    direction,
+    likelier_arrow,
+    listed,
+    number,
+    other_types,
+    percent_below,
+    sentence,
+    share_bar,
+)
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
 from dcd.runtime.text import percent
 
 _MANY_COLUMNS = 15
+_MOST_BESIDE = 18  # rows of the table of edges beside other sections
 _MOST_MISSED = 50  # pairs without an edge in the table of the probable ones
 _KINDS = {
     "arrow": "cause → effect",
@@ -31,38 +42,39 @@ def page(result: Result, before: Result | None = None) -> str:
     `before` is an earlier result on the same table, to show what changed since.
     """
     scale = scale_of(result)
+    changes = None if before is None else changes_since(before, result)
     return render_template(
         "page.html.j2",
         result=result,
         positions={name: index for index, name in enumerate(result.names)},
         findings=findings(result, scale.knowledge),
-        **_graph(result, scale),
+        **_graph(result, scale, changes),
         **variable_details(result, scale.knowledge),
         edges=_edges(result, scale),
+        most_beside=_MOST_BESIDE,
         missed=_missed(result),
         own_conflicts=[clash for clash in result.conflicts if not is_with_knowledge(clash)],
         knowledge_conflicts=[clash for clash in result.conflicts if is_with_knowledge(clash)],
         has_knowledge_arrows=bool(scale.knowledge.arrows),
-        changes=None if before is None else changes_since(before, result),
+        changes=changes,
         **_questions(result),
         **_data(result),
     )
 
 
-def _graph(result: Result, scale: Scale) -> dict[str, Any]:
-    """The picture, the stops of its slider, and its legend as `(classes, directed, width, words)`."""
+def _graph(result: Result, scale: Scale, changes: Changes | None) -> dict[str, Any]:
+    """The picture, the stops of its slider, and its legend: kinds of edges, and how sure they are."""
     classes = {edge_class(edge, scale) for edge in result.edges}
     kinds = {drawn.split()[0] for drawn in classes}
     grades = {scale.grade(edge) for edge in result.edges}
-    legend = [(f"{kind} firm", kind != "line", 2.6, words) for kind, words in _KINDS.items() if kind in kinds]
+    legend = [(f"{kind} fair", words) for kind, words in _KINDS.items() if kind in kinds]
     if "given required" in classes:
-        legend.append(("given required", True, 2.0, "required as knowledge, not seen in the data"))
-    shown = [grade for grade in GRADES if grade in grades]
-    legend += [(f"line {grade}", False, WIDTHS[grade], scale.words(grade)) for grade in shown]
+        legend.append(("given required", "required as knowledge, not seen in the data"))
     return {
-        "picture": draw_graph(result, scale),
+        "picture": draw_graph(result, scale, changes),
         "stops": scale.slider_stops(result),
         "legend": legend,
+        "sureness": [(grade, WIDTHS[grade], scale.words(grade)) for grade in GRADES if grade in grades],
         "has_contradictions": bool(contradicted(result)),
     }
 
@@ -76,10 +88,21 @@ def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
         row["frequencies"] = (
             None if frequencies is None else share_bar(frequencies, percent(frequencies.edge))
         )
-        found = edge.probabilities
-        row["probabilities"] = None if found is None else share_bar(found, probability(edge))
-        rows.append({**row, "direction": _direction(edge, scale, result)})
+        rows.append({**row, **_probabilities(edge, result), "direction": _direction(edge, scale, result)})
     return sorted(rows, key=lambda row: 1.0 if row["strength"] is None else -row["strength"])
+
+
+def _probabilities(edge: Edge, result: Result) -> dict[str, str]:
+    """The numbers of an edge: of an edge at all, of its arrow, and of what else it may be."""
+    found, posterior = edge.probabilities, result.posterior
+    if found is None or posterior is None:
+        return {}
+    if edge.type == "-" and not edge.uncertain:
+        return likelier_arrow(edge)
+    arrow = percent(found.forward)
+    if edge.uncertain:
+        arrow = f"{direction(edge)} {percent_below(found.forward, posterior.arrow_probability)}"
+    return {"edge_share": percent(found.edge), "arrow": arrow, "others": other_types(found)}
 
 
 def _missed(result: Result) -> list[dict[str, Any]]:
@@ -88,10 +111,7 @@ def _missed(result: Result) -> list[dict[str, Any]]:
     pairs = result.posterior.pairs if result.posterior is not None else ()
     missed = [pair for pair in pairs if frozenset((pair.first, pair.second)) not in drawn]
     missed.sort(key=lambda pair: pair.probabilities.absent)
-    return [
-        {"pair": pair, **share_bar(pair.probabilities, f"edge {percent(pair.probabilities.edge)}")}
-        for pair in missed[:_MOST_MISSED]
-    ]
+    return [{"pair": pair, **likelier_arrow(pair)} for pair in missed[:_MOST_MISSED]]
 
 
 def _questions(result: Result) -> dict[str, Any]:
@@ -109,7 +129,7 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
     if edge.uncertain and result.posterior is not None:
-        return f"uncertain: {why_a_line(edge, result.posterior.arrow_probability)}"
+        return f"uncertain: below the {percent(result.posterior.arrow_probability)} asked for"
     return "as drawn" if edge.type == "->" else "unknown"
 
 
@@ -121,11 +141,10 @@ def _data(result: Result) -> dict[str, Any]:
     partly = ", each for the variables that it has" if is_partial else ""
     text = f"{number(data.n_rows)} rows, {used} of them used{partly}. {_columns_in_words(columns)}"
     has_levels = any(column.levels for column in columns)
-    one_sentence_says_all = len({c.kind for c in columns}) == 1 and not any(c.n_missing for c in columns)
     return {
         "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
         "has_levels": has_levels,
-        "columns_folded": len(columns) > _MANY_COLUMNS and one_sentence_says_all and not has_levels,
+        "columns_folded": len(columns) > _MANY_COLUMNS,
     }
 
 

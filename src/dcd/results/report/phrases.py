@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dcd.graph.probabilities import Probabilities
-from dcd.results.model import Edge, Frequencies
+from dcd.results.model import Edge, Frequencies, ProbablePair
 from dcd.runtime.text import isolated, percent, shortened
 
 NONE = "\u2013"  # an en dash where there is nothing
@@ -75,6 +75,27 @@ def arrow(edge: Edge) -> str:
     return f"{brief(edge.first)} {symbol(edge)} {brief(edge.second)}"
 
 
+def direction(pair: Edge | ProbablePair) -> str:
+    """`a → b`, whether or not it is drawn so."""
+    return f"{brief(pair.first)} → {brief(pair.second)}"
+
+
+def likelier_arrow(pair: Edge | ProbablePair) -> dict[str, str]:
+    """The numbers of a pair without an arrow: of an edge, of the likelier arrow, and of the other types."""
+    found = pair.probabilities
+    assert found is not None  # the result has a posterior
+    arrow = direction(pair)
+    if found.backward > found.forward:
+        found, arrow = found.reversed(), f"{brief(pair.second)} → {brief(pair.first)}"
+    share = f"{arrow} {percent(found.forward)}"
+    return {"edge_share": percent(found.edge), "arrow": share, "others": other_types(found)}
+
+
+def other_types(found: Probabilities) -> str:
+    """The probabilities of the types of edge beside first → second."""
+    return f"the opposite {percent(found.backward)}, undirected {percent(found.undirected)}"
+
+
 def share_bar(
     shares: Frequencies | Probabilities, summary: str, names: tuple[str, str] | None = None
 ) -> dict[str, Any]:
@@ -99,13 +120,15 @@ def probability(edge: Edge) -> str:
     """`arrow 93 %, edge 99 %`; nothing without probabilities."""
     if edge.probabilities is None:
         return ""
-    uncertain = f"{brief(edge.first)} → {brief(edge.second)}" if edge.uncertain else ""
-    return edge.probabilities.words(edge.type, uncertain)
+    return edge.probabilities.words(edge.type, direction(edge) if edge.uncertain else "")
 
 
 def why_a_line(edge: Edge, least: float) -> str:
     """Why an arrow of the class is drawn as a line."""
-    share = percent(edge.probabilities.forward) if edge.probabilities else NONE
-    if share == percent(least) and edge.probabilities:
-        share = f"{100 * edge.probabilities.forward:.1f} %"
+    share = percent_below(edge.probabilities.forward, least) if edge.probabilities else NONE
     return f"its direction has probability {share}, below the limit of {percent(least)}"
+
+
+def percent_below(share: float, least: float) -> str:
+    """A share that is below another one, with a decimal if they would look the same."""
+    return percent(share) if percent(share) != percent(least) else f"{100 * share:.1f} %"

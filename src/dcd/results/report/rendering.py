@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from dcd.runtime.templates import template_environment
 from dcd.runtime.text import percent, shortened, with_names_isolated
 
 _LEVELS_SHOWN = 6
+_LEAST_SCALE = 0.72  # of the picture of a graph: its labels of 14 pixels have 10 then
 
 
 def render_template(template: str, **values: Any) -> Markup:
@@ -24,11 +26,12 @@ def render_template(template: str, **values: Any) -> Markup:
 
 @cache
 def _templates() -> Environment:
-    return template_environment(
+    environment = template_environment(
         "results/report/templates",
         counted=count,
         isolated=with_names_isolated,
         json=_json,
+        kept_together=_kept_together,
         label=label,
         level_list=_level_list,
         number=number,
@@ -36,6 +39,15 @@ def _templates() -> Environment:
         pvalue=pvalue,
         sentence=sentence,
         symbol=symbol,
+    )
+    environment.globals["least_scale"] = _LEAST_SCALE
+    return environment
+
+
+def _kept_together(text: str) -> str:
+    """The text without line breaks within `← 12 %`."""
+    return re.sub(
+        r"([→←—] (?=\S+ %)|(?<=\d) (?=%)|[<>] (?=\d))", lambda at: at[0].replace(" ", "\u00a0"), text
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dcd.results.model import Column, View
+from dcd.results.report.phrases import number, power_of_ten
 from dcd.results.report.rendering import render_template
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import shortened, text_width
@@ -21,9 +22,10 @@ from dcd.runtime.text import shortened, text_width
 _WIDTH, _HEIGHT = 440, 320
 _RIGHT, _TOP, _BOTTOM = 10, 10, 42
 _LEFT, _CHARACTER = 74, 16  # the least space left of the axis, and what a character of a wide font takes
+_GAP = 8  # between a label and the next one, or the axis
 _SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
 _DOT = 8.0  # width of a dot of weight 1
-_LEVELS_SHOWN = 7
+_MOST_ACROSS, _MOST_DOWN = 5, 7  # labels of levels at an axis
 _STEP_X, _STEP_Y = 0.7548776662, 0.5698402910  # of the plastic ratio: together they fill a square evenly
 _TREND_AT = 25
 
@@ -59,16 +61,21 @@ class Axis:
         moved = np.arange(len(self.values)) * step % 1.0
         return self.values + 0.5 * (moved - 0.5)
 
-    def ticks(self) -> list[tuple[float, str]]:
-        """`(share, label)`."""
+    def ticks(self, length: float | None = None) -> list[tuple[float, str]]:
+        """`(share, label)`; with the `length` of a horizontal axis, labels fit beside each other."""
         levels = self.column.levels
         if levels is None:
             limits = float(np.nanmin(self.values)), float(np.nanmax(self.values))
-            labels = {value: _short(value) for value in limits}
+            labels = {value: short_number(value) for value in limits}
         else:
-            codes = range(0, len(levels), -(-len(levels) // _LEVELS_SHOWN))
-            cells = 9 if len(codes) <= 3 else 5
-            labels = {float(code): shortened(levels[code], cells) for code in codes}
+            codes = range(0, len(levels), -(-len(levels) // (_MOST_DOWN if length is None else _MOST_ACROSS)))
+            cells = 9 if len(codes) <= 3 else 6
+            if length is not None:
+                a_level = length / len(levels)
+                cells = int(
+                    min(a_level * codes.step - _GAP, a_level + 2 * _RIGHT, 9 * _CHARACTER) / _CHARACTER
+                )
+            labels = {float(code): shortened(levels[code], max(cells, 2)) for code in codes}
         return [(float(self.at(np.array(value))), label) for value, label in labels.items()]
 
 
@@ -90,15 +97,22 @@ class _Place:
         return "{:.0f} {:.0f}".format(*self.pixels(share_x, share_y))
 
 
-def _short(value: float) -> str:
-    """A number in five characters where possible."""
-    text = f"{value:.3g}"
-    return text if len(text) <= 5 else f"{value:.2g}"
+def short_number(value: float) -> str:
+    """A number in few characters, as people write it.
+
+    >>> short_number(-1234567.0), short_number(0.00012345), short_number(12345.0), short_number(-0.5)
+    ('−1.2×10⁶', '1.2×10⁻⁴', '12\u202f345', '−0.5')
+    """
+    size, sign = abs(value), "\u2212" if value < 0 else ""
+    if size and not 0.001 <= size < 99_999.5:
+        digits, _, exponent = f"{size:.1e}".partition("e")
+        return f"{sign}{digits.removesuffix('.0')}\u00d7{power_of_ten(int(exponent))}"
+    return sign + (number(size) if size >= 1000 else f"{size:.3g}")
 
 
 def draw_scatter(x: Axis, y: Axis, weights: FloatArray | None, label: str) -> Markup:
     """Rows as dots, with area by weight, and the (weighted) mean of y along x as a line."""
-    place = _Place(max(_LEFT, 8 + round(_CHARACTER * max(text_width(text) for _, text in y.ticks()))))
+    place = _Place(max(_LEFT, _GAP + round(_CHARACTER * max(text_width(text) for _, text in y.ticks()))))
     together = ~np.isnan(x.values) & ~np.isnan(y.values)
     shares = np.ones(len(together)) if weights is None else np.where(np.isnan(weights), 0.0, weights)
     shares = np.where(together, shares, 0.0)
@@ -132,11 +146,11 @@ def _dots(across: FloatArray, down: FloatArray, shares: FloatArray) -> list[tupl
 def _ticks(place: _Place, x: Axis, y: Axis) -> list[tuple[int, int, str, str]]:
     """`(x, y, anchor, label)` of every tick."""
     ticks = []
-    for share, label in x.ticks():
+    for share, label in x.ticks(_WIDTH - place.left - _RIGHT):
         anchor = "middle" if x.column.levels is not None else "start" if share < 0.5 else "end"
         ticks.append((round(place.pixels(share, 0)[0]), _HEIGHT - _BOTTOM + 30, anchor, label))
     for share, label in y.ticks():
-        ticks.append((place.left - 8, round(place.pixels(0, share)[1] + 8), "end", label))
+        ticks.append((place.left - _GAP, round(place.pixels(0, share)[1] + 8), "end", label))
     return ticks
 
 
@@ -182,7 +196,7 @@ def draw_weights(view: View) -> Markup:
         if height
     ]
     one = round(width * (1 - low) / (high - low))
-    ticks = [(0, "0", "start"), (width, f"{high:.2g}", "end")]
+    ticks = [(0, short_number(low), "start"), (width, short_number(high), "end")]
     if 25 < one < width - 40:
         ticks.append((one, "1", "middle"))
     return render_template(
@@ -193,6 +207,6 @@ def draw_weights(view: View) -> Markup:
         one=one,
         ticks=ticks,
         n_rows=view.n_rows,
-        low=f"{low:.2g}",
-        high=f"{high:.2g}",
+        low=short_number(low),
+        high=short_number(high),
     )

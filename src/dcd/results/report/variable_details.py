@@ -160,7 +160,7 @@ def _floats(values: tuple[float | None, ...]) -> FloatArray:
 
 
 def _signed(value: float | None) -> str:
-    return NONE if value is None else f"{value:.2f}".replace("-", "\u2212")
+    return NONE if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "\u2212")
 
 
 def _times(value: float) -> str:

@@ -128,28 +128,30 @@
   // --- size of the picture ---------------------------------------------------------------------------
 
   const canvas = document.querySelector(".canvas");
+  const hint = document.querySelector(".hint");
   const fit = byId("fit");
-  if (fit) {
-    fit.addEventListener("click", () => setFitted(!canvas.classList.contains("fit")));
-    window.addEventListener("resize", () => { fit.hidden = room() >= 1; });
+  function measure() { // says so where a part of the picture is beyond its frame
+    const section = byId("graph"); // it stays in the window; a taller one with its lower end
+    section.style.top = `${Math.min(16, window.innerHeight - section.offsetHeight - 16)}px`;
+    const fitted = canvas.classList.contains("fit");
+    const hidden = canvas.scrollWidth > canvas.clientWidth + 1 || canvas.scrollHeight > canvas.clientHeight + 1;
+    hint.classList.toggle("needed", fitted || hidden);
+    hint.firstElementChild.hidden = !hidden;
+    if (hidden) canvas.setAttribute("aria-describedby", "canvas-hint");
+    else canvas.removeAttribute("aria-describedby");
   }
-  function room() { // how much of the picture's width there is
-    return canvas.clientWidth / Number(document.querySelector("svg.graph").getAttribute("width"));
-  }
-  function setFitted(on) {
-    canvas.classList.toggle("fit", on);
-    fit.setAttribute("aria-pressed", String(on));
-  }
-  function startFitted() { // a picture that is a little too wide is made smaller, a much wider one scrolls
-    fit.hidden = room() >= 1;
-    setFitted(room() < 1 && room() > 0.7);
-  }
+  fit.addEventListener("click", () => {
+    fit.setAttribute("aria-pressed", String(canvas.classList.toggle("fit")));
+    measure();
+  });
 
   // --- start -----------------------------------------------------------------------------------------
 
   root.classList.add("js");
   all(".controls").forEach((controls) => { controls.hidden = false; });
-  if (fit) startFitted();
+  fit.hidden = false;
+  new ResizeObserver(measure).observe(canvas);
+  window.addEventListener("resize", measure);
   const wanted = variableIn(location.hash);
   const busiest = articles.map((_, index) => index).sort((a, b) => edgesOf.get(b).size - edgesOf.get(a).size || a - b)[0];
   select(wanted === null ? busiest : wanted);
