@@ -118,6 +118,31 @@ def test_a_picture_fits_where_it_can_be_read_and_says_so_where_it_does_not(visit
     }}""")
 
 
+@pytest.mark.parametrize("width", [320, 768, 1279])
+@pytest.mark.parametrize("name", ["small", "wide"])
+def test_no_section_lies_over_another(visit, name, width):
+    page = visit(name, width)
+    boxes = page.eval_on_selector_all(
+        "header, main section",
+        "all => all.map(one => one.getBoundingClientRect()).map(b => [b.top, b.bottom])",
+    )
+    beside = {"graph", "variables", "edges", "care", "meaning", "data", "again"} if width > 1080 else set()
+    names = ["header", *page.eval_on_selector_all("main section", "all => all.map(one => one.id)")]
+    for (one, (_, bottom)), (other, (top, _)) in pairwise(zip(names, boxes, strict=True)):
+        if not {one, other} <= beside:
+            assert top >= bottom - 1, f"{other} begins above the end of {one}"
+
+
+def test_a_tall_graph_stays_in_view_with_its_end(visit):
+    page = visit("wide", 1280, reduced_motion="reduce")
+    page.set_viewport_size({"width": 1280, "height": 600})
+    assert page.locator("#graph").bounding_box()["height"] > 600
+    end = "document.querySelector('#variables').getBoundingClientRect().bottom"
+    page.evaluate(f"window.scrollTo(0, {end} + scrollY - 620)")
+    legend = page.locator("#graph .legend").last.bounding_box()
+    assert 0 < legend["y"] + legend["height"] <= 600
+
+
 def test_the_edge_beyond_which_there_is_more_is_shaded(visit):
     for scheme in ("light", "dark"):
         page = visit("wide", 360, color_scheme=scheme)

@@ -132,7 +132,7 @@
   const fit = byId("fit");
   function measure() { // says so where a part of the picture is beyond its frame
     const section = byId("graph"); // it stays in the window; a taller one with its lower end
-    section.style.top = `${Math.min(16, window.innerHeight - section.offsetHeight - 16)}px`;
+    section.style.setProperty("--stays", `${Math.min(16, window.innerHeight - section.offsetHeight - 16)}px`);
     const fitted = canvas.classList.contains("fit");
     const hidden = canvas.scrollWidth > canvas.clientWidth + 1 || canvas.scrollHeight > canvas.clientHeight + 1;
     hint.classList.toggle("needed", fitted || hidden);
