@@ -38,8 +38,14 @@ def test_discover_tells_conflicts(call, data):
     frame = pd.DataFrame(dcd.simulate.sample(dag, 200, random_state=rng)).add_prefix("x")
     model = dcd.DCD().fit(frame)
     assert model.conflicts_
-    out = call("discover", data(frame), "--method", "dcd").out
-    assert all(str(found) in out for found in model.conflicts_[:20])
+    whole = call("discover", data(frame), "--method", "dcd", "--verbose").out
+    assert all(f"  {found}\n" in whole for found in model.conflicts_)
+    brief = call("discover", data(frame), "--method", "dcd").out
+    one_sided = [found for found in model.conflicts_ if found.kind.startswith("asymmetric")]
+    assert f"Conflicts, and what was done ({len(model.conflicts_)})\n" in brief
+    assert one_sided
+    assert re.search(rf"^  {len(one_sided)} pairs? ha(s|ve) one-sided findings: ", brief, flags=re.MULTILINE)
+    assert all((str(found) in brief) == (found not in one_sided) for found in model.conflicts_)
 
 
 def test_discover_tells_edges_that_a_test_did_not_confirm(call, data):

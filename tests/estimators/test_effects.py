@@ -304,7 +304,7 @@ CYCLE.loc["response", "clinic"] = 1
         ({"levels": (1, 1)}, "parameter 'levels': must be two different levels"),
         ({"levels": "ab"}, "parameter 'levels': must be a list"),
         ({"levels": (98, 99)}, "parameter 'levels': '98' is not a level of 'dose'"),
-        ({"graph": "graph.csv"}, "must be a CPDAG or a labelled adjacency matrix, got str"),
+        ({"graph": "graph.csv"}, "must be a CPDAG, a labelled adjacency matrix or a result, got str"),
         ({"graph": CYCLE}, "fits no directed acyclic graph"),
         ({"X": patients(30)}, "the table: has 30 rows that are complete in 'dose', 'response', 'severity'"),
         ({"X": patients().drop(columns="severity")}, "column 'severity': is not in the table"),

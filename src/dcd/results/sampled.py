@@ -1,6 +1,6 @@
 """Sampled graphs in a saved result: all their arrows once, and each graph as a number whose bits are arrows.
 
-640 graphs of 20 variables take some 30 kB so; as lists of edges they would take 600.
+640 graphs of 20 variables with 20 to 60 edges took 46 to 58 kB so; lists of edges would take 140 to 400.
 """
 
 from __future__ import annotations
