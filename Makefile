@@ -66,6 +66,11 @@ docs: .venv/docs
 docs-serve: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
+# The notebooks of the site, run again: a test compares what they print with what is stored in them.
+.PHONY: notebooks
+notebooks: .venv/test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/notebooks/execute.py
+
 # The watch first: what got slower since the last run, from benchmarks/results/history.jsonl.
 benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/watch.py

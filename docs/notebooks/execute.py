@@ -1,0 +1,53 @@
+"""Run the notebooks and store their outputs: `make notebooks`, or `python docs/notebooks/execute.py`.
+
+`tests/test_notebooks.py` runs them in the same way and compares the text of every output with what is stored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).parent
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def executed(path: Path) -> Any:
+    """The notebook with the outputs that its cells have now, and nothing about where and when it ran."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute(
+        reset_kc=True
+    )
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not _is_progress_bar(output)]
+    return notebook
+
+
+def _is_progress_bar(output: Any) -> bool:
+    """Bars go to stderr and return to the start of their line; warnings do not."""
+    return output.get("name") == "stderr" and "\r" in output.text
+
+
+def texts(notebook: Any) -> list[list[str]]:
+    """The text of each output of each cell of code."""
+    return [
+        [output.get("text") or output["data"]["text/plain"] for output in cell.outputs]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+if __name__ == "__main__":
+    for path in NOTEBOOKS:
+        nbformat.write(executed(path), path)
+        print(f"written: {path.name}, {path.stat().st_size / 1000:.0f} kB")
