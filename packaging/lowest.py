@@ -5,9 +5,11 @@ from pathlib import Path
 
 
 def main() -> None:
-    """One line for each dependency of the package itself."""
+    """One line for each dependency of the package itself, and of its plots."""
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    for dependency in project["project"]["dependencies"]:
+    for dependency in (
+        project["project"]["dependencies"] + project["project"]["optional-dependencies"]["plot"]
+    ):
         print(dependency.replace(">=", "=="))
 
 

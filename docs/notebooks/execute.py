@@ -22,9 +22,7 @@ METADATA = {
 def executed(path: Path) -> Any:
     """The notebook with the outputs that its cells have now, and nothing about where and when it ran."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute(
-        reset_kc=True
-    )
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
