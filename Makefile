@@ -136,8 +136,8 @@ exogenous: .venv/exogenous
 .venv-lowest/ready: pyproject.toml packaging/lowest.py
 	$(PYTHON) -m venv .venv-lowest
 	$(PYTHON) packaging/lowest.py > .venv-lowest/constraints.txt
-	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[causal-learn,plot]" \
-		"ges==1.1.1" "networkx>=3.3" "polars>=1.0" "pyarrow>=17" "pyparsing<3.3" "pytest>=8.0" "pytest-xdist>=3.7"
+	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[causal-learn,parquet,plot]" \
+		"ges==1.1.1" "networkx>=3.3" "polars>=1.0" "pyparsing<3.3" "pytest>=8.0" "pytest-xdist>=3.7"
 	touch $@
 
 clean:

@@ -39,7 +39,7 @@ README_CELLS = [
 ALTERNATIVES = ("Robust DCD", "FLOP", "BOSS", "GES", "PC", "DirectLiNGAM")
 ALTERNATIVE_CELLS = [
     "er2-linear", "er4-linear", "er4-linear-d20", "er2-func", "er4-func", "er2-bounded", "er4-bounded",
-    "er4-mlp", "er2-product", "er2-noise-inside", "sf-func", "ecoli70-2000", "magic-niab-2000",
+    "er4-mlp", "er2-product", "er2-noise-inside", "sf-func", "ecoli70-2000",
 ]  # fmt: skip
 DISCRETE_CELLS = [name for name in tables.NETWORK_CELLS if CELLS[name].setting.discrete]
 

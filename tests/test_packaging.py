@@ -50,7 +50,7 @@ def test_the_conda_recipe_has_the_dependencies_of_the_package():
     assert f"license: {PROJECT['license']}" in recipe
 
 
-def test_the_versions_of_python_are_those_that_the_workflow_tests():
+def test_the_workflow_tests_every_version_of_python_that_is_stated():
     workflow = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text(encoding="utf-8"))
     tested = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"]
     stated = [
@@ -58,7 +58,7 @@ def test_the_versions_of_python_are_those_that_the_workflow_tests():
         for line in PROJECT["classifiers"]
         if line.startswith("Programming Language :: Python :: 3.")
     ]
-    assert tested == stated
+    assert stated == tested[: len(stated)]  # a newer one is stated once its tests have passed
     assert PROJECT["requires-python"] == f">={stated[0]}"
 
 
@@ -66,7 +66,8 @@ def test_the_lowest_versions_are_those_of_the_package():
     printed = subprocess.run(
         [sys.executable, PACKAGING / "lowest.py"], capture_output=True, text=True, check=True
     ).stdout.split()
-    expected = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["plot"]
+    extras = PROJECT["optional-dependencies"]
+    expected = PROJECT["dependencies"] + extras["parquet"] + extras["plot"]
     assert printed == [one.replace(">=", "==") for one in expected]
 
 

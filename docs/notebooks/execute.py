@@ -33,16 +33,21 @@ def executed(path: Path) -> Any:
 
 def _is_progress_bar(output: Any) -> bool:
     """Bars go to stderr and return to the start of their line; warnings do not."""
-    return output.get("name") == "stderr" and "\r" in output.text
+    lines = output.text.split("\n") if output.get("name") == "stderr" else ["kept"]
+    return all("\r" in line or not line.strip() for line in lines)
 
 
 def texts(notebook: Any) -> list[list[str]]:
-    """The text of each output of each cell of code."""
+    """The text of each output of each cell of code; that of a picture would be its size."""
     return [
-        [output.get("text") or output["data"]["text/plain"] for output in cell.outputs]
+        [one.get("text") or one.data["text/plain"] for one in cell.outputs if not _is_picture(one)]
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
+
+
+def _is_picture(output: Any) -> bool:
+    return "image/png" in output.get("data", {})
 
 
 if __name__ == "__main__":
