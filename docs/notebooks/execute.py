@@ -27,8 +27,19 @@ def executed(path: Path) -> Any:
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_progress_bar(output)]
+            cell.outputs = without_bars(cell.outputs)
     return notebook
+
+
+def without_bars(outputs: list[Any]) -> list[Any]:
+    """The outputs without progress bars; what was printed before and after one is put together."""
+    kept: list[Any] = []
+    for output in outputs:
+        if kept and output.output_type == "stream" and output.name == kept[-1].get("name"):
+            kept[-1].text += output.text
+        elif not _is_progress_bar(output):
+            kept.append(output)
+    return kept
 
 
 def _is_progress_bar(output: Any) -> bool:
