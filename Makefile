@@ -66,6 +66,11 @@ docs: .venv/docs
 docs-serve: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
+# The notebooks of the site, run again: a test compares what they print with what is stored in them.
+.PHONY: notebooks
+notebooks: .venv/test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/notebooks/execute.py
+
 # The watch first: what got slower since the last run, from benchmarks/results/history.jsonl.
 benchmark: .venv/benchmark
 	$(BIN)/python benchmarks/watch.py
@@ -131,7 +136,8 @@ exogenous: .venv/exogenous
 .venv-lowest/ready: pyproject.toml packaging/lowest.py
 	$(PYTHON) -m venv .venv-lowest
 	$(PYTHON) packaging/lowest.py > .venv-lowest/constraints.txt
-	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable . "pytest>=8.0" "pytest-xdist>=3.7"
+	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[causal-learn,parquet,plot]" \
+		"ges==1.1.1" "networkx>=3.3" "polars>=1.0" "pyparsing<3.3" "pytest>=8.0" "pytest-xdist>=3.7"
 	touch $@
 
 clean:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from benchmarks import calibration, complexity, conditional_tests, decoupling, speed
 from benchmarks.evaluation import running, tables
-from benchmarks.evaluation.cells import SIMULATED
+from benchmarks.evaluation.cells import CELLS, SIMULATED
 from experiments.exogenous import showing
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +36,12 @@ README_CELLS = [
     "er2-linear", "er4-linear-d20", "er2-func", "er4-func", "er4-mlp", "er2-product", "sf-func",
     "ecoli70-2000",
 ]  # fmt: skip
+ALTERNATIVES = ("Robust DCD", "FLOP", "BOSS", "GES", "PC", "DirectLiNGAM")
+ALTERNATIVE_CELLS = [
+    "er2-linear", "er4-linear", "er4-linear-d20", "er2-func", "er4-func", "er2-bounded", "er4-bounded",
+    "er4-mlp", "er2-product", "er2-noise-inside", "sf-func", "ecoli70-2000",
+]  # fmt: skip
+DISCRETE_CELLS = [name for name in tables.NETWORK_CELLS if CELLS[name].setting.discrete]
 
 
 def evaluation(make: Callable[[pd.DataFrame], str]) -> Callable[[], str]:
@@ -79,6 +85,10 @@ def speed_results() -> dict[str, Any]:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "readme": wide(README_CELLS, MAIN[:1] + MAIN[2:], "shd_c", "f1"),
+    "alternatives": wide(ALTERNATIVE_CELLS, ALTERNATIVES, "shd_c", "cpu_seconds"),
+    "alternatives-discrete": wide(
+        DISCRETE_CELLS, (*tables.OURS, "GES, BDeu", "PC, G²"), "shd_c", "cpu_seconds"
+    ),
     "sachs": evaluation(lambda rows: tables.one_cell(rows, "sachs")),
     "simulated-shd": wide(SIMULATED, ALL, "shd_c"),
     "simulated-f1": wide(SIMULATED, ALL, "f1"),

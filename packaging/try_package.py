@@ -1,4 +1,4 @@
-"""What an installed package has to do: import, say its version, find a graph, write a report."""
+"""What an installed package has to do: have all its files, say its version, and take a table to an effect."""
 
 import subprocess
 import sys
@@ -7,20 +7,40 @@ from pathlib import Path
 
 import dcd
 
+SOURCE = Path(__file__).parent.parent / "src" / "dcd"
+COMMANDS = (
+    "--version",
+    "simulate --variables 5 --rows 300 --seed 0 --out table.csv --truth truth.csv",
+    "audit table.csv",
+    "discover table.csv --json result.json --report report.html",
+    "effect table.csv --of x1 --on x2 --graph truth.csv",
+    "falsify truth.csv table.csv --report falsify.html",
+    "report result.json --out again.html",
+)
+
+
+def files_of(folder: Path) -> set[str]:
+    """All but what Python and Numba leave beside the code."""
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
 
 def main() -> None:
     """Run the command as a new user would, outside the repository."""
+    installed = Path(dcd.__file__).parent
+    assert "site-packages" in installed.parts, installed
+    assert files_of(installed) == files_of(SOURCE), files_of(installed) ^ files_of(SOURCE)
+    assert len(dcd.datasets.load_sachs().frame) == 853
     command = Path(sys.executable).with_name("dcd")
-    assert "site-packages" in str(Path(dcd.__file__)), dcd.__file__
     with tempfile.TemporaryDirectory() as folder:
-        for arguments in (
-            ["--version"],
-            ["simulate", "--variables", "5", "--rows", "300", "--seed", "0", "--out", "table.csv"],
-            ["discover", "table.csv", "--report", "report.html"],
-        ):
-            print("$ dcd", *arguments, flush=True)
-            subprocess.run([command, *arguments], cwd=folder, check=True)
-        assert (Path(folder) / "report.html").stat().st_size > 10_000
+        for arguments in COMMANDS:
+            print("$ dcd", arguments, flush=True)
+            subprocess.run([command, *arguments.split()], cwd=folder, check=True)
+        for page in ("report.html", "falsify.html", "again.html"):
+            assert (Path(folder) / page).stat().st_size > 10_000, page
 
 
 if __name__ == "__main__":

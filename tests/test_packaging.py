@@ -20,7 +20,8 @@ import dcd
 
 ROOT = Path(__file__).parent.parent
 PACKAGING = ROOT / "packaging"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 
 def test_the_version_is_the_same_everywhere():
@@ -42,13 +43,32 @@ def test_the_conda_recipe_has_the_dependencies_of_the_package():
         *(one.replace(">=", " >=") for one in PROJECT["dependencies"]),
     ]
     assert sorted(listed) == sorted(expected)
+    host = re.search(r"host: \[(.*)\]", recipe)[1].split(", ")
+    assert {expected[0], PYPROJECT["build-system"]["requires"][0].replace(">=", " >=")} <= set(host)
+    ((command, function),) = PROJECT["scripts"].items()
+    assert f"- {command} = {function}" in recipe
+    assert f"license: {PROJECT['license']}" in recipe
+
+
+def test_the_workflow_tests_every_version_of_python_that_is_stated():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text(encoding="utf-8"))
+    tested = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"]
+    stated = [
+        line.removeprefix("Programming Language :: Python :: ")
+        for line in PROJECT["classifiers"]
+        if line.startswith("Programming Language :: Python :: 3.")
+    ]
+    assert stated == tested[: len(stated)]  # a newer one is stated once its tests have passed
+    assert PROJECT["requires-python"] == f">={stated[0]}"
 
 
 def test_the_lowest_versions_are_those_of_the_package():
     printed = subprocess.run(
         [sys.executable, PACKAGING / "lowest.py"], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert printed == [one.replace(">=", "==") for one in PROJECT["dependencies"]]
+    extras = PROJECT["optional-dependencies"]
+    expected = PROJECT["dependencies"] + extras["parquet"] + extras["plot"]
+    assert printed == [one.replace(">=", "==") for one in expected]
 
 
 def test_hints_name_the_distribution():
@@ -59,7 +79,7 @@ def test_hints_name_the_distribution():
         path
         for folder in ("src", "docs", "examples", "experiments", "benchmarks")
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in {".py", ".md", ".j2"}
+        if path.suffix in {".py", ".md", ".j2", ".ipynb"}
     ]
     assert len(files) > 100
     for path in [*files, ROOT / "README.md"]:

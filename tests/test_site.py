@@ -31,6 +31,9 @@ def hook(name):
         ("CONTRIBUTING.md", "[r](README.md)", "[r](index.md)"),
         ("faq.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
         ("faq.md", "[gone](../gone.md)", "[gone](../gone.md)"),
+        ("index.md", "[n](notebooks/penguins.ipynb)", "[n](notebooks/penguins.md)"),
+        ("notebooks/penguins.md", "[n](../../CHANGELOG.md)", "[n](../CHANGELOG.md)"),
+        ("notebooks/penguins.md", "[n](diabetes.ipynb)", "[n](diabetes.md)"),
         ("faq.md", "`[e](../CHANGELOG.md)`", "`[e](../CHANGELOG.md)`"),
         ("faq.md", "```\n[e](../CHANGELOG.md)\n```", "```\n[e](../CHANGELOG.md)\n```"),
     ],
@@ -38,6 +41,38 @@ def hook(name):
 def test_links_by_paths_of_the_repository_become_links_of_the_site(page, text, expected):
     shown = SimpleNamespace(file=SimpleNamespace(src_uri=page))
     assert hook("repository").on_page_markdown(text, page=shown) == expected
+
+
+def test_a_notebook_becomes_a_page_with_its_outputs():
+    def code(source, *outputs):
+        return {
+            "cell_type": "code", "source": [source], "outputs": outputs, "metadata": {"alt": "A <graph>"},
+        }  # fmt: skip
+
+    def shown(**data):
+        return {"output_type": "execute_result", "data": {k.replace("_", "/"): v for k, v in data.items()}}
+
+    notebook = {
+        "cells": [
+            {"cell_type": "markdown", "source": ["# Title\n", "Words."]},
+            code("print(1)\nprint(2)", {"output_type": "stream", "text": ["1\n", "2\n"]}),
+            code("table", shown(text_plain="a table", text_html=["<table>", "</table>"])),
+            code("plot()", shown(text_plain="<Figure>", image_png="iVBO\n")),
+            code("3", shown(text_plain="3")),
+        ]
+    }
+    assert hook("notebooks").page_of(notebook, "a.ipynb").split("\n\n") == [
+        "# Title\nWords.",
+        '<p><a href="a.ipynb" download>Download this notebook</a></p>',
+        "```python\nprint(1)\nprint(2)\n```",
+        "```text\n1\n2\n```",
+        "```python\ntable\n```",
+        '<div class="notebook-output">\n<table></table>\n</div>',
+        "```python\nplot()\n```",
+        '<div class="notebook-output">\n<img alt="A &lt;graph&gt;" src="data:image/png;base64,iVBO">\n</div>',
+        "```python\n3\n```",
+        "```text\n3\n```\n",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 Pages link to each other by the paths of the repository, so that links work on a code host and in a checkout.
 MkDocs knows the files below `docs/` only. Here each file outside that is named in the navigation or linked
 from a page is taken in under its own path (`experiments/README.md`, `CHANGELOG.md`), pages or pictures,
-and the links are put in terms of the site. A link to a file that is not there stays as it is, and MkDocs
-complains.
+and the links are put in terms of the site. A link to a notebook leads to the page that `notebooks.py` makes
+of it. A link to a file that is not there stays as it is, and MkDocs complains.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def on_files(files: Any, config: Any) -> Any:
             path = str(ROOT / uri)
             files.append(File.generated(config, uri, abs_src_path=path, inclusion=InclusionLevel.NOT_IN_NAV))
         if uri.endswith(".md"):
-            text = (ROOT / _in_repository(uri)).read_text(encoding="utf-8")
+            text = files.get_file_from_path(uri).content_string
             targets = {_on_site(uri, link) for link in LINK.findall(CODE.sub("", text))}
             waiting += [target for target in targets if target and files.get_file_from_path(target) is None]
     return files
@@ -56,7 +56,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _in_repository(uri: str) -> str:
-    return f"docs/{uri}" if (ROOT / "docs" / uri).is_file() else uri
+    path = ROOT / "docs" / uri
+    return f"docs/{uri}" if path.is_file() or path.with_suffix(".ipynb").is_file() else uri
 
 
 def _on_site(here: str, link: str) -> str | None:
@@ -66,7 +67,9 @@ def _on_site(here: str, link: str) -> str | None:
     path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(here)), link))
     if path.startswith("../") or not (ROOT / path).is_file():
         return None
-    return "index.md" if path == FRONT_DOOR else path.removeprefix("docs/")
+    if path == FRONT_DOOR:
+        return "index.md"
+    return re.sub(r"\.ipynb$", ".md", path.removeprefix("docs/"))
 
 
 def _names_in(nav: Any) -> list[str]:

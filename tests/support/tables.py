@@ -39,6 +39,7 @@ NOT_APPLICABLE = {
     "check_dtype_object": "a cell that is no number is an InputError that names the column, not a TypeError",
     "check_sample_weight_equivalence_on_dense_data": "rows have survey weights, not counts: two rows of "
     "weight 1 tell more than one of weight 2",
+    "check_sample_weight_equivalence_on_sparse_data": "a sparse matrix is refused",
     "check_sample_weights_shape": "its y is a copy of a column of X, which is refused",
     "check_sample_weights_not_overwritten": "its y is a copy of a column of X, which is refused",
 }

@@ -176,7 +176,7 @@ class Checkpoint:
             if piece.stage in self._codecs:
                 result = self._codecs[piece.stage].read(piece.key, piece.result)
                 self.done[piece.stage, piece.key] = result
-        except (ValueError, TypeError, KeyError) as error:
+        except (msgspec.ValidationError, ValueError, TypeError, KeyError) as error:
             remedy = "Remove that line, or the file."
             raise self._refusal(f"line {number} is damaged", remedy) from error
 

@@ -14,7 +14,7 @@ from contextlib import closing
 from threading import RLock
 from typing import Any, Self
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from dcd.runtime.checkpoint import Checkpoint, Key
 from dcd.runtime.errors import LongRunWarning, TimeLimitError
