@@ -141,6 +141,7 @@ class Discovery(FittedGraph, TableEstimator):
         sample_weight: Any = None,
         *,
         counts: Any = None,
+        groups: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         max_time: float | None = None,
     ) -> Self:
@@ -157,6 +158,11 @@ class Discovery(FittedGraph, TableEstimator):
         counts : (n,) array or None
             How many identical observations each row stands for, whole numbers. The fit is that of the table
             with its rows repeated.
+        groups : (n,) array or None
+            Which rows belong together, such as those of one person: the name or number of the group of each
+            row. Tests allow for any dependence within a group, parts of the rows are made of whole groups,
+            and scores count fewer samples the more rows of a group resemble each other. A group for each row
+            is the same as none. `DCD` refuses groups.
         checkpoint : path or None
             File that keeps every finished piece of the work. After a crash, Ctrl-C or `kill -9`, the same
             call resumes where the last one stopped, with the same result. The file of other data, other
@@ -179,8 +185,9 @@ class Discovery(FittedGraph, TableEstimator):
         self._check_parameters()
         run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
         seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
-        X, _ = repeated(X, counts, sample_weight)
-        table = read_table(X, options=table_options(self), sample_weight=sample_weight)
+        self._check_groups(groups)
+        X, _ = repeated(X, counts, sample_weight, groups)
+        table = read_table(X, options=table_options(self), sample_weight=sample_weight, groups=groups)
         bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
         dataset = with_shown_rows(table.in_canonical_order())
         opened = nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed)
@@ -201,7 +208,7 @@ class Discovery(FittedGraph, TableEstimator):
             None if self.posterior_ is None else self.posterior_.to_frame(table.names)
         )
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
-        self._fitted_to = (X, sample_weight)  # for `effect`; it is not pickled
+        self._fitted_to = (X, sample_weight, groups)  # for `effect`; it is not pickled
         return self
 
     def effect(
@@ -216,6 +223,7 @@ class Discovery(FittedGraph, TableEstimator):
         estimator: Method = "flexible",
         confidence: float = 0.95,
         sample_weight: Any = None,
+        groups: Any = None,
         random_state: int | np.random.Generator | None = 0,
     ) -> Effect:
         """The average effect of a treatment on an outcome, over all graphs that are possible.
@@ -224,7 +232,7 @@ class Discovery(FittedGraph, TableEstimator):
         ----------
         treatment, outcome : str
             Two variables of the graph.
-        X, sample_weight : table and weights of its rows
+        X, sample_weight, groups : table, weights of its rows, and which of them belong together
             By default those of the fit. Other rows of the same kind make an honest interval: fit the graph on
             one half of the rows, estimate on the other.
         over : "posterior", "class" or None
@@ -261,21 +269,21 @@ class Discovery(FittedGraph, TableEstimator):
             oriented = forbidden.T & ~forbidden
             adjustments = sampled_adjustments(graphs, oriented, x, y, adjustment)
         if X is None:
-            X, sample_weight = self._table_of_fit()
+            X, sample_weight, groups = self._table_of_fit()
         dependent = " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows")
-        table = EffectTable(X, self.table_.kinds, sample_weight, dependent)
+        table = EffectTable(X, self.table_.kinds, sample_weight, groups, dependent)
         pair, order_is_known = (treatment, outcome), bool(forbidden[y, x])
         return estimated(names, adjustments, table, pair, over, options, order_is_known=order_is_known)
 
-    def _table_of_fit(self) -> tuple[Any, Any]:
-        """The table and weights of the fit; an `InputError` if they are gone or have changed."""
+    def _table_of_fit(self) -> tuple[Any, Any, Any]:
+        """The table, weights and groups of the fit; an `InputError` if they are gone or have changed."""
         remedy = "Pass it: model.effect(treatment, outcome, table)."
         if not hasattr(self, "_fitted_to"):
             raise InputError("the table of the fit", "is not part of a saved or copied model", remedy)
-        X, sample_weight = self._fitted_to
+        X, sample_weight, groups = self._fitted_to
         if fingerprint(X) != self.account_.fingerprint:
             raise InputError("the table of the fit", "has changed since", remedy)
-        return X, sample_weight
+        return X, sample_weight, groups
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -314,6 +322,9 @@ class Discovery(FittedGraph, TableEstimator):
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
         """How a checkpoint keeps the results of each stage."""
 
+    def _check_groups(self, groups: Any) -> None:
+        """Raise `InputError` if rows belong together and the method cannot respect it."""
+
     def _is_random(self) -> bool:
         """Whether the result depends on `random_state`."""
         return True
@@ -331,6 +342,13 @@ def check_n_jobs(n_jobs: object) -> None:
         check_number("n_jobs", n_jobs, at_least=-10_000, at_most=10_000, whole=True, suggestion=-1)
         if n_jobs == 0:
             raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+
+
+def refuse_groups(groups: object, remedy: str) -> None:
+    """Raise `InputError` if rows belong together; for the published method."""
+    if groups is not None:
+        problem = "is refused, because the test of the published method counts every row as independent"
+        raise InputError("parameter 'groups'", problem, remedy)
 
 
 def table_options(estimator: Any) -> TableOptions:

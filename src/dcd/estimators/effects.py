@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
+from scipy.stats import t as student_t
 
 from dcd.estimators.effect_answers import Effect, EffectAnswer, Over
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
@@ -61,6 +62,7 @@ def effect(
     kinds: Mapping[str, Kind] | None = None,
     sample_weight: Any = None,
     counts: Any = None,
+    groups: Any = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> Effect:
     """The average effect of a treatment on an outcome, over all graphs that a CPDAG represents.
@@ -89,7 +91,8 @@ def effect(
         Doubly robust with cross-fitted curves, products and trees; or least squares.
     confidence : float, default=0.95
         Of the interval of each estimate. It takes the graph as given.
-    kinds, sample_weight, counts : as for `DCD` and its `fit`.
+    kinds, sample_weight, counts, groups : as for `RobustDCD` and its `fit`. Rows of one group are in the same
+        fold of cross-fitting, and standard errors allow for any dependence among them.
     random_state : int, Generator or None, default=0
         Seed of the folds of cross-fitting.
 
@@ -108,9 +111,9 @@ def effect(
     options.check()
     cpdag = with_knowledge(as_given(graph), knowledge)
     check_pair(treatment, outcome, cpdag.names)
-    X, _ = repeated(X, counts, sample_weight)
+    X, _ = repeated(X, counts, sample_weight, groups)
     adjustments = class_adjustments(cpdag, treatment, outcome, adjustment)
-    table = EffectTable(X, kinds, sample_weight)
+    table = EffectTable(X, kinds, sample_weight, groups)
     return estimated(cpdag.names, adjustments, table, (treatment, outcome), "class", options)
 
 
@@ -242,7 +245,8 @@ def _answer(
     if np.isnan(found.value):
         problem = f"is determined by {listed}, which has to be held fixed"
         raise InputError(f"column {treatment!r}", problem, "Leave a copy of it out of the graph.")
-    half = float(norm.ppf(0.5 + confidence / 2)) * found.standard_error
+    errors = norm if sample.groups is None else student_t(int(sample.groups.max()))
+    half = float(errors.ppf(0.5 + confidence / 2)) * found.standard_error
     caution = ""
     if found.caution == "overlap":
         caution = (

@@ -34,6 +34,7 @@ from dcd.runtime.parallel import n_processes
 from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
+from dcd.table.row_groups import design_effect
 
 # The curve of a numeric variable, of the columns of `rank_scores`, by falling weight in the prior: bulk,
 # tails (without which the effect of a cube or an exponential is better fitted backwards), finer bulk.
@@ -59,7 +60,7 @@ class TableColumns:
         self._centre = scores.probabilities @ scores.values
         self._scale = np.sqrt(scores.probabilities @ np.square(scores.values - self._centre))
         self.values, self.probabilities, self.blocks = scores.values, scores.probabilities, scores.blocks
-        self.n_samples = scores.ess
+        self.groups, self.n_samples = scores.groups, scores.ess
         own = sum(len(chosen) for _, chosen in columns)
         self.width = 1 + own + len(self._layout.products) + len(columns)
 
@@ -89,19 +90,20 @@ class GapColumns:
 
     Every entry of the Gram matrix is from the rows that have both variables. A matrix of such means need not
     be that of any sample, so its negative eigenvalues are set to zero. The effective sample size is the mean
-    of that of all pairs of variables. There are no products.
+    of that of all pairs of variables, over the design effect of groups of rows. There are no products.
     """
 
     def __init__(self, dataset: Dataset) -> None:
         parts = [_present_columns(dataset, v) for v in range(len(dataset.names))]
-        self._parts = [block for block, _ in parts]
+        self._parts = [block for block, *_ in parts]
         widths = tuple((v, tuple(range(block.shape[1]))) for v, block in enumerate(self._parts))
-        n_line = np.array([line for _, line in parts], dtype=np.intp)
+        n_line = np.array([line for _, line, _ in parts], dtype=np.intp)
         self._layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
         self.values, self.probabilities = dataset.values, dataset.probabilities
         self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
         self.width = len(parts) + sum(block.shape[1] for block in self._parts)
-        self.n_samples = self._mean_effective_size()
+        self.groups, alike = dataset.groups, np.array([alike for *_, alike in parts])
+        self.n_samples = self._mean_effective_size() / design_effect(alike, self.probabilities, self.groups)
 
     def rows(self, rows: slice) -> FloatArray:
         """The matrix (b, d + c) of b rows."""
@@ -218,7 +220,7 @@ def _associated(
     """The products with the largest moments with a line that is not among their own."""
     z, shares = _some_lines(scores, lines)
     weighted = shares * z
-    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares))
+    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares) / scores.design_effect)
     largest: list[float] = []
     for start in range(0, len(products), _AT_ONCE):
         some = products[start : start + _AT_ONCE]
@@ -271,8 +273,8 @@ def negentropy(values: FloatArray) -> float:
 # --- missing values --------------------------------------------------------------------------------------
 
 
-def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int]:
-    """Columns (n, c) of one variable, 0 where it is missing, and how many of them are its line."""
+def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int, float]:
+    """Columns (n, c) of one variable, 0 where it is missing, how many are its line, and its `alike`."""
     scores = scores_of(dataset.complete_in([v]))
     chosen = chosen_columns(scores.variables[0])
     positions = np.flatnonzero(dataset.present_in([v]))
@@ -280,4 +282,4 @@ def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int]:
     columns[:] = 0.0
     for rows in scores.blocks:
         columns[positions[rows]] = scores.variables[0].part(rows, chosen)
-    return columns, int(_n_line(scores)[0])
+    return columns, int(_n_line(scores)[0]), float(scores.alike[0]) if len(scores.alike) else 0.0

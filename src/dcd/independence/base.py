@@ -33,7 +33,8 @@ class CITest(Protocol):
         """The test on one table without missing values.
 
         `scores.values` are the values (n, d), `scores.kinds` the kinds of the variables and
-        `scores.probabilities` (n,) the shares of the rows. p-values will be compared with `level`; a test may
+        `scores.probabilities` (n,) the shares of the rows; `scores.groups` (n,) says which of them belong
+        together, if any do. p-values will be compared with `level`; a test may
         save work on those above it.
         """
         ...

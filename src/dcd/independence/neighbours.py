@@ -3,7 +3,8 @@
 For each row the mean residual score of its nearest rows in the space of the set S is compared with its own.
 If the residuals of x are a function of S, in part, these are correlated; if not, their correlation is 0 or,
 as ridge regression has used all rows, slightly less. Where such a function of S is in the residuals of x
-*and* of y, their association may be due to S.
+*and* of y, their association may be due to S. Rows of one group resemble each other anyway: nearest
+rows are sought in other groups.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from scipy.special import log_ndtr
 
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows, SetPoints
-from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part, group_sums
 
 _NEAREST = 5
+_MOST_OF_A_GROUP = 50  # rows of the same group that are passed over
 _MARGIN = 10.0  # of the squared correlation that structure may make
 _JITTER, _SEED = 1e-6, 5  # far below the distances of different points
 
@@ -56,12 +58,17 @@ def structure(columns: ResidualColumns) -> Structure:
     chosen = np.arange(scores.n_samples)
     if scores.n_samples > MANY_ROWS:
         chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
-    nearest = _nearest(SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen))
+    groups = None if scores.groups is None else scores.groups[chosen]
+    points = SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen)
+    nearest = _nearest(points, groups)
     shares = adjustment.probabilities[chosen] / adjustment.probabilities[chosen].sum()
     leads = _at(chosen, scores.blocks, lambda rows: columns.part(rows)[:, :, columns.lead])
     likeness = (leads * _weighted_mean(leads, nearest, shares)).sum(axis=2)
     expected = _expected_likeness(columns, chosen, nearest, shares)
-    spread = np.sqrt(np.square(shares) @ np.square(likeness))
+    squares = np.square(shares) @ np.square(likeness)
+    if groups is not None:
+        squares = np.square(group_sums(shares[:, None] * likeness, groups)).sum(axis=0)
+    spread = np.sqrt(squares)
     z = (shares @ likeness - expected) / np.where(spread > 0, spread, np.inf)
     variance = shares @ np.square(leads).sum(axis=2)
     return Structure(log_ndtr(-z), (shares @ likeness - expected) / np.maximum(variance, 1e-300))
@@ -102,14 +109,19 @@ def _expected_likeness(
     return expected
 
 
-def _nearest(points: FloatArray) -> Rows:
-    """The nearest rows (n, 5) of each row, itself excepted."""
+def _nearest(points: FloatArray, groups: Positions | None = None) -> Rows:
+    """The nearest rows (n, 5) of each row, itself excepted, and those of its group if there are others."""
     n_samples = len(points)
-    k = min(_NEAREST, n_samples - 1)
+    passed = 0 if groups is None else min(int(np.bincount(groups).max()) - 1, _MOST_OF_A_GROUP)
+    k = min(_NEAREST + passed, n_samples - 1)
     # Of many rows at the same point each has others for its nearest, and none is everybody's.
     points = points + _JITTER * np.random.default_rng(_SEED).standard_normal(points.shape)
     indices = cKDTree(points).query(points, k=k + 1)[1]
     # Among equal points the row itself may come last, or not at all.
     itself = indices == np.arange(n_samples)[:, None]
     itself[~itself.any(axis=1), -1] = True
-    return indices[~itself].reshape(n_samples, k)
+    nearest = indices[~itself].reshape(n_samples, k)
+    if groups is None:
+        return nearest
+    others_first = np.argsort(groups[nearest] == groups[:, None], axis=1, kind="stable")
+    return np.take_along_axis(nearest, others_first, axis=1)[:, :_NEAREST]

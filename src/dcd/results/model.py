@@ -46,7 +46,10 @@ class Column(_Part, frozen=True):
 
 
 class Data(_Part, frozen=True):
-    """The table at a glance; `fingerprint` is that of `dcd.results.fingerprint`."""
+    """The table at a glance; `fingerprint` is that of `dcd.results.fingerprint`.
+
+    `n_groups` is the number of groups of rows that belong together; None if each row is on its own.
+    """
 
     n_rows: Count
     n_rows_used: Count
@@ -54,6 +57,7 @@ class Data(_Part, frozen=True):
     dropped: dict[str, str]
     weighted: bool
     fingerprint: str
+    n_groups: Count | None = None
 
 
 class Frequencies(_Part, frozen=True):

@@ -123,7 +123,11 @@ def _data(result: Result) -> dict[str, Any]:
     has_levels = any(column.levels for column in columns)
     one_sentence_says_all = len({c.kind for c in columns}) == 1 and not any(c.n_missing for c in columns)
     return {
-        "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
+        "data_in_words": sentence(
+            text
+            + (" Rows were weighted." if data.weighted else "")
+            + ("" if data.n_groups is None else f" Rows belong to {number(data.n_groups)} groups.")
+        ),
         "has_levels": has_levels,
         "columns_folded": len(columns) > _MANY_COLUMNS and one_sentence_says_all and not has_levels,
     }
