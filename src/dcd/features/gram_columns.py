@@ -58,9 +58,13 @@ class TableColumns:
         self._scores = scores
         self._layout = Layout(columns, tuple(_products(scores)), _n_line(scores), _raw_offsets(scores))
         self._centre = scores.probabilities @ scores.values
-        self._scale = np.sqrt(scores.probabilities @ np.square(scores.values - self._centre))
+        squares = (
+            scores.probabilities[rows] @ np.square(scores.values[rows] - self._centre)
+            for rows in scores.blocks
+        )
+        self._scale = np.sqrt(sum(squares))
         self.values, self.probabilities, self.blocks = scores.values, scores.probabilities, scores.blocks
-        self.groups, self.n_samples = scores.groups, scores.ess
+        self.groups, self.n_samples, self.memory = scores.groups, scores.ess, scores.memory
         own = sum(len(chosen) for _, chosen in columns)
         self.width = 1 + own + len(self._layout.products) + len(columns)
 
@@ -99,7 +103,7 @@ class GapColumns:
         widths = tuple((v, tuple(range(block.shape[1]))) for v, block in enumerate(self._parts))
         n_line = np.array([line for _, line, _ in parts], dtype=np.intp)
         self._layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
-        self.values, self.probabilities = dataset.values, dataset.probabilities
+        self.values, self.probabilities, self.memory = dataset.values, dataset.probabilities, dataset.memory
         self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
         self.width = len(parts) + sum(block.shape[1] for block in self._parts)
         self.groups, alike = dataset.groups, np.array([alike for *_, alike in parts])
@@ -208,8 +212,8 @@ def _products(scores: Scores) -> list[Product]:
 def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, FloatArray]:
     """The lines (m, l) and the shares (m, 1) of at most `SAMPLE_ROWS` rows, evenly spaced."""
     step = -(-scores.n_samples // SAMPLE_ROWS)
-    whole = slice(0, scores.n_samples)
-    some = np.column_stack([scores.variables[v].part(whole, (LINEAR,))[::step, 0] for v in lines])
+    spaced = slice(0, scores.n_samples, step)
+    some = np.column_stack([scores.variables[v].part(spaced, (LINEAR,))[:, 0] for v in lines])
     shares = scores.probabilities[::step, None]
     return some, shares / shares.sum()
 
@@ -222,8 +226,8 @@ def _associated(
     weighted = shares * z
     correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares) / scores.design_effect)
     largest: list[float] = []
-    for start in range(0, len(products), _AT_ONCE):
-        some = products[start : start + _AT_ONCE]
+    for at in scores.memory.blocks(len(products), 4 * z.nbytes // len(lines), _AT_ONCE):
+        some = products[at]
         columns = _product_columns(z, some) - z @ wick_terms(correlations, some)
         columns -= (shares * columns).sum(axis=0)
         scale = np.sqrt((shares * np.square(columns)).sum(axis=0))

@@ -58,17 +58,20 @@ class Subsamples:
         """The Gram matrix and the counts of a random part."""
         n_groups = len(self._groups)
         chosen = rng.choice(n_groups, size=max(N_CHOSEN * n_groups // N_GROUPS, 1), replace=False)
-        gram = self._columns.gram(self._sums[np.sort(chosen)].sum(axis=0))
+        gram = self._columns.gram(np.asarray(sum(self._sums[..., group] for group in np.sort(chosen))))
         return gram, self._counts(np.concatenate([self._groups[group] for group in chosen]))
 
     def _sums_of_groups(self) -> FloatArray:
-        sums = np.zeros((len(self._groups), self._columns.width, self._columns.width))
+        """(c, c, groups), in a file if memory is limited."""
+        width = self._columns.width
+        sums: FloatArray = self._columns.memory.array((width, width, len(self._groups)))
+        sums[:] = 0.0
         for block in self._columns.blocks:
             whole = self._columns.rows(block)
             whole *= np.sqrt(self._columns.probabilities[block, None]).astype(whole.dtype)
             for group, rows in enumerate(self._groups):
                 inside = whole[rows[(rows >= block.start) & (rows < block.stop)] - block.start]
-                sums[group] += inside.T @ inside
+                sums[..., group] += inside.T @ inside
         return sums
 
     def _counts(self, rows: Positions) -> Categories | None:

@@ -76,11 +76,15 @@ def structure(columns: ResidualColumns) -> Structure:
 
 def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:
     """Some rows of what is made a block at a time."""
-    parts = []
+    whole, end = np.empty(0), 0
     for rows in blocks:
         inside = chosen[(chosen >= rows.start) & (chosen < rows.stop)] - rows.start
-        parts.append(make(rows)[inside].astype(np.float64))
-    return np.concatenate(parts)
+        part = make(rows)[inside]
+        if not end:
+            whole = np.empty((len(chosen), *part.shape[1:]))
+        whole[end : end + len(part)] = part
+        end += len(part)
+    return whole
 
 
 def _weighted_mean(leads: FloatArray, nearest: Rows, shares: FloatArray) -> FloatArray:
@@ -102,7 +106,10 @@ def _expected_likeness(
     adjustment = columns.adjustment
     n_components = len(adjustment.variances)
     every = _at(chosen, adjustment.scores.blocks, lambda rows: adjustment.components(rows, n_components))
-    alike = sum(shares @ (every * every[nearest[:, index]]) for index in range(nearest.shape[1]))
+    alike = np.zeros(n_components)
+    for some in adjustment.scores.memory.blocks(n_components, 4 * every.itemsize * len(every), n_components):
+        for index in range(nearest.shape[1]):
+            alike[some] += shares @ (every[:, some] * every[nearest[:, index], some])
     lost = 1.0 - np.square(adjustment.shrunk(columns.penalties))
     noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
     expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
