@@ -93,7 +93,7 @@ evidence: .venv/benchmark
 # Random tables, files, documents, parameters and failures of the disk; a minute or two. SEED=1 for others.
 SEED ?= 0
 fuzz: .venv/test
-	PYTHONPATH=tests OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore benchmarks/fuzz.py --tries 12000 --seed $(SEED)
+	PYTHONPATH=tests OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -W ignore -m benchmarks.fuzz --tries 12000 --seed $(SEED)
 
 # A table or figure of the paper: goes on where it stopped, then writes experiments/results.
 $(EXPERIMENTS): .venv/experiments

@@ -159,3 +159,53 @@ def test_all_workers_killed_and_others_come(cluster, monkeypatch):
     assert [found[item][0] for item in range(20)] == list(range(20))
     assert departures == [os.getpid()] * 2
     assert {pid for _, pid, _, _ in found.values()} >= {worker.pid for worker in cluster.workers}
+
+
+NO_WORKERS = r"no worker for 3 seconds\. Start workers and run it again"
+
+
+def test_a_cluster_that_has_lost_its_workers_ends_the_run(cluster, monkeypatch):
+    """No wait is without a limit; workers that come later do the next run."""
+    monkeypatch.setattr(engine, "_WORKER_SECONDS", 3.0)
+
+    def lose_all():
+        for worker in list(cluster.workers):
+            cluster.kill(worker)
+
+    after_some_results(monkeypatch, lose_all)
+    begun = time.monotonic()
+    waiting = parallel_config(backend="dask", wait_for_workers_timeout=1)
+    try:
+        with waiting, pytest.raises(TimeoutError, match=NO_WORKERS):
+            list(as_done(add_up, range(40), shared=Shared(Counted())))
+        assert time.monotonic() - begun < PATIENCE / 4
+    finally:
+        cluster.add_worker(2)
+        cluster.wait()
+    with parallel_config(backend="dask"):
+        assert len(list(as_done(add_up, range(4), shared=Shared(Counted())))) == 4
+
+
+def test_waiting_for_results_has_a_limit(cluster, monkeypatch):
+    """Where nothing comes and the scheduler knows no worker, whatever it says of the tasks."""
+    monkeypatch.setattr(engine, "_WORKER_SECONDS", 3.0)
+    monkeypatch.setattr(engine, "_WATCH_SECONDS", 0.1)
+    after_some_results(monkeypatch, lambda: monkeypatch.setattr(cluster.client, "ncores", lambda **_: {}))
+    waiting = parallel_config(backend="dask", wait_for_workers_timeout=1)
+    with waiting, pytest.raises(TimeoutError, match=NO_WORKERS):
+        list(as_done(add_up, range(2000), shared=Shared(Counted())))
+
+
+def test_a_task_that_lost_several_workers_is_done_by_another(cluster, monkeypatch):
+    """Dask gives up a task after the fourth worker that was lost with it; the run does not."""
+    spread, count = engine._spread, []
+
+    def killed_once(*arguments):
+        if not count:
+            count.append(1)
+            raise distributed.scheduler.KilledWorker("task", [], 3)
+        yield from spread(*arguments)
+
+    monkeypatch.setattr(engine, "_spread", killed_once)
+    with parallel_config(backend="dask"):
+        assert len(list(as_done(add_up, range(6), shared=Shared(Counted())))) == 6

@@ -1,5 +1,6 @@
 """Tables larger than memory: the same columns, checks and graphs as in memory, within a limit that holds."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -387,3 +388,54 @@ def test_a_table_larger_than_memory_is_read_and_checked(large):
     assert "True" in done.stdout
     without = run_under_a_limit(large, limit, "none", "t.npy")
     assert "MemoryError" in without.stderr  # the limit of the system is one
+
+
+FIT_IN_PRIVATE_MEMORY = """
+import re, sys, threading, warnings
+import numpy as np
+import dcd
+
+def private():
+    return int(re.search(r"RssAnon:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+
+warnings.simplefilter("ignore")
+small = np.random.default_rng(0).standard_normal((300, 4))
+for table in (small, small.cumsum(axis=1) ** 2):  # all of it is loaded and compiled
+    dcd.RobustDCD(progress=False).fit(table)
+before, peak, finished = private(), [0.0], threading.Event()
+
+def watch():
+    while not finished.wait(0.01):
+        peak[0] = max(peak[0], private() - before)
+
+threading.Thread(target=watch, daemon=True).start()
+model = dcd.RobustDCD(progress=False, memory_limit=sys.argv[2] or None).fit(sys.argv[1])
+finished.set()
+print(peak[0], model.cpdag_.directed_edges, model.cpdag_.undirected_edges, sep="|")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="counts private memory as Linux does")
+def test_a_fit_keeps_to_its_limit(tmp_path):
+    """Reading, products, tests and chains, of more variables than have all products kept."""
+    rng = np.random.default_rng(0)
+    dag = dcd.simulate.random_dag(40, graph="erdos-renyi", degree=2, random_state=rng)
+    np.save(tmp_path / "t.npy", np.asarray(dcd.simulate.sample(dag, 100_000, random_state=rng)))
+    limit = 74  # MiB, the least that is taken for so many rows
+    peaks, graphs = [], []
+    for given in (f"{limit}MiB", ""):
+        done = subprocess.run(
+            [sys.executable, "-c", FIT_IN_PRIVATE_MEMORY, str(tmp_path / "t.npy"), given],
+            env={**os.environ, "PYTHONPATH": str(Path(dcd.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        peak, *edges = done.stdout.split("|")
+        peaks.append(float(peak))
+        graphs.append(edges)
+    assert graphs[0] == graphs[1]
+    assert peaks[0] <= limit
+    assert peaks[1] > 2 * limit

@@ -227,12 +227,13 @@ memory_limit = click.option(
 
 @dataclass(frozen=True)
 class Handling:
-    """How columns are treated, and the column of row weights or counts."""
+    """How columns are treated, and the columns of row weights, counts or groups."""
 
     kinds: dict[str, str]
     missing: str
     sample_weight: str | None
     counts: str | None
+    groups: str | None
     memory_limit: str | None
     drop_degenerate: bool = False
 
@@ -243,8 +244,8 @@ class Handling:
         return {"kinds": self.kinds or None, **{name: getattr(self, name) for name in names}}
 
     def read(self, source: TableFile, *, also: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
-        """The table without its columns of weights and counts, and these as parameters of `fit`."""
-        named = {"sample_weight": self.sample_weight, "counts": self.counts}
+        """The table without its columns of weights, counts and groups, and these as parameters of `fit`."""
+        named = {"sample_weight": self.sample_weight, "counts": self.counts, "groups": self.groups}
         columns = {parameter: column for parameter, column in named.items() if column is not None}
         if not columns:
             return source.open(also=also), {}
@@ -268,7 +269,12 @@ _sample_weight = click.option(
     "--sample-weight", metavar="COLUMN", help="Column of survey weights; it is not a variable."
 )
 _counts = click.option("--counts", metavar="COLUMN", help="Column that says how often each row was observed.")
-_parts = (kinds, missing(*_MISSING), drop_degenerate, _sample_weight, _counts, memory_limit)
+_groups = click.option(
+    "--groups",
+    metavar="COLUMN",
+    help="Column that says which rows belong together, such as those of one person; it is not a variable.",
+)
+_parts = (kinds, missing(*_MISSING), drop_degenerate, _sample_weight, _counts, _groups, memory_limit)
 handles_real_columns = _gathered("handling", Handling, *_parts)
 # Without dropping columns: every variable of a graph is needed.
 handles_rows = _gathered("handling", Handling, *(part for part in _parts if part is not drop_degenerate))

@@ -23,7 +23,7 @@ _RENAMED = {
 }
 _NAMES = "|".join(_RENAMED) + (
     "|alpha|arrow_probability|checkpoint|confidence|counts|decimal|degree|delimiter|drop_degenerate|encoding"
-    "|exclude|format|kinds|knowledge|levels|max_time|memory_limit|methods|missing|noise_std|sample_weight"
+    "|exclude|format|groups|kinds|knowledge|levels|max_time|memory_limit|methods|missing|noise_std|sample_weight"
     "|sheet|target|time_limit"
 )
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")

@@ -140,6 +140,7 @@ class Discovery(FittedGraph, TableEstimator):
         sample_weight: Any = None,
         *,
         counts: Any = None,
+        groups: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         max_time: float | None = None,
     ) -> Self:
@@ -156,6 +157,11 @@ class Discovery(FittedGraph, TableEstimator):
         counts : (n,) array or None
             How many identical observations each row stands for (integers). The fit is the same as with the
             rows repeated.
+        groups : (n,) array or None
+            Which rows belong together, such as those of one person: the name or number of the group of each
+            row. Tests allow for any dependence within a group, random parts of the rows consist of whole
+            groups, and scores count fewer samples the more the rows of a group resemble each other. One group
+            per row has no effect. `DCD` does not take groups.
         checkpoint : path or None
             File that stores every finished task. After a crash, Ctrl-C or `kill -9`, the same call resumes
             where the last one stopped, with the same result. A file from other data, parameters or versions
@@ -176,8 +182,9 @@ class Discovery(FittedGraph, TableEstimator):
         self._check_parameters()
         run = Run(progress=self.progress, max_time=max_time, at_once=n_processes(self.n_jobs))
         seed = seed_for_checkpoint(self.random_state, checkpoint) if self._is_random() else None
-        X, _ = repeated(X, counts, sample_weight)
-        table = read_table(X, options=table_options(self), sample_weight=sample_weight)
+        self._check_groups(groups)
+        X, _ = repeated(X, counts, sample_weight, groups)
+        table = read_table(X, options=table_options(self), sample_weight=sample_weight, groups=groups)
         bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
         dataset = with_shown_rows(table.in_canonical_order())
         opened = nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed)
@@ -198,7 +205,7 @@ class Discovery(FittedGraph, TableEstimator):
             None if self.posterior_ is None else self.posterior_.to_frame(table.names)
         )
         self.account_: Account = keep_account(X, dataset, construction.searches, self.markov_boundaries_)
-        self._fitted_to = (X, sample_weight)  # for `effect`; it is not pickled
+        self._fitted_to = (X, sample_weight, groups)  # for `effect`; it is not pickled
         return self
 
     def effect(
@@ -213,6 +220,7 @@ class Discovery(FittedGraph, TableEstimator):
         estimator: Method = "flexible",
         confidence: float = 0.95,
         sample_weight: Any = None,
+        groups: Any = None,
         random_state: int | np.random.Generator | None = 0,
     ) -> Effect:
         """The average effect of a treatment on an outcome, over all possible graphs.
@@ -221,7 +229,7 @@ class Discovery(FittedGraph, TableEstimator):
         ----------
         treatment, outcome : str
             Two variables of the graph.
-        X, sample_weight : table and weights of its rows
+        X, sample_weight, groups : table, weights of its rows, and which of them belong together
             By default those of the fit. For a valid interval use other rows: fit the graph on one half of the
             rows and estimate on the other.
         over : "posterior", "class" or None
@@ -248,20 +256,20 @@ class Discovery(FittedGraph, TableEstimator):
             self.table_.kinds,
             " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows"),
         )
-        given = None if X is None else (X, sample_weight)
+        given = None if X is None else (X, sample_weight, groups)
         return effect_of_fit(
             fitted, (treatment, outcome), over, options, lambda: given or self._table_of_fit()
         )
 
-    def _table_of_fit(self) -> tuple[Any, Any]:
-        """The table and weights of the fit; raises `InputError` if they are gone or have changed."""
+    def _table_of_fit(self) -> tuple[Any, Any, Any]:
+        """The table, weights and groups of the fit; raises `InputError` if they are gone or have changed."""
         remedy = "Pass it: model.effect(treatment, outcome, table)."
         if not hasattr(self, "_fitted_to"):
             raise InputError("the table of the fit", "is not part of a saved or copied model", remedy)
-        X, sample_weight = self._fitted_to
+        X, sample_weight, groups = self._fitted_to
         if fingerprint(X) != self.account_.fingerprint:
             raise InputError("the table of the fit", "has changed since the fit", remedy)
-        return X, sample_weight
+        return X, sample_weight, groups
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -304,6 +312,9 @@ class Discovery(FittedGraph, TableEstimator):
         """The estimator that `stability` fits to each of many resamples."""
         return self
 
+    def _check_groups(self, groups: Any) -> None:
+        """Raise `InputError` if rows belong together and the method cannot respect it."""
+
     def _is_random(self) -> bool:
         """Whether the result depends on `random_state`."""
         return True
@@ -321,6 +332,13 @@ def check_n_jobs(n_jobs: object) -> None:
         check_number("n_jobs", n_jobs, at_least=-10_000, at_most=10_000, whole=True, suggestion=-1)
         if n_jobs == 0:
             raise InputError("parameter 'n_jobs'", "must not be 0", "Use 1, or -1 for all cores.")
+
+
+def refuse_groups(groups: object, remedy: str) -> None:
+    """Raise `InputError` if rows belong together; for the published method."""
+    if groups is not None:
+        problem = "is refused, because the test of the published method counts every row as independent"
+        raise InputError("parameter 'groups'", problem, remedy)
 
 
 def table_options(estimator: Any) -> TableOptions:

@@ -49,6 +49,7 @@ def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> 
         "columns": len(dataset.names),
         "data": digest_of(dataset),
         "sample_weight": None if dataset.weights is None else digest([dataset.weights])[:16],
+        "groups": None if dataset.groups is None else digest([dataset.groups])[:16],
         "model": type(model).__name__,
         **{f"model parameter '{name}'": value for name, value in parameters.items()},
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dcd.estimators.base import Diagnostics, Discovery, statuses
+from dcd.estimators.base import Diagnostics, Discovery, refuse_groups, statuses
 from dcd.estimators.checkpoints import published_codecs
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
@@ -191,6 +192,9 @@ class DCD(Discovery):
 
     def _codecs(self, dataset: Dataset) -> dict[str, Codec]:
         return published_codecs(dataset.names, len(dataset.shown))
+
+    def _check_groups(self, groups: Any) -> None:
+        refuse_groups(groups, "Use RobustDCD, or keep one row of each group.")
 
     def _is_random(self) -> bool:
         return self.init_scale != 0

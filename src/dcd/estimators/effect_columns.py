@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcd.estimators.effect_estimates import FEWEST_IN_A_LEVEL, FEWEST_ROWS, Sample
+from dcd.estimators.effect_estimates import FEWEST_GROUPS, FEWEST_IN_A_LEVEL, FEWEST_ROWS, Sample
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, as_tuple, suggest
 from dcd.runtime.memory import Memory
@@ -15,6 +15,7 @@ from dcd.table.checks import VALUE_CHECKS, raise_first
 from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions, find_column
 from dcd.table.reading import with_kinds
+from dcd.table.row_groups import groups_of_rows, row_groups, used_groups
 from dcd.table.row_weights import survey_weights
 from dcd.table.sources import fill, source_of
 
@@ -23,13 +24,19 @@ class EffectTable:
     """Columns of a table, read when needed."""
 
     def __init__(
-        self, X: Any, kinds: Mapping[str, Kind] | None = None, sample_weight: Any = None, note: str = ""
+        self,
+        X: Any,
+        kinds: Mapping[str, Kind] | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        note: str = "",
     ) -> None:
         TableOptions(kinds=kinds).check()
         self._source, self._kinds = source_of(X), {str(name): kind for name, kind in (kinds or {}).items()}
         self.n_rows, self.note = self._source.n_rows, note
         weights = survey_weights(sample_weight, self.n_rows)
         self.weights: FloatArray = np.ones(self.n_rows) if weights is None else weights
+        self.groups = used_groups(row_groups(groups, self.n_rows))
         self._columns: dict[str, tuple[TableColumn, Kind]] = {}
 
     def column(self, name: str) -> tuple[TableColumn, Kind]:
@@ -135,14 +142,32 @@ def sample_of(
         categories=np.column_stack(codes) if codes else empty,
         weights=table.weights[rows] / table.weights[rows].mean(),
         levels=levels,
+        groups=groups_of_rows(None if table.groups is None else table.groups[rows]),
     )
     for name, used in {treatment: sample.treatment, outcome: sample.outcome}.items():
         if np.ptp(used) == 0:
             problem = f"has the same value in the {n_rows} complete rows"
             raise InputError(f"column {name!r}", problem, "Impute missing values, or choose another one.")
+    _check_groups(sample, treatment)
     for level in levels or ():
         count = int((sample.treatment == level).sum())
         if count < FEWEST_IN_A_LEVEL:
             problem = f"has {count} rows with one of the two levels, fewer than {FEWEST_IN_A_LEVEL}"
             raise InputError(f"column {treatment!r}", problem, "Compare other levels, or group them.")
     return sample
+
+
+def _check_groups(sample: Sample, treatment: str) -> None:
+    """Raise `InputError` unless rows belong to enough groups, and each level of a treatment to two."""
+    if sample.groups is None:
+        return
+    n_groups = int(sample.groups.max()) + 1
+    if n_groups < FEWEST_GROUPS:
+        problem = f"has {n_groups} groups among the rows that are complete"
+        raise InputError("parameter 'groups'", problem, f"An effect needs {FEWEST_GROUPS}: collect more.")
+    for level in sample.levels or ():
+        if len(np.unique(sample.groups[sample.treatment == level])) < 2:
+            problem = "has a level that occurs in one group of rows only"
+            raise InputError(
+                f"column {treatment!r}", problem, "Compare other levels, or collect more groups."
+            )

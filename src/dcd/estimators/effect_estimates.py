@@ -13,7 +13,8 @@ E[Y|T=l,Z]` and :math:`e_l(Z) = P(T=l|Z)`, the mean of :math:`\mu_b - \mu_a + 1_
 that have not seen it. Lines, sums of curves, products and boosted trees are combined with the weights, at
 least 0, that predict best (short-stacking, Ahrens et al. 2025). The linear estimator is least squares.
 
-Both estimates are means of influence functions, and the standard error is that of this mean.
+Both estimates are means of influence functions, and the standard error is that of this mean. Rows that belong
+to one group are in one fold, and the standard error is that of the jackknife over groups.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
+from dcd.runtime.rows import group_sums
 from dcd.runtime.threads import one_blas_thread
 
 Method = Literal["flexible", "linear"]
@@ -36,7 +38,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 FEWEST_ROWS = 50
 FEWEST_IN_A_LEVEL = 20
-_FOLDS = 5
+FEWEST_GROUPS = _FOLDS = 5
 # With 500 rows, one split moved an estimate by a standard error, so predictions are averaged over three.
 _SPLITS, _FEW_ROWS = 3, 2000
 _LEAST_PROBABILITY = 0.01  # of a level; below it, a single row would decide the answer
@@ -59,6 +61,7 @@ class Sample:
     numbers : (n, p) variables to hold fixed.
     categories : (n, q) such variables that are codes.
     levels : the two values of the treatment that are compared; None for the change per unit.
+    groups : (n,) the group of each row, from 0; None if each is on its own.
     """
 
     treatment: FloatArray
@@ -67,6 +70,7 @@ class Sample:
     categories: FloatArray
     weights: FloatArray
     levels: tuple[float, float] | None
+    groups: Positions | None = None
 
     @cached_property
     def plain(self) -> FloatArray:
@@ -130,7 +134,9 @@ def _doubly_robust(sample: Sample, levels: tuple[float, float], rng: np.random.G
     value = float(np.average(difference, weights=sample.weights))
     share = float(np.average(rare, weights=sample.weights))
     caution: Any = "overlap" if share > _MANY_ROWS else ""
-    return Estimate(value, _standard_error(difference - value, sample.weights), caution, share)
+    return Estimate(
+        value, _standard_error(difference - value, sample, np.ones_like(difference)), caution, share
+    )
 
 
 def _partially_linear(sample: Sample, rng: np.random.Generator) -> Estimate:
@@ -171,14 +177,20 @@ def _of_residuals(
     if 1.0 - explained < _NOTHING_LEFT:
         return Estimate(np.nan, np.nan, "explained", 1.0)
     value = float(np.average(left * outcome, weights=weights)) / moment
-    error = _standard_error(left * (outcome - value * left) / moment, weights)
+    error = _standard_error(left * (outcome - value * left) / moment, sample, left**2)
     error *= np.sqrt(n_rows / max(n_rows - n_parameters, 1))
     caution: Any = "explained" if explained > _EXPLAINED else ""
     return Estimate(value, float(error), caution, explained)
 
 
-def _standard_error(influence: FloatArray, weights: FloatArray) -> float:
-    return float(np.sqrt(np.sum((weights * influence) ** 2)) / weights.sum())
+def _standard_error(influence: FloatArray, sample: Sample, leverage: FloatArray) -> float:
+    """Of the mean of influence functions; with groups, that of the jackknife, by the leverage of each."""
+    parts = sample.weights * influence
+    if sample.groups is not None:
+        both = group_sums(np.column_stack([parts, sample.weights * leverage]), sample.groups)
+        n_groups, shares = len(both), both[:, 1] / both[:, 1].sum()
+        parts = both[:, 0] / np.maximum(1.0 - shares, 1.0 / n_groups) * np.sqrt(1.0 - 1.0 / n_groups)
+    return float(np.sqrt(np.sum(parts**2)) / sample.weights.sum())
 
 
 # --- nuisance functions ----------------------------------------------------------------------------------
@@ -188,12 +200,28 @@ def _folds(sample: Sample, rng: np.random.Generator) -> Positions:
     """(k, n) the fold of each row, stratified by level; several splits if there are few rows."""
     n_rows = len(sample.outcome)
     folds = np.empty((_SPLITS if n_rows <= _FEW_ROWS else 1, n_rows), dtype=np.intp)
-    group = np.zeros(n_rows) if sample.levels is None else sample.treatment
+    stratum = np.zeros(n_rows) if sample.levels is None else sample.treatment
     for split in folds:
-        for level in np.unique(group):
-            rows = rng.permutation(np.flatnonzero(group == level))
+        if sample.groups is not None:
+            split[:] = _group_folds(sample, sample.groups, rng)
+            continue
+        for level in np.unique(stratum):
+            rows = rng.permutation(np.flatnonzero(stratum == level))
             split[rows] = np.arange(len(rows)) % _FOLDS
     return folds
+
+
+def _group_folds(sample: Sample, groups: Positions, rng: np.random.Generator) -> Positions:
+    """(n,) folds of whole groups; those with the rarer of two levels come first, so that no fold has all."""
+    n_groups = int(groups.max()) + 1
+    order = rng.permutation(n_groups)
+    if sample.levels is not None:
+        has = [np.bincount(groups, sample.treatment == level, n_groups) > 0 for level in sample.levels]
+        rarer, other = sorted(has, key=np.sum)
+        order = order[np.argsort(np.where(rarer, 0, np.where(other, 1, 2))[order], kind="stable")]
+    fold = np.empty(n_groups, dtype=np.intp)
+    fold[order] = np.arange(n_groups) % _FOLDS
+    return fold[groups]
 
 
 def _predicted(

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
+from scipy.stats import t as student_t
 
 from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
@@ -119,6 +120,7 @@ def effect(
     kinds: Mapping[str, Kind] | None = None,
     sample_weight: Any = None,
     counts: Any = None,
+    groups: Any = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> Effect:
     """The average effect of a treatment on an outcome, over all graphs that a CPDAG represents.
@@ -148,7 +150,8 @@ def effect(
         Doubly robust estimation with cross-fitted curves, products and trees, or least squares.
     confidence : float, default=0.95
         Confidence level of the interval of each estimate, which takes the graph as given.
-    kinds, sample_weight, counts : as for `DCD` and its `fit`.
+    kinds, sample_weight, counts, groups : as for `RobustDCD` and its `fit`. Rows of one group are in the same
+        fold of cross-fitting, and standard errors allow for any dependence among them.
     random_state : int, Generator or None, default=0
         Seed of the folds of cross-fitting.
 
@@ -171,8 +174,9 @@ def effect(
         fitted = FittedGraphs(restricted, kinds=fitted.kinds, note=fitted.note)
     TableOptions(kinds=kinds).check()
     fitted = replace(fitted, kinds={**fitted.kinds, **(kinds or {})})
-    X, _ = repeated(X, counts, sample_weight)
-    return effect_of_fit(fitted, (treatment, outcome), None, options, lambda: (X, sample_weight))
+    X, _ = repeated(X, counts, sample_weight, groups)
+    read = (X, sample_weight, groups)
+    return effect_of_fit(fitted, (treatment, outcome), None, options, lambda: read)
 
 
 def effect_of_fit(
@@ -180,13 +184,13 @@ def effect_of_fit(
     pair: tuple[str, str],
     over: Over | None,
     options: EffectOptions,
-    read: Callable[[], tuple[Any, Any]],
+    read: Callable[[], tuple[Any, Any, Any]],
 ) -> Effect:
-    """The effect of one variable of a pair on the other; `read` gives the table and weights of its rows."""
+    """The effect of one variable of a pair on the other; `read` gives the table, its weights and groups."""
     check_pair(*pair, fitted.cpdag.names)
     adjustments, over = fitted.adjustments(pair, over, options.adjustment)
-    X, sample_weight = read()
-    table = EffectTable(X, fitted.kinds, sample_weight, fitted.note)
+    X, sample_weight, groups = read()
+    table = EffectTable(X, fitted.kinds, sample_weight, groups, fitted.note)
     known = fitted.order_is_known(*pair)
     return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, order_is_known=known)
 
@@ -319,7 +323,8 @@ def _answer(
     if np.isnan(found.value):
         problem = f"is determined by {listed}, which has to be held fixed"
         raise InputError(f"column {treatment!r}", problem, "Remove its copies from the graph.")
-    half = float(norm.ppf(0.5 + confidence / 2)) * found.standard_error
+    errors = norm if sample.groups is None else student_t(int(sample.groups.max()))
+    half = float(errors.ppf(0.5 + confidence / 2)) * found.standard_error
     caution = ""
     if found.caution == "overlap":
         caution = (

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dcd.estimators.base import TableEstimator, table_options
+from dcd.estimators.base import TableEstimator, refuse_groups, table_options
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.association import PartialAssociation
@@ -108,16 +108,21 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
     search: BoundarySearch | None = None
     weights: Weighting | None = None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, counts: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, counts: Any = None, groups: Any = None
+    ) -> Self:
         """Find the boundary of the target among the columns of `X`.
 
-        `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight` and
-        `counts` are as for `DCD.fit`; with counts, `weights_` belong to the repeated rows.
+        `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight`, `counts`
+        and `groups` are as for `RobustDCD.fit`; with counts, `weights_` belong to the repeated rows. The
+        method "published" does not take groups.
         """
         self._check_parameters()
-        X, rows = repeated(X, counts, sample_weight)
+        if self.method == "published":
+            refuse_groups(groups, "Use method='robust', or keep one row of each group.")
+        X, rows = repeated(X, counts, sample_weight, groups)
         y = y if rows is None or y is None else take_rows(y, rows)
-        table, target = self._read(X, y, sample_weight)
+        table, target = self._read(X, y, sample_weight, groups)
         columns = table.summary.columns
         self.statistics_ = np.full(len(columns), np.nan)
         self.pvalues_ = np.full(len(columns), np.nan)
@@ -209,7 +214,7 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
             default if self.weights is None else self.weights,
         )
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, str]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Dataset, str]:
         """The table, with `y` as its last column if that is the target, and the target's name."""
         options = table_options(self)
         if self.target is None and y is None:
@@ -219,7 +224,9 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
                 "Name a column, as in MarkovBoundary(target='price'), or pass y to fit.",
             )
         y = y if self.target is None else None
-        table = read_table(X, y, about=self.target, options=options, sample_weight=sample_weight)
+        table = read_table(
+            X, y, about=self.target, options=options, sample_weight=sample_weight, groups=groups
+        )
         assert table.target is not None
         return table, table.target
 

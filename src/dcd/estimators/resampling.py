@@ -17,7 +17,7 @@ from sklearn.base import clone
 from dcd.estimators.base import Discovery, check_n_jobs, table_options
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.graph.stability import SCHEMES, Scheme, Stability
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description, Key
 from dcd.runtime.errors import (
     FailedResamplesWarning,
@@ -32,6 +32,7 @@ from dcd.runtime.parallel import Shared, as_done, n_processes
 from dcd.runtime.runs import Run
 from dcd.table.dataset import Dataset
 from dcd.table.reading import read_columns
+from dcd.table.row_groups import groups_of_rows, row_groups
 from dcd.table.row_weights import repeated, take_rows
 from dcd.table.sources import readable_again
 
@@ -48,6 +49,7 @@ def stability(
     fraction: float = 0.5,
     sample_weight: Any = None,
     counts: Any = None,
+    groups: Any = None,
     n_jobs: int | None = None,
     progress: bool = True,
     random_state: int | np.random.Generator | None = 0,
@@ -74,6 +76,9 @@ def stability(
         Weights of the rows for `fit`; each resample takes those of its rows.
     counts : (n,) array or None
         How many identical observations each row stands for; resamples are drawn from the repeated rows.
+    groups : (n,) array or None
+        Which rows belong together, as for `fit`. Resamples are drawn from the groups and take all rows of
+        each; one that a bootstrap draws twice counts as two.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
@@ -113,11 +118,12 @@ def stability(
     seed = seed_for_checkpoint(random_state, checkpoint)
     entropy = int(rng.integers(2**63)) if seed is None else seed  # the seed of all draws
     run = Run(progress=progress, max_time=max_time, at_once=n_processes(n_jobs))
-    X, _ = repeated(readable_again(X), counts, sample_weight)
-    dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight)
+    model._check_groups(groups)
+    X, _ = repeated(readable_again(X), counts, sample_weight, groups)
+    dataset = read_columns(X, options=table_options(model), sample_weight=sample_weight, groups=groups)
     table = dataset.summary
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    draws = _Draws(table.n_rows, scheme, fraction, entropy)
+    draws = _Draws(table.n_rows, scheme, fraction, entropy, groups_of_rows(row_groups(groups, table.n_rows)))
     # A column keeps the kind that it has in the table, even if a resample has few of its values.
     kinds = {**(model.kinds or {}), **table.kinds}
     template = _with_share_of_memory(model, n_processes(n_jobs), draws)
@@ -153,19 +159,33 @@ class _Draws:
     scheme: Scheme
     fraction: float
     entropy: int
+    groups: Positions | None = None
 
     @property
     def n_drawn(self) -> int:
         """Rows of a resample."""
         return self.n_rows if self.scheme == "bootstrap" else max(1, round(self.fraction * self.n_rows))
 
-    def __call__(self, index: int) -> tuple[Any, int]:
+    def __call__(self, index: int) -> tuple[Positions, Positions | None, int]:
+        """The rows of a resample, their groups, and the seed of the refit."""
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(index,)))
+        n_units = self.n_rows if self.groups is None else int(self.groups.max()) + 1
         if self.scheme == "bootstrap":
-            rows = rng.integers(self.n_rows, size=self.n_drawn)
+            units = rng.integers(n_units, size=n_units)
         else:
-            rows = rng.permutation(self.n_rows)[: self.n_drawn]
-        return np.sort(rows), int(rng.integers(2**31))
+            units = rng.permutation(n_units)[: max(1, round(self.fraction * n_units))]
+        units.sort()
+        rows, groups = (units, None) if self.groups is None else _rows_of(units, self.groups)
+        return rows, groups, int(rng.integers(2**31))
+
+
+def _rows_of(drawn: Positions, groups: Positions) -> tuple[Positions, Positions]:
+    """All rows of the groups that were drawn, and the number of the draw that each is from."""
+    by_group = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups)
+    starts = np.cumsum(sizes) - sizes
+    rows = np.concatenate([by_group[starts[one] : starts[one] + sizes[one]] for one in drawn])
+    return rows, np.repeat(np.arange(len(drawn)), sizes[drawn])
 
 
 @dataclass(frozen=True)
@@ -188,13 +208,13 @@ class _Refit(TypedDict, total=False):
 
 
 def _refit(task: _Resampled, index: int) -> _Refit:
-    rows, seed = task.draws(index)
+    rows, groups, seed = task.draws(index)
     model = clone(task.model).set_params(random_state=seed)
     weights = None if task.weights is None else task.weights[rows]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
-            graph = model.fit(take_rows(task.table, rows), sample_weight=weights).cpdag_
+            graph = model.fit(take_rows(task.table, rows), sample_weight=weights, groups=groups).cpdag_
     except Exception as error:  # one failed resample must not lose the others; the reason is reported
         reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         return {"failure": reason}

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dcd.graph.adjacency import check_adjacency, directed_part, is_acyclic
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.errors import InputError, check_choice
+from dcd.table.sources import columns_of
 
 CRITERIA = ("variance", "r2")
 _TIE = 1e-9  # relative
@@ -65,11 +66,13 @@ def criterion(values: FloatArray, by: str) -> FloatArray:
 
 
 def _checked(values: npt.ArrayLike, n_variables: int) -> FloatArray:
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] != n_variables or len(table) < 2:
+    columns = columns_of(values)
+    table = np.column_stack([column.values for column in columns]) if columns else np.empty((0, 0))
+    if table.shape[1] != n_variables or len(table) < 2:
         problem = f"has shape {table.shape}, but the graph has {n_variables} variables"
         raise InputError("parameter 'values'", problem, "Pass one column for each variable, in order.")
-    if not np.isfinite(table).all() or (np.ptp(table, axis=0) == 0).any():
+    numbers = not any(column.levels or column.trouble for column in columns)
+    if not numbers or not np.isfinite(table).all() or (np.ptp(table, axis=0) == 0).any():
         problem = "must be finite numbers, none of its columns constant"
         raise InputError("parameter 'values'", problem, "Leave such rows or columns out.")
     return table

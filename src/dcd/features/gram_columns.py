@@ -34,6 +34,7 @@ from dcd.runtime.parallel import n_processes
 from dcd.runtime.rows import SAMPLE_ROWS, effective_sample_size
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
+from dcd.table.row_groups import design_effect
 
 # The curve of a numeric variable: columns of `rank_scores` in the order of their weight in the prior: bulk,
 # tails (without them the effect of a cube or an exponential fits better backwards), finer bulk.
@@ -57,9 +58,13 @@ class TableColumns:
         self._scores = scores
         self._layout = Layout(columns, tuple(_products(scores)), _n_line(scores), _raw_offsets(scores))
         self._centre = scores.probabilities @ scores.values
-        self._scale = np.sqrt(scores.probabilities @ np.square(scores.values - self._centre))
+        squares = (
+            scores.probabilities[rows] @ np.square(scores.values[rows] - self._centre)
+            for rows in scores.blocks
+        )
+        self._scale = np.sqrt(sum(squares))
         self.values, self.probabilities, self.blocks = scores.values, scores.probabilities, scores.blocks
-        self.n_samples = scores.ess
+        self.groups, self.n_samples, self.memory = scores.groups, scores.ess, scores.memory
         own = sum(len(chosen) for _, chosen in columns)
         self.width = 1 + own + len(self._layout.products) + len(columns)
 
@@ -89,19 +94,20 @@ class GapColumns:
 
     Every entry of the Gram matrix comes from the rows that have both variables. Such a matrix need not be the
     Gram matrix of any sample, so negative eigenvalues are set to zero. The effective sample size is the mean
-    over all pairs of variables. There are no products.
+    over all pairs of variables, divided by the design effect of groups of rows. There are no products.
     """
 
     def __init__(self, dataset: Dataset) -> None:
         parts = [_present_columns(dataset, v) for v in range(len(dataset.names))]
-        self._parts = [block for block, _ in parts]
+        self._parts = [block for block, *_ in parts]
         widths = tuple((v, tuple(range(block.shape[1]))) for v, block in enumerate(self._parts))
-        n_line = np.array([line for _, line in parts], dtype=np.intp)
+        n_line = np.array([line for _, line, _ in parts], dtype=np.intp)
         self._layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
-        self.values, self.probabilities = dataset.values, dataset.probabilities
+        self.values, self.probabilities, self.memory = dataset.values, dataset.probabilities, dataset.memory
         self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
         self.width = len(parts) + sum(block.shape[1] for block in self._parts)
-        self.n_samples = self._mean_effective_size()
+        self.groups, alike = dataset.groups, np.array([alike for *_, alike in parts])
+        self.n_samples = self._mean_effective_size() / design_effect(alike, self.probabilities, self.groups)
 
     def rows(self, rows: slice) -> FloatArray:
         """The matrix (b, d + c) of b rows."""
@@ -206,8 +212,8 @@ def _products(scores: Scores) -> list[Product]:
 def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, FloatArray]:
     """The lines (m, l) and the shares (m, 1) of at most `SAMPLE_ROWS` rows, evenly spaced."""
     step = -(-scores.n_samples // SAMPLE_ROWS)
-    whole = slice(0, scores.n_samples)
-    some = np.column_stack([scores.variables[v].part(whole, (LINEAR,))[::step, 0] for v in lines])
+    spaced = slice(0, scores.n_samples, step)
+    some = np.column_stack([scores.variables[v].part(spaced, (LINEAR,))[:, 0] for v in lines])
     shares = scores.probabilities[::step, None]
     return some, shares / shares.sum()
 
@@ -218,10 +224,10 @@ def _associated(
     """The products with the largest moments with a line that is not among their own."""
     z, shares = _some_lines(scores, lines)
     weighted = shares * z
-    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares))
+    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares) / scores.design_effect)
     largest: list[float] = []
-    for start in range(0, len(products), _AT_ONCE):
-        some = products[start : start + _AT_ONCE]
+    for at in scores.memory.blocks(len(products), 4 * z.nbytes // len(lines), _AT_ONCE):
+        some = products[at]
         columns = _product_columns(z, some) - z @ wick_terms(correlations, some)
         columns -= (shares * columns).sum(axis=0)
         scale = np.sqrt((shares * np.square(columns)).sum(axis=0))
@@ -271,8 +277,8 @@ def negentropy(values: FloatArray) -> float:
 # --- missing values --------------------------------------------------------------------------------------
 
 
-def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int]:
-    """Columns (n, c) of one variable, 0 where it is missing, and how many of them are its line."""
+def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int, float]:
+    """Columns (n, c) of one variable, 0 where it is missing, how many are its line, and its `alike`."""
     scores = scores_of(dataset.complete_in([v]))
     chosen = chosen_columns(scores.variables[0])
     positions = np.flatnonzero(dataset.present_in([v]))
@@ -280,4 +286,4 @@ def _present_columns(dataset: Dataset, v: int) -> tuple[FloatArray, int]:
     columns[:] = 0.0
     for rows in scores.blocks:
         columns[positions[rows]] = scores.variables[0].part(rows, chosen)
-    return columns, int(_n_line(scores)[0])
+    return columns, int(_n_line(scores)[0]), float(scores.alike[0]) if len(scores.alike) else 0.0

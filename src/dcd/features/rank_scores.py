@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,7 @@ from dcd.runtime.memory import BLOCK_ROWS, Memory
 from dcd.runtime.rows import MANY_ROWS, BlockMatrix, Part, effective_sample_size
 from dcd.table.columns import Kind, merge_rare
 from dcd.table.dataset import Dataset
+from dcd.table.row_groups import design_effect, intraclass_correlation
 
 LINEAR, SQUARE, CUBE, BULK_SQUARE, BULK_CUBE = range(5)
 _N_HERMITE = 3
@@ -87,6 +89,8 @@ class Scores:
     dtype : precision of the columns: single if rows are many.
     memory : where large arrays go.
     shown : see `Dataset.shown_positions`.
+    groups : (n,) the group of each sample, from 0; None if each is on its own.
+    alike : (d,) the intraclass correlation of each variable in these groups.
     """
 
     values: FloatArray = field(repr=False)
@@ -96,6 +100,8 @@ class Scores:
     dtype: np.dtype[Any] = field(repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
     shown: Positions = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
+    groups: Positions | None = field(default=None, repr=False)
+    alike: FloatArray = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
     def n_variables(self) -> int:
@@ -109,8 +115,13 @@ class Scores:
 
     @property
     def ess(self) -> float:
-        """Effective sample size: n, unless samples have weights."""
-        return effective_sample_size(self.probabilities)
+        """Effective sample size: n, unless samples have weights or belong to groups."""
+        return effective_sample_size(self.probabilities) / self.design_effect
+
+    @cached_property
+    def design_effect(self) -> float:
+        """How many samples of the table carry as much information as one independent sample."""
+        return design_effect(self.alike, self.probabilities, self.groups)
 
     @property
     def surveyed(self) -> bool:
@@ -153,7 +164,19 @@ def scores_of(dataset: Dataset) -> Scores:
     """Scores of a table without missing values, by the kinds of its variables and the weights of its rows."""
     shares = dataset.probabilities if dataset.surveyed else None
     scores = _scores(dataset.values, dataset.kinds, shares, dataset.memory)
-    return replace(scores, shown=dataset.shown_positions)
+    groups = dataset.groups
+    alike = np.array([] if groups is None else [_alike(scores, v, groups) for v in range(scores.n_variables)])
+    return replace(scores, shown=dataset.shown_positions, groups=groups, alike=alike)
+
+
+def _alike(scores: Scores, v: int, groups: Positions) -> float:
+    """The intraclass correlation of a variable: of its normal score, or the mean over its categories."""
+    variable = scores.variables[v]
+    line = variable.adjusters if variable.kind == "nominal" else (LINEAR,)
+    parts = (
+        (rows, shares, variable.part(rows, line)) for rows, shares in scores.weighted(scores.probabilities)
+    )
+    return intraclass_correlation(parts, groups, len(line))
 
 
 def _scores(values: FloatArray, kinds: tuple[Kind, ...], shares: FloatArray | None, memory: Memory) -> Scores:

@@ -3,6 +3,7 @@
 Rows are divided into groups at random. The sums of each group are computed once, and a part is a few groups,
 whose sums are added up. Ranks, columns and products are those of the whole table, and so is the number of
 samples that a part counts for: it shows how moments vary between samples, not what fewer samples would show.
+Rows that belong together (`Dataset.groups`) stay together.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Subsamples:
         if n_rows <= SAMPLE_ROWS:
             # Few rows are assigned in the order of their values, so that their own order does not matter.
             order = np.lexsort([columns.probabilities, *np.asarray(columns.values).T])
-        self._groups = np.array_split(order[rng.permutation(n_rows)], N_GROUPS)
+        self._groups = _dealt(order, columns.groups, rng)
         with one_blas_thread():
             self._sums = self._sums_of_groups()
 
@@ -55,18 +56,22 @@ class Subsamples:
 
     def draw(self, rng: np.random.Generator) -> tuple[FamilyGram, Categories | None]:
         """The Gram matrix and the counts of a random part."""
-        chosen = rng.choice(N_GROUPS, size=N_CHOSEN, replace=False)
-        gram = self._columns.gram(self._sums[np.sort(chosen)].sum(axis=0))
+        n_groups = len(self._groups)
+        chosen = rng.choice(n_groups, size=max(N_CHOSEN * n_groups // N_GROUPS, 1), replace=False)
+        gram = self._columns.gram(np.asarray(sum(self._sums[..., group] for group in np.sort(chosen))))
         return gram, self._counts(np.concatenate([self._groups[group] for group in chosen]))
 
     def _sums_of_groups(self) -> FloatArray:
-        sums = np.zeros((N_GROUPS, self._columns.width, self._columns.width))
+        """(c, c, groups), in a file if memory is limited."""
+        width = self._columns.width
+        sums: FloatArray = self._columns.memory.array((width, width, len(self._groups)))
+        sums[:] = 0.0
         for block in self._columns.blocks:
             whole = self._columns.rows(block)
             whole *= np.sqrt(self._columns.probabilities[block, None]).astype(whole.dtype)
             for group, rows in enumerate(self._groups):
                 inside = whole[rows[(rows >= block.start) & (rows < block.stop)] - block.start]
-                sums[group] += inside.T @ inside
+                sums[..., group] += inside.T @ inside
         return sums
 
     def _counts(self, rows: Positions) -> Categories | None:
@@ -78,3 +83,13 @@ class Subsamples:
             minlength=len(self._categories.weights),
         )
         return replace(self._categories, weights=counts * (self._categories.weights.sum() / counts.sum()))
+
+
+def _dealt(order: Positions, together: Positions | None, rng: np.random.Generator) -> list[Positions]:
+    """The rows, in an order, dealt into groups at random, with those that belong `together` in one."""
+    if together is None:
+        return np.array_split(order[rng.permutation(len(order))], N_GROUPS)
+    in_order = together[order]
+    names = in_order[np.sort(np.unique(in_order, return_index=True)[1])]
+    dealt = np.array_split(names[rng.permutation(len(names))], min(N_GROUPS, len(names)))
+    return [np.flatnonzero(np.isin(together, some)) for some in dealt]

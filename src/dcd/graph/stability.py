@@ -16,7 +16,7 @@ from dcd.graph.drawing.svg import notebook_html
 from dcd.graph.equivalence import to_cpdag
 from dcd.graph.pattern import orient
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError, check_number, suggest
+from dcd.runtime.errors import InputError, check_number, is_whole, suggest
 
 Scheme = Literal["subsample", "bootstrap"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -197,7 +197,7 @@ class Stability:
         return hash((self.names, self.n_resamples, self.scheme, self.directed.tobytes()))
 
     def _index(self, name: str) -> int:
-        if name not in self.names:
+        if not (isinstance(name, str) or is_whole(name)) or name not in self.names:
             raise InputError(f"variable {name!r}", "is not among the variables", suggest(name, self.names))
         return self.names.index(name)
 

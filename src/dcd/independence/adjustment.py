@@ -47,7 +47,7 @@ class Adjustment:
     def __init__(self, scores: Scores, given: Sequence[int], probabilities: FloatArray | None = None) -> None:
         self.scores = scores
         self.probabilities = scores.probabilities if probabilities is None else probabilities
-        self.ess = effective_sample_size(self.probabilities)
+        self.ess = effective_sample_size(self.probabilities) / scores.design_effect
         self.given = tuple(given)
         design = design_for(scores, given)
         self.design = scores.matrix(design.part, design.n_columns)

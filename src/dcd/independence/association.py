@@ -135,7 +135,8 @@ class BoundAssociation(SearchTest):
         result, outside = np.zeros(self.n_variables), self.outside(target, given)
         adjustment = self._adjustment(given)
         # Memory grows with rows times variables, so with many rows a few variables are tested at a time.
-        at_once = max(len(outside), 1) if self.scores.n_samples < MANY_ROWS else _AT_ONCE
+        few = self.scores.n_samples < MANY_ROWS and self.scores.groups is None
+        at_once = max(len(outside), 1) if few else _AT_ONCE
         for start in range(0, len(outside), at_once):
             some = outside[start : start + at_once]
             columns = ResidualColumns(adjustment, [target, *some])

@@ -33,8 +33,9 @@ class CITest(Protocol):
         """The test on one table without missing values.
 
         `scores.values` are the values (n, d), `scores.kinds` the kinds of the variables and
-        `scores.probabilities` (n,) the shares of the rows. p-values will be compared with `level`, so a test
-        may save work on those above it.
+        `scores.probabilities` (n,) the shares of the rows; `scores.groups` (n,) tells which rows belong
+        together, or is None. p-values will be compared with `level`, so a test may save work on those above
+        it.
         """
         ...
 

@@ -105,7 +105,8 @@ class TestwiseTest(SearchTest):
 
     def _tested(self, members: tuple[int, ...]) -> tuple[float, Record]:
         part = self._dataset.complete_in(members)
-        if len(part.values) < MIN_ROWS or (np.ptp(part.values[:, :2], axis=0) == 0).any():
+        one_group = part.groups is not None and part.groups.max() == 0
+        if len(part.values) < MIN_ROWS or one_group or (np.ptp(part.values[:, :2], axis=0) == 0).any():
             return float("nan"), Record()
         bound = self._bind(part)
         log_pvalue = bound.log_pvalue(0, 1, range(2, len(members)))

@@ -3,7 +3,8 @@
 The residual score of each row is compared with the mean over its nearest rows in the space of the set S. If
 the residuals of x are partly a function of S, the two are correlated; if not, their correlation is 0 or,
 because ridge regression has used all rows, slightly negative. If the residuals of x *and* of y contain such a
-function of S, their association may be due to S.
+function of S, their association may be due to S. Rows of one group resemble each other anyway, so nearest
+rows are taken from other groups.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from scipy.special import log_ndtr
 
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows, SetPoints
-from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part
+from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part, group_sums
 
 _NEAREST = 5
+_MOST_OF_A_GROUP = 50  # rows of the same group that are passed over
 _MARGIN = 10.0  # on the squared correlation that structure can explain
 _JITTER, _SEED = 1e-6, 5  # far below the distances of different points
 
@@ -56,12 +58,17 @@ def structure(columns: ResidualColumns) -> Structure:
     chosen = np.arange(scores.n_samples)
     if scores.n_samples > MANY_ROWS:
         chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
-    nearest = _nearest(SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen))
+    groups = None if scores.groups is None else scores.groups[chosen]
+    points = SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen)
+    nearest = _nearest(points, groups)
     shares = adjustment.probabilities[chosen] / adjustment.probabilities[chosen].sum()
     leads = _at(chosen, scores.blocks, lambda rows: columns.part(rows)[:, :, columns.lead])
     likeness = (leads * _weighted_mean(leads, nearest, shares)).sum(axis=2)
     expected = _expected_likeness(columns, chosen, nearest, shares)
-    spread = np.sqrt(np.square(shares) @ np.square(likeness))
+    squares = np.square(shares) @ np.square(likeness)
+    if groups is not None:
+        squares = np.square(group_sums(shares[:, None] * likeness, groups)).sum(axis=0)
+    spread = np.sqrt(squares)
     z = (shares @ likeness - expected) / np.where(spread > 0, spread, np.inf)
     variance = shares @ np.square(leads).sum(axis=2)
     return Structure(log_ndtr(-z), (shares @ likeness - expected) / np.maximum(variance, 1e-300))
@@ -69,11 +76,15 @@ def structure(columns: ResidualColumns) -> Structure:
 
 def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:
     """Some rows of a matrix that is computed a block at a time."""
-    parts = []
+    whole, end = np.empty(0), 0
     for rows in blocks:
         inside = chosen[(chosen >= rows.start) & (chosen < rows.stop)] - rows.start
-        parts.append(make(rows)[inside].astype(np.float64))
-    return np.concatenate(parts)
+        part = make(rows)[inside]
+        if not end:
+            whole = np.empty((len(chosen), *part.shape[1:]))
+        whole[end : end + len(part)] = part
+        end += len(part)
+    return whole
 
 
 def _weighted_mean(leads: FloatArray, nearest: Rows, shares: FloatArray) -> FloatArray:
@@ -95,21 +106,29 @@ def _expected_likeness(
     adjustment = columns.adjustment
     n_components = len(adjustment.variances)
     every = _at(chosen, adjustment.scores.blocks, lambda rows: adjustment.components(rows, n_components))
-    alike = sum(shares @ (every * every[nearest[:, index]]) for index in range(nearest.shape[1]))
+    alike = np.zeros(n_components)
+    for some in adjustment.scores.memory.blocks(n_components, 4 * every.itemsize * len(every), n_components):
+        for index in range(nearest.shape[1]):
+            alike[some] += shares @ (every[:, some] * every[nearest[:, index], some])
     lost = 1.0 - np.square(adjustment.shrunk(columns.penalties))
     noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
     expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
     return expected
 
 
-def _nearest(points: FloatArray) -> Rows:
-    """The nearest rows (n, 5) of each row, excluding itself."""
+def _nearest(points: FloatArray, groups: Positions | None = None) -> Rows:
+    """The nearest rows (n, 5) of each row, excluding itself and, if there are others, those of its group."""
     n_samples = len(points)
-    k = min(_NEAREST, n_samples - 1)
+    passed = 0 if groups is None else min(int(np.bincount(groups).max()) - 1, _MOST_OF_A_GROUP)
+    k = min(_NEAREST + passed, n_samples - 1)
     # If many rows are at the same point, each should have different nearest rows.
     points = points + _JITTER * np.random.default_rng(_SEED).standard_normal(points.shape)
     indices = cKDTree(points).query(points, k=k + 1)[1]
     # Among equal points the row itself may come last, or be missing.
     itself = indices == np.arange(n_samples)[:, None]
     itself[~itself.any(axis=1), -1] = True
-    return indices[~itself].reshape(n_samples, k)
+    nearest = indices[~itself].reshape(n_samples, k)
+    if groups is None:
+        return nearest
+    others_first = np.argsort(groups[nearest] == groups[:, None], axis=1, kind="stable")
+    return np.take_along_axis(nearest, others_first, axis=1)[:, :_NEAREST]

@@ -4,7 +4,8 @@ A statistic is :math:`Q = m |\sum_k p_k w_k|^2` with :math:`w_k` the vector of w
 of x and of y in sample k, :math:`p_k` the probability of the sample and :math:`m = 1 / \sum_k p_k^2`. Under
 independence the products have mean 0, and :math:`\sqrt m \sum_k p_k w_k` has the covariance :math:`C = m
 \sum_k p_k^2 w_k w_k^\top`, even if the spread of x and y varies (White's heteroscedasticity-consistent
-covariance). The first three cumulants of Q are
+covariance). If samples belong to groups, :math:`p_k w_k` are first summed over each group, so that samples of
+a group may depend on each other in any way (Liang and Zeger 1986). The first three cumulants of Q are
 
 .. math:: \kappa_1 = \mathrm{tr}\, C, \quad \kappa_2 = 2\, \mathrm{tr}\, C^2, \quad
           \kappa_3 = 8\, \mathrm{tr}\, C^3 ,

@@ -29,6 +29,7 @@ from dcd.independence.null_distribution import null_log_sf
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
+from dcd.runtime.rows import group_sums
 
 SHARES = {"line": 0.32, "residuals": 0.15, "spread": 0.13, "curves": 0.24, "modification": 0.16}
 _MOST_PRODUCTS = 128  # of columns and components: categories can have many columns
@@ -64,8 +65,10 @@ def statistic_log_pvalues(
     inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
     statistics = _statistics(columns)
     n_components = min(_COMPONENTS, len(adjustment.variances))
+    groups = adjustment.scores.groups
+    n_groups = 0 if groups is None else int(groups.max()) + 1
     sums = {
-        name: [_Sums(terms, columns.varies[[other, target]], n_components) for other in pairs]
+        name: [_Sums(terms, columns.varies[[other, target]], n_components, n_groups) for other in pairs]
         for name, terms in statistics.items()
     }
     of_target, decoupled = _of_target(columns, target)
@@ -76,7 +79,7 @@ def statistic_log_pvalues(
         components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
         for of_pairs in sums.values():
             for other, pair in zip(pairs, of_pairs, strict=True):
-                pair.add(part[:, other], right, near, components)
+                pair.add(part[:, other], right, near, components, None if groups is None else groups[rows])
     log_pvalues = {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
     same = [
         one.n_products == other.n_products for one, other in zip(sums["line"], sums["residuals"], strict=True)
@@ -89,7 +92,7 @@ def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]
     """All rows (n, k) of the columns of the target, and for each row the one used for its distribution.
 
     If samples have weights, given or learned, that is the row itself: a nearby row with little weight can be
-    far from those with much.
+    far from those with much. The same holds for groups, because nearby rows are of other groups.
     """
     adjustment = columns.adjustment
     scores = adjustment.scores
@@ -97,7 +100,8 @@ def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]
     for rows in scores.blocks:
         every[rows] = columns.part(rows)[:, target]
     weighted = np.ptp(adjustment.probabilities) > 1e-12 * adjustment.probabilities.max()
-    return every, np.arange(scores.n_samples) if weighted else adjustment.next_row
+    own = weighted or scores.groups is not None
+    return every, np.arange(scores.n_samples) if own else adjustment.next_row
 
 
 def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:
@@ -161,9 +165,14 @@ def _chosen_pairs(terms: Sequence[_Term], varies: BoolArray) -> tuple[Positions,
 
 
 class _Sums:
-    """Sums over the rows of the products w (m,) of a statistic for one pair, times n p, and of w w'."""
+    """Sums over the rows of the products w (m,) of a statistic for one pair, times n p, and of w w'.
 
-    def __init__(self, terms: Sequence[_Term], varies: BoolArray, n_components: int) -> None:
+    With groups of rows, w are the sums over each group.
+    """
+
+    def __init__(
+        self, terms: Sequence[_Term], varies: BoolArray, n_components: int, n_groups: int = 0
+    ) -> None:
         self._left, self._right, self._weights = _chosen_pairs(terms, varies)
         n_columns = len(self._weights)
         most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
@@ -173,8 +182,16 @@ class _Sums:
         self._estimated = self.n_products <= _MOST_ESTIMATED
         size = self.n_products if self._estimated else 0
         self._sum, self._squares = np.zeros(self.n_products), np.zeros((size, size))
+        self._of_groups = np.zeros((n_groups, size))
 
-    def add(self, left: FloatArray, right: FloatArray, decoupled: FloatArray, components: FloatArray) -> None:
+    def add(
+        self,
+        left: FloatArray,
+        right: FloatArray,
+        decoupled: FloatArray,
+        components: FloatArray,
+        groups: Positions | None,
+    ) -> None:
         """Add some rows: columns (b, k) of both sides, those of nearby rows, and components of the set."""
         self._n_samples += len(left)
         weighted = left[:, self._left] * self._weights.astype(left.dtype)
@@ -184,12 +201,16 @@ class _Sums:
             weighted = (weighted[:, :, None] * modifiers[:, None, :]).reshape(len(left), -1)
         own = self._products(weighted, right)
         self._sum += own.sum(axis=0, dtype=np.float64)
-        if not self._estimated:
-            return
-        for products in (own, self._products(weighted, decoupled)):
-            self._squares += 0.5 * (products.T @ products)
-            lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
-            self._fourth += 0.25 * float(lengths @ lengths)
+        if groups is not None and self._estimated:
+            self._of_groups += group_sums(own, groups, len(self._of_groups))
+        elif self._estimated:
+            self._add_squares(own, 0.5)
+            self._add_squares(self._products(weighted, decoupled), 0.5)
+
+    def _add_squares(self, products: FloatArray, share: float) -> None:
+        self._squares += share * (products.T @ products)
+        lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
+        self._fourth += share**2 * float(lengths @ lengths)
 
     def _products(self, weighted: FloatArray, right: FloatArray) -> FloatArray:
         chosen = right[:, self._right]
@@ -207,6 +228,8 @@ class _Sums:
         if not self._estimated:  # columns of many categories, orthonormal on each side
             powers = [float((self._weights ** (2 * order)).sum()) for order in (1, 2, 3)]
             return powers[0] * inflation, 2.0 * powers[1] * inflation**2, 8.0 * powers[2] * inflation**3
+        if len(self._of_groups):
+            self._add_squares(self._of_groups, 1.0)
         scale = ess * inflation / self._n_samples**2
         covariance = scale * self._squares
         square = covariance @ covariance

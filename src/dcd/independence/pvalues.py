@@ -33,8 +33,8 @@ class IndependenceTest:
     level : float, default=1.0
         A p-value above this is not computed again under decoupling weights, which can only raise it. If you
         pass the level that p-values will be compared with, decisions are the same and take less time.
-    kinds, missing, sample_weight, counts : as for `RobustDCD` and its `fit`. With missing="testwise" the
-        p-value is NaN if too few rows are complete in these columns.
+    kinds, missing, sample_weight, counts, groups : as for `RobustDCD` and its `fit`. With missing="testwise"
+        the p-value is NaN if too few rows are complete in these columns.
 
     Examples
     --------
@@ -54,14 +54,15 @@ class IndependenceTest:
         missing: Missing = "refuse",
         sample_weight: Any = None,
         counts: Any = None,
+        groups: Any = None,
     ) -> None:
         strategy = PartialAssociation() if test is None else test
         check_test("test", strategy)
         check_number("level", level, above=0, at_most=1, suggestion=0.05)
         options = TableOptions(kinds=kinds, missing=missing)
         options.check()
-        data, _ = repeated(data, counts, sample_weight)
-        self._table: Dataset = read_table(data, options=options, sample_weight=sample_weight)
+        data, _ = repeated(data, counts, sample_weight, groups)
+        self._table: Dataset = read_table(data, options=options, sample_weight=sample_weight, groups=groups)
         dataset = self._table.in_canonical_order()
         # The order of the columns must not matter, so the test sees them in a canonical order.
         self._positions = [dataset.names.index(name) for name in self._table.names]

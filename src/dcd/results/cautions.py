@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dcd.estimators.base import Diagnostics
 from dcd.results.model import Boundary, Caution, Data, Edge, PosteriorSummary, Resampling
 from dcd.results.report.phrases import listed
-from dcd.table.checks import FEW_ROWS
+from dcd.table.checks import FEW_GROUPS, FEW_ROWS
 from dcd.table.notes import TableNote
 
 _LOW_ESS = 0.3
@@ -42,6 +42,13 @@ def _of_rows(data: Data) -> Iterator[Caution]:
             (),
             f"Only {data.n_rows_used} rows were used. With so few, only the strongest relations can be "
             "detected: the absence of an edge means little.",
+        )
+    if data.n_groups is not None and data.n_groups < FEW_GROUPS:
+        yield Caution(
+            "few-groups",
+            (),
+            f"Rows belong to only {data.n_groups} groups. With so few, only the strongest relations show: "
+            "the absence of an edge means little.",
         )
     if data.n_rows_used < 0.8 * data.n_rows:
         yield Caution(

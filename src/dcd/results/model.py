@@ -48,7 +48,10 @@ class Column(_Part, frozen=True):
 
 
 class Data(_Part, frozen=True):
-    """A summary of the table; `fingerprint` is that of `dcd.results.fingerprint`."""
+    """A summary of the table; `fingerprint` is that of `dcd.results.fingerprint`.
+
+    `n_groups` is the number of groups of rows that belong together; None if every row is independent.
+    """
 
     n_rows: Count
     n_rows_used: Count
@@ -56,6 +59,7 @@ class Data(_Part, frozen=True):
     dropped: dict[str, str]
     weighted: bool
     fingerprint: str
+    n_groups: Count | None = None
 
 
 class Frequencies(_Part, frozen=True):

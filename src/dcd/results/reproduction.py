@@ -85,6 +85,7 @@ def _code(
     }
     arguments = ", ".join(f"{name}={_python(value)}" for name, value in changed.items())
     weights = ", sample_weight=weights" if data.weighted else ""
+    weights += ", groups=groups" if data.n_groups is not None else ""
     stability = "" if resampling is None else ", stability=stability"
     options = "".join(f", {name}={value!r}" for name, value in shown.items() if value not in (None, True))
     return "\n".join(
@@ -96,6 +97,7 @@ def _code(
             "# or however the table was read, with exactly the columns that were used",
             'table = pandas.read_csv("table.csv", float_precision="round_trip")',
             *(["weights = ...  # one number for each row"] if data.weighted else []),
+            *(["groups = ...  # the group of each row"] if data.n_groups is not None else []),
             f"dcd.results.fingerprint(table)  # {data.fingerprint}",
             f"model = dcd.{type(model).__name__}({arguments}).fit(table{weights})",
             *([] if resampling is None else [f"stability = {_refits(resampling, weights)}"]),

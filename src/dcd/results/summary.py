@@ -116,6 +116,7 @@ def _data(table: TableSummary, account: Account) -> parts.Data:
         dropped=dict(table.dropped),
         weighted=table.weighted,
         fingerprint=account.fingerprint,
+        n_groups=table.n_groups,
     )
 
 

@@ -4,7 +4,8 @@ Two additions to joblib:
 
 * Data that all tasks need are sent to each process once and stay there with its caches. On this machine
   joblib maps large arrays from a file; Dask and Ray have an object store.
-* A lost process (killed, out of memory, machine switched off) does not end the run.
+* A lost process (killed, out of memory, machine switched off) does not end the run. If all of a cluster are
+  lost, the run waits for others, but not forever.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import contextmanager, suppress
 from copy import deepcopy
-from threading import Thread, Timer, get_ident
+from threading import Event, Thread, Timer, get_ident
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -37,6 +39,7 @@ _WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process releases the data
 _SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, besides the time for their bytes
 _SEND_BYTES = 2**22  # a second
+_WORKER_SECONDS = 60.0  # for workers to come to a cluster that has lost all of them, or as joblib is told
 _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file
 _ROUND = 8  # tasks for each process
@@ -73,6 +76,8 @@ class Shared(Generic[Data]):
             import ray
 
             store = ray
+        if hasattr(store, "scatter"):
+            _await_workers(store, _patience(backend))
         if self._stored is None or self._stored[0] is not store:
             self._stored = (store, self._put(store))
         return self._stored[1]
@@ -160,7 +165,9 @@ def _spread(
         is_local = type(backend).__name__ == "LokyBackend"  # joblib starts processes on this machine
         watch = {"initializer": _end_with, "initargs": (os.getpid(),)} if is_local else {}
         options = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **watch}
-        yield from Parallel(**options)(tasks)
+        parallel = Parallel(**options)
+        with _while_there_are_workers(parallel, backend):
+            yield from parallel(tasks)
         return
     size = _ROUND * n_processes(n_jobs)  # Ray returns all results at once, so tasks are sent in rounds
     with Parallel(n_jobs=n_jobs) as parallel:
@@ -170,8 +177,70 @@ def _spread(
 
 def _is_loss(error: Exception) -> bool:
     """Whether a process was lost, rather than the work having failed."""
-    from_ray = type(error).__module__ == "ray.exceptions" and "Died" in type(error).__name__
-    return isinstance(error, (BrokenExecutor, CancelledError)) or from_ray
+    library, _, _ = type(error).__module__.partition(".")
+    name = type(error).__name__
+    of_cluster = (library == "ray" and "Died" in name) or (
+        library == "distributed" and name == "KilledWorker"
+    )
+    return isinstance(error, (BrokenExecutor, CancelledError)) or of_cluster
+
+
+# --- a cluster of Dask that has lost its workers ---------------------------------------------------------
+
+
+def _patience(backend: Any) -> float:
+    """How many seconds to wait for workers."""
+    return max(_WORKER_SECONDS, getattr(backend, "wait_for_workers_timeout", None) or 0.0)
+
+
+def _has_workers(client: Any) -> bool:
+    with suppress(Exception):  # of a scheduler that does not answer
+        return bool(client.ncores(callback_timeout=_SEND_SECONDS))
+    return False
+
+
+def _no_workers(limit: float) -> TimeoutError:
+    return TimeoutError(
+        f"the cluster has had no worker for {limit:.0f} seconds. Start workers and run it again: with a "
+        "checkpoint, it resumes where it stopped. For a longer limit, use "
+        "parallel_config(backend='dask', wait_for_workers_timeout=600)."
+    )
+
+
+def _await_workers(client: Any, limit: float) -> None:
+    """Wait for a worker; a `TimeoutError` if none comes."""
+    until = time.monotonic() + limit
+    while not _has_workers(client):
+        if time.monotonic() > until:
+            raise _no_workers(limit)
+        time.sleep(0.2)
+
+
+@contextmanager
+def _while_there_are_workers(parallel: Parallel, backend: Any) -> Iterator[None]:
+    """End a wait for results, by its `timeout`, when a cluster has had no worker for too long."""
+    client, limit = getattr(backend, "client", None), _patience(backend)
+    finished, given_up = Event(), Event()
+
+    def watch() -> None:
+        seen = time.monotonic()
+        while not finished.wait(_WATCH_SECONDS) and not given_up.is_set():
+            if _has_workers(client):
+                seen = time.monotonic()
+            elif time.monotonic() - seen > limit:
+                given_up.set()
+                parallel.timeout = 0.0
+
+    if client is not None:
+        Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except Exception as error:  # joblib's TimeoutError is that of multiprocessing
+        if not given_up.is_set():
+            raise
+        raise _no_workers(limit) from error
+    finally:
+        finished.set()
 
 
 def _scattered(client: Any, shared: Shared[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Rows of a table: from which number methods change, the effective sample size, and matrices in blocks."""
+"""Rows of a table: from which number methods change, effective sample size, sums, matrices in blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import Memory
 
@@ -31,6 +31,13 @@ def effective_sample_size(weights: FloatArray) -> float:
         problem = f"must be an array of numbers, got {type(weights).__name__}"
         raise InputError("parameter 'weights'", problem, "Pass np.asarray(weights, dtype=float).")
     return float(weights.sum() ** 2 / np.square(weights).sum())
+
+
+def group_sums(columns: FloatArray, groups: Positions, n_groups: int | None = None) -> FloatArray:
+    """Sums (g, k) of columns (n, k) over the rows of each group; `n_groups` if some may have no rows."""
+    n_groups = int(groups.max()) + 1 if n_groups is None else n_groups
+    sums = [np.bincount(groups, weights=column, minlength=n_groups) for column in columns.T]
+    return np.column_stack(sums) if sums else np.empty((n_groups, 0))
 
 
 def remaining_share(probabilities: FloatArray, shares: FloatArray) -> float:

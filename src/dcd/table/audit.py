@@ -61,6 +61,9 @@ class Audit:
 
     def to_html(self, title: str = "the table", *, worded: Callable[[str], str] = str) -> str:
         """A self-contained page; names from the data are escaped. `worded` rewrites remedies."""
+        if not callable(worded):
+            problem = f"must be a function of text, got {type(worded).__name__}"
+            raise InputError("parameter 'worded'", problem, "Leave it out.")
         return _rendered("audit_page.html.j2", worded, audit=self, title=title)
 
     def _repr_html_(self) -> str:

@@ -27,6 +27,7 @@ from dcd.table.dataset import TableOptions
 
 MIN_ROWS = 10  # with fewer, hardly any degrees of freedom remain after weighting
 FEW_ROWS = 100
+FEW_GROUPS = 20  # of rows that belong together: no p-value can be below 1e-5
 LARGEST = 1e290
 _SHOWN = 5  # amounts listed in one message
 _NEARLY_ONE = 1 - 1e-12  # correlation of a copy with an error of a part in a million
@@ -101,8 +102,10 @@ def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
         raise InputError("the table", problem, remedy)
 
 
-def few_rows_note(n_rows: int, weights: FloatArray | None = None) -> str:
-    """A warning if there are few rows, or few effective rows because of their weights; otherwise empty."""
+def few_rows_note(n_rows: int, weights: FloatArray | None = None, n_groups: int | None = None) -> str:
+    """A warning if there are few rows, groups of rows, or effective rows by weights; otherwise empty."""
+    if n_groups is not None and n_groups < FEW_GROUPS:
+        return f"Only {n_groups} groups of rows: hardly more than the strongest relations can be detected."
     n_effective = n_rows if weights is None else round(effective_sample_size(weights))
     if n_effective >= FEW_ROWS:
         return ""

@@ -14,6 +14,7 @@ from dcd.runtime.errors import InputError, check_choice, check_flag, is_whole, s
 from dcd.runtime.memory import Memory
 from dcd.table.columns import KINDS, ColumnKey, Kind
 from dcd.table.notes import TableNote
+from dcd.table.row_groups import groups_of_rows
 
 Missing = Literal["refuse", "complete-rows", "testwise"]
 MISSING: tuple[Missing, ...] = get_args(Missing)
@@ -65,6 +66,7 @@ class TableSummary:
     dropped : columns left out, and why.
     missing : the treatment of missing values.
     weighted : whether rows have weights that differ.
+    n_groups : groups of rows that belong together; None if each row is on its own.
     dates : columns of dates or times, in days.
     notes : caveats: rows that depend on each other, identifiers, columns sorted in the same order.
     """
@@ -82,6 +84,7 @@ class TableSummary:
     weighted: bool
     dates: tuple[str, ...] = ()
     notes: tuple[TableNote, ...] = ()
+    n_groups: int | None = None
 
     def __str__(self) -> str:
         counts = {kind: sum(k == kind for k in self.kinds.values()) for kind in KINDS}
@@ -89,6 +92,8 @@ class TableSummary:
         lines = [f"{self.n_rows} rows, {len(self.names)} columns ({kinds})."]
         if self.n_rows_used < self.n_rows:
             lines.append(f"{self.n_rows - self.n_rows_used} rows were left out.")
+        if self.n_groups is not None:
+            lines.append(f"Rows belong to {self.n_groups} groups.")
         lines += [f"Column {name!r} was left out: {why}." for name, why in self.dropped.items()]
         return "\n".join(lines)
 
@@ -104,6 +109,7 @@ class Dataset:
     named : whether the table named its columns by text; otherwise they are "x0", "x1", ....
     kinds : kind of each variable; the values of a nominal one are codes.
     weights : (n,) weights of the rows, with mean 1; None if all are equal.
+    groups : (n,) the group of each row, from 0; None if every row is independent.
     rows : (n,) positions of the rows in the table as given.
     summary : how the table was read.
     target : the target column, if there is one.
@@ -121,6 +127,7 @@ class Dataset:
     target: str | None = None
     memory: Memory = field(default_factory=Memory, repr=False)
     shown: Positions = field(default_factory=lambda: np.empty(0, dtype=np.intp), repr=False)
+    groups: Positions | None = field(default=None, repr=False)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -183,7 +190,8 @@ class Dataset:
         if rows is None:
             return part
         weights = of_used_rows(None if self.weights is None else self.weights[rows])
-        return replace(part, weights=weights, rows=self.rows[rows])
+        groups = groups_of_rows(None if self.groups is None else self.groups[rows])
+        return replace(part, weights=weights, rows=self.rows[rows], groups=groups)
 
     @property
     def shown_positions(self) -> Positions:

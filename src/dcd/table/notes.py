@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.digest import digest
 from dcd.runtime.text import words_of
 from dcd.table.columns import FEW_VALUES, TableColumn
@@ -29,9 +29,9 @@ class TableNote:
     text: str
 
 
-def notes_of(columns: Sequence[TableColumn]) -> tuple[TableNote, ...]:
-    """All caveats of the columns that are used."""
-    dependent = dependent_rows_note(*dependent_on_the_row_before(columns))
+def notes_of(columns: Sequence[TableColumn], groups: Positions | None = None) -> tuple[TableNote, ...]:
+    """All caveats of the columns that are used, with the group of each row if rows belong together."""
+    dependent = dependent_rows_note(*dependent_on_the_row_before(columns, groups))
     rows = [TableNote("dependent-rows", (), dependent)] if dependent else []
     return (*rows, *_identifiers(columns), *_same_order(columns))
 

@@ -33,6 +33,7 @@ from dcd.table.columns import Kind, TableColumn, as_kind, infer_kind, too_many
 from dcd.table.dataset import Dataset, TableOptions, TableSummary, find_column, of_used_rows
 from dcd.table.dates import in_days
 from dcd.table.notes import notes_of
+from dcd.table.row_groups import row_groups, used_groups
 from dcd.table.row_weights import survey_weights
 from dcd.table.sources import columns_of, fill, is_frame, source_of, stored, to_array
 
@@ -46,11 +47,14 @@ def read_table(
     about: object = None,
     options: TableOptions | None = None,
     sample_weight: Any = None,
+    groups: Any = None,
 ) -> Dataset:
     """`read_columns`, with warnings if there are few rows or rows are lost."""
-    dataset = read_columns(table, target, about=about, options=options, sample_weight=sample_weight)
+    dataset = read_columns(
+        table, target, about=about, options=options, sample_weight=sample_weight, groups=groups
+    )
     warn_of_lost_rows(dataset.summary, stacklevel=4)
-    note = few_rows_note(len(dataset.values), dataset.weights)
+    note = few_rows_note(len(dataset.values), dataset.weights, dataset.summary.n_groups)
     if note:
         warnings.warn(note, SmallSampleWarning, stacklevel=3)
     return dataset
@@ -77,14 +81,15 @@ def read_columns(
     about: object = None,
     options: TableOptions | None = None,
     sample_weight: Any = None,
+    groups: Any = None,
     combinations: bool = False,
 ) -> Dataset:
     """Read and check any table (see `dcd.table.sources`).
 
     A separate `target` (one value per row) becomes the last column, under its own name or "y"; `about` names
     a column as the target, which is never left out. `sample_weight` has one weight per row; equal weights
-    have no effect. Columns that are linear combinations of others are rejected unless `combinations` allows
-    them.
+    have no effect. `groups` tells which rows belong together; one for each row has no effect. Columns that
+    are linear combinations of others are rejected unless `combinations` allows them.
     """
     options = options or TableOptions()
     memory = options.memory
@@ -93,7 +98,7 @@ def read_columns(
     check_shape(n_rows, len(names_in), min_features=2 if target is None else 1)
     memory.check(n_rows)
     asked = None if about is None else find_column(about, names_in)
-    weights = survey_weights(sample_weight, n_rows)
+    weights, codes = survey_weights(sample_weight, n_rows), row_groups(groups, n_rows)
     store: FloatArray = memory.array((n_rows, len(names_in) + (target is not None)))
     columns = fill(store, source, memory)
     if target is not None:
@@ -105,6 +110,7 @@ def read_columns(
     relations = [constant, copies, rare_categories, *([] if combinations else [linear_combinations])]
     raise_first(relations, columns, options)
     names = tuple(column.name for column in columns)
+    used = used_groups(None if codes is None else codes[kept])
     summary = TableSummary(
         n_rows=n_rows,
         n_rows_used=int(kept.sum()),
@@ -118,7 +124,8 @@ def read_columns(
         missing=options.missing,
         weighted=of_used_rows(weights) is not None,
         dates=tuple(column.name for column in columns if column.source == "dates" and not column.levels),
-        notes=notes_of(columns),
+        notes=notes_of(columns, used),
+        n_groups=None if used is None else int(used.max()) + 1,
     )
     return Dataset(
         values=_side_by_side(columns, store) if dropped else store[: summary.n_rows_used],
@@ -130,6 +137,7 @@ def read_columns(
         summary=summary,
         target=asked,
         memory=memory,
+        groups=used,
     )
 
 

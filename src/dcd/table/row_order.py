@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from dcd.runtime.array_types import FloatArray
+from dcd.runtime.array_types import FloatArray, Positions
 from dcd.table.columns import TableColumn
 
 STRONG = 0.45  # in two columns, makes the variance of their correlation half as large again
@@ -21,11 +21,14 @@ _MOST_ROWS = 20_000  # the first rows, which show an order as well as all rows d
 _SHOWN = 3
 
 
-def dependent_on_the_row_before(columns: Sequence[TableColumn]) -> tuple[tuple[str, ...], float]:
+def dependent_on_the_row_before(
+    columns: Sequence[TableColumn], groups: Positions | None = None
+) -> tuple[tuple[str, ...], float]:
     """The columns whose autocorrelation is `STRONG`, if there are at least two, and its median.
 
-    A row that repeats the one before it counts once, because it may come from a count. Nominal columns have
-    no order and are left out, unless they have two categories.
+    A row that repeats the one before it counts once, because it may come from a count. Of rows that are known
+    to belong together, the first counts. Nominal columns have no order and are left out, unless they have two
+    categories.
     """
     ordered = [c for c in columns if len(c.levels) <= 2 or c.source == "ordered categories"]
     if len(ordered) < 2:
@@ -34,6 +37,10 @@ def dependent_on_the_row_before(columns: Sequence[TableColumn]) -> tuple[tuple[s
     differs[:1] = True
     for values in (column.values[:_MOST_ROWS] for column in ordered):  # one by one: the table may be large
         differs[1:] |= (values[1:] != values[:-1]) & ~np.isnan(values[1:] + values[:-1])
+    if groups is not None:
+        first = np.zeros(len(groups), dtype=bool)
+        first[np.unique(groups, return_index=True)[1]] = True
+        differs &= first[: len(differs)]
     found = {c.name: _autocorrelation(np.asarray(c.values[:_MOST_ROWS])[differs]) for c in ordered}
     strong = {name: r for name, r in found.items() if r > STRONG}
     return (tuple(strong), float(np.median(list(strong.values())))) if len(strong) > 1 else ((), 0.0)
@@ -58,6 +65,6 @@ def dependent_rows_note(names: Sequence[str], median: float) -> str:
     return (
         f"In {len(names)} columns ({listed}) a row resembles the row before it (autocorrelation "
         f"{median:.2f}). If rows follow each other in time, or several belong to the same subject, tests "
-        "overstate the evidence and edges may be false: keep one row per subject, or use differences over "
-        "time. If the table is merely sorted, ignore this."
+        "overstate the evidence and edges may be false: name the rows that belong together (groups= or "
+        "--groups), or use differences over time. If the table is merely sorted, ignore this."
     )

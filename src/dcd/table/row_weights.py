@@ -28,7 +28,9 @@ def survey_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weights / weights.mean()
 
 
-def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, Positions | None]:
+def repeated(
+    table: Any, counts: Any, sample_weight: Any = None, groups: Any = None
+) -> tuple[Any, Positions | None]:
     """The table with each row repeated by its count, and the positions of these rows in it.
 
     Without counts, the table itself and None.
@@ -40,6 +42,9 @@ def repeated(table: Any, counts: Any, sample_weight: Any = None) -> tuple[Any, P
             "Use counts for rows that stand for several identical observations, sample_weight for surveys."
         )
         raise InputError("parameter 'counts'", "was given together with sample_weight", remedy)
+    if groups is not None:
+        remedy = "Repeat the rows yourself, each with its group."
+        raise InputError("parameter 'counts'", "was given together with groups", remedy)
     table = readable_again(table)
     n_rows = source_of(table).n_rows
     times = _one_for_each_row("counts", counts, n_rows, "counts", "whole numbers")

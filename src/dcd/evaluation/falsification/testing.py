@@ -63,6 +63,7 @@ def falsify(
     missing: Missing = "refuse",
     sample_weight: Any = None,
     counts: Any = None,
+    groups: Any = None,
     memory_limit: int | str | None = None,
     rows: bool = True,
     title: str | None = None,
@@ -94,7 +95,7 @@ def falsify(
     max_rows : int, default=5000
         Tests use at most this many rows, drawn with a fixed seed. With more rows, a test would detect every
         small misfit of its own model.
-    kinds, missing, sample_weight, counts, memory_limit : as for `RobustDCD` and its `fit`. With
+    kinds, missing, sample_weight, counts, groups, memory_limit : as for `RobustDCD` and its `fit`. With
         missing="testwise", each statement is tested on the rows that are complete in its variables.
     rows : bool, default=True
         Keep up to 300 rows for the picture of each of the clearest violations.
@@ -124,9 +125,9 @@ def falsify(
     rng = make_generator(random_state)
     options = TableOptions(kinds, missing, memory=Memory.of(memory_limit))
     options.check()
-    table, _ = repeated(readable_again(table), counts, sample_weight)
+    table, _ = repeated(readable_again(table), counts, sample_weight, groups)
     given, dag = _read_graph(graph, source_of(table, options.memory).names)
-    whole, ignored = _read_table(table, list(given.columns), options, sample_weight)
+    whole, ignored = _read_table(table, list(given.columns), options, sample_weight, groups)
     dataset = whole if len(whole.values) <= max_rows else row_sample(whole, max_rows)
     questions = _Questions(strategy, dataset.in_canonical_order(), tuple(dag.columns), alpha)
     statements, edges = implied_independences(dag), edge_statements(dag)
@@ -219,7 +220,7 @@ def _labelled(graph: Any, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _read_table(
-    table: Any, names: Sequence[str], options: TableOptions, sample_weight: Any
+    table: Any, names: Sequence[str], options: TableOptions, sample_weight: Any, groups: Any
 ) -> tuple[Dataset, tuple[str, ...]]:
     """The columns of the graph, and the names of the others."""
     columns = source_of(table, options.memory).names
@@ -231,7 +232,7 @@ def _read_table(
     kinds = {name: kind for name, kind in (options.kinds or {}).items() if str(name) not in ignored}
     chosen = SomeColumns(table, tuple(names))
     options = replace(options, kinds=kinds)
-    return read_table(chosen, options=options, sample_weight=sample_weight), ignored
+    return read_table(chosen, options=options, sample_weight=sample_weight, groups=groups), ignored
 
 
 def _informative(dag: IntArray, orders: Iterable[Positions]) -> list[Positions]:

@@ -142,7 +142,11 @@ def _data(result: Result) -> dict[str, Any]:
     text = f"{number(data.n_rows)} rows, {used} of them used{partly}. {_columns_in_words(columns)}"
     has_levels = any(column.levels for column in columns)
     return {
-        "data_in_words": sentence(text + (" Rows were weighted." if data.weighted else "")),
+        "data_in_words": sentence(
+            text
+            + (" Rows were weighted." if data.weighted else "")
+            + ("" if data.n_groups is None else f" Rows belong to {number(data.n_groups)} groups.")
+        ),
         "has_levels": has_levels,
         "columns_folded": len(columns) > _MANY_COLUMNS,
     }

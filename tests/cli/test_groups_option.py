@@ -1,0 +1,58 @@
+"""`--groups COLUMN`: the column leaves the table, whatever holds it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dcd
+
+
+def table(seed=0, n_persons=60, n_rows=5):
+    rng = np.random.default_rng(seed)
+    own = np.repeat(rng.standard_normal((n_persons, 3)), n_rows, axis=0)
+    a, b, c = (own + rng.standard_normal(own.shape)).T
+    person = np.repeat([f"p{number}" for number in range(n_persons)], n_rows)
+    return pd.DataFrame({"a": a, "person": person, "b": a + b, "c": c})
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_the_graph_is_that_of_the_library(extension, call, tmp_path):
+    frame = table()
+    path = tmp_path / f"table.{extension}"
+    frame.to_csv(path, index=False) if extension == "csv" else frame.to_parquet(path)
+    answer = call("discover", path, "--groups", "person", "--json", tmp_path / "result.json")
+    assert answer.code == 0, answer.err
+    model = dcd.RobustDCD(random_state=0).fit(frame.drop(columns="person"), groups=frame["person"])
+    saved = json.loads((tmp_path / "result.json").read_text())
+    assert saved["data"]["n_groups"] == 60
+    assert [column["name"] for column in saved["data"]["columns"]] == ["a", "b", "c"]
+    assert dcd.load_result(tmp_path / "result.json").cpdag == model.cpdag_
+
+
+def test_other_commands_take_it_too(call, data):
+    path = data(table())
+    for command in (
+        ["boundary", path, "--target", "a"],
+        ["effect", path, "--of", "a", "--on", "b", "--estimator", "linear"],
+        ["discover", path, "--stability", "2"],
+    ):
+        answer = call(*command, "--groups", "person")
+        assert answer.code == 0, answer.err
+        assert "person" not in answer.out
+
+
+def test_what_is_refused_is_told_by_the_name_of_the_option(call, data):
+    frame = table()
+    answer = call("discover", data(frame), "--groups", "persn")
+    assert answer.code == 2
+    assert "column 'persn' (--groups): is not in the table" in answer.err
+    assert "person" in answer.err
+    answer = call("discover", data(frame), "--groups", "person", "--method", "dcd")
+    assert answer.code == 2
+    assert "option --groups: is refused" in answer.err
+    frame.loc[3, "person"] = None
+    answer = call("discover", data(frame), "--groups", "person")
+    assert answer.code == 2
+    assert "option --groups: has 1 missing values, the first in row 3" in answer.err
