@@ -215,9 +215,7 @@ def _refit(task: _Resampled, index: int) -> _Refit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
             table = take_rows(task.table, rows)
-            together = (
-                {} if groups is None else {"groups": groups}
-            )  # an estimator of your own may not take them
+            together = {} if groups is None else {"groups": groups}  # your own estimator may take none
             graph = model.fit(table, sample_weight=weights, **together).cpdag_
     except Exception as error:  # one failed resample must not lose the others; the reason is reported
         reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
