@@ -43,7 +43,7 @@ def test_from_a_question_to_what_its_answer_changed(call, survey, tmp_path):
     ) in second.out
     assert "\n2 edges (2 directed, 2 of them by knowledge; 0 undirected)\n" in second.out
     assert second.out.count("  known  ") == 2
-    assert "Knowledge that was given, not the data, settles two directions" in page.read_text()
+    assert "Knowledge, not the data, determines two directions" in page.read_text()
     assert "What you may know" not in second.out
     assert "What changed since the earlier result" in page.read_text()
     again = call("report", tmp_path / "informed.json", "--compare-with", result, "--out", tmp_path / "b.html")

@@ -155,6 +155,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
             ],
             "dropped": {},
             "weighted": False,
+            "n_groups": None,
             "fingerprint": "ab" * 32,
         },
         "edges": edges,
