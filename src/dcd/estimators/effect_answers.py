@@ -159,7 +159,8 @@ class Effect:
             words = f"{percent(share)} {self._graphs}" if share else "other graphs"
             yield f"{words}: {figures(low)} to {figures(high)}, {len(rest)} other adjustments"
         if self.left_out > 0:
-            yield f"{percent(self.left_out)} {self._graphs}: adjustments too rare to be estimated"
+            rare = "adjustments too rare to be estimated, not in the range"
+            yield f"{percent(self.left_out)} {self._graphs}: {rare}"
 
     def _share(self, answer: EffectAnswer) -> str:
         if len(self.answers) == 1 and self.over == "class":
