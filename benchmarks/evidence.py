@@ -126,7 +126,7 @@ def renewed(page: str, name_of_page: str = "") -> str:
     def block(match: re.Match[str]) -> str:
         name = match["name"]
         if name not in BLOCKS:
-            raise KeyError(f"{name_of_page}: there is no evidence {name!r}; there are {', '.join(BLOCKS)}")
+            raise KeyError(f"{name_of_page}: unknown evidence {name!r} (choose from {', '.join(BLOCKS)})")
         return f"<!-- evidence: {name} -->\n{BLOCKS[name]().strip()}\n<!-- /evidence -->"
 
     return BLOCK.sub(block, page)

@@ -42,5 +42,5 @@ def test_a_changed_number_is_found_and_mended(tmp_path):
 def test_an_unknown_name_says_what_there_is(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- evidence: speeed -->\n<!-- /evidence -->\n", "utf-8")
-    with pytest.raises(KeyError, match=r"page\.md: there is no evidence 'speeed'; there are .*speed"):
+    with pytest.raises(KeyError, match=r"page\.md: unknown evidence 'speeed' \(choose from .*speed"):
         evidence.stale([page])

@@ -49,10 +49,10 @@ def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.command == "run":
         for pattern in options.cells:
             if not any(fnmatch(cell, pattern) for cell in CELLS):
-                parser.error(f"argument --cells: there is no {pattern!r} (choose from {', '.join(CELLS)})")
+                parser.error(f"argument --cells: unknown cell {pattern!r} (choose from {', '.join(CELLS)})")
         options.cells = [cell for cell in CELLS if any(fnmatch(cell, pattern) for pattern in options.cells)]
     if options.command == "speed" and (unknown := set(options.tables) - set(named)):
-        parser.error(f"there is no table {sorted(unknown)[0]!r} (choose from {', '.join(named)})")
+        parser.error(f"unknown table {sorted(unknown)[0]!r} (choose from {', '.join(named)})")
     return options
 
 

@@ -7,10 +7,10 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from PIL import Image
-from support.browser import launched, visits
+from support.browser import launched, visits_by_name, written
 from support.made_results import add_posterior, make_document, random_cpdag, with_uncertain
 
-from dcd.results import Result, report
+from dcd.results import Result
 
 LONG = (
     "-1234567",
@@ -77,15 +77,13 @@ def files(tmp_path_factory):
         "numbers": with_values(ends),
         "kinds": with_all_kinds(),
     }
-    for name, each in made.items():
-        report.write(each, folder / f"{name}.html")
-    return {name: (folder / f"{name}.html").as_uri() for name in made}
+    return written(made, folder)
 
 
 @pytest.fixture
 def visit(browser, files):
-    with visits(browser) as open_page:
-        yield lambda name, width=1280, **options: open_page(files[name], width, **options)
+    with visits_by_name(browser, files) as visit:
+        yield visit
 
 
 def pixels(locator):

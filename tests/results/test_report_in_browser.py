@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.browser import DISPLAYED, launched, visits
+from support.browser import DISPLAYED, launched, visits_by_name, written
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
 from dcd import CPDAG
-from dcd.results import Result, report
+from dcd.results import Result
 from dcd.results.report.confidence import scale_of
 
 NAMES = [f"v{i}" for i in range(9)]
@@ -45,15 +45,13 @@ def files(tmp_path_factory, result):
     text = f"Be careful with {first} → {third} ← {second}."
     document["cautions"] = [{"kind": "few-rows", "variables": [first, third, second], "text": text}]
     made["right to left"] = Result.from_dict(document)
-    for name, each in made.items():
-        report.write(each, folder / f"{name}.html")
-    return {name: (folder / f"{name}.html").as_uri() for name in made}
+    return written(made, folder)
 
 
 @pytest.fixture
 def visit(browser, files):
-    with visits(browser) as open_page:
-        yield lambda name, width=1280, **options: open_page(files[name], width, **options)
+    with visits_by_name(browser, files) as visit:
+        yield visit
 
 
 def shown(page, selector):

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from dcd.results import report
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
     "--no-sandbox",
@@ -27,6 +29,20 @@ def launched():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+def written(results, folder):
+    """The addresses of the reports of results, by the same names."""
+    for name, result in results.items():
+        report.write(result, folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in results}
+
+
+@contextmanager
+def visits_by_name(browser, addresses):
+    """As `visits`, with names of addresses."""
+    with visits(browser) as visit:
+        yield lambda name, width=1280, **options: visit(addresses[name], width, **options)
 
 
 @contextmanager

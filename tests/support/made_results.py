@@ -1,10 +1,12 @@
 """Results made by hand, without a fit: any graph, any names, any size."""
 
+import copy
 from itertools import combinations
 
 import numpy as np
+import pytest
 
-from dcd import CPDAG
+from dcd import CPDAG, InputError
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.probabilities import drawn_edges
 from dcd.results import Result
@@ -128,6 +130,42 @@ def with_uncertain(cpdag, n_uncertain=1):
     return CPDAG(cpdag.names, cpdag.adjacency, uncertain=cpdag.directed_edges[:n_uncertain])
 
 
+def data_of(names, levels):
+    """The table of a result."""
+    return {
+        "n_rows": 400,
+        "n_rows_used": 400,
+        "columns": [
+            {
+                "name": name,
+                "kind": "nominal" if name in levels else "continuous",
+                "why": "",
+                "n_missing": 0,
+                "levels": list(levels[name]) if name in levels else None,
+            }
+            for name in names
+        ],
+        "dropped": {},
+        "weighted": False,
+        "n_groups": None,
+        "fingerprint": "ab" * 32,
+    }
+
+
+def sample_of(names, levels, rng, n_sample):
+    """Some rows of the table."""
+    return {
+        "rows": sorted(int(row) for row in rng.permutation(400)[:n_sample]),
+        "values": {
+            name: rng.integers(0, len(levels[name]), n_sample).astype(float).tolist()
+            if name in levels
+            else rng.standard_normal(n_sample).round(4).tolist()
+            for name in names
+        },
+        "weights": {name: rng.exponential(size=n_sample).round(4).tolist() for name in names},
+    }
+
+
 def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
     """The plain form of a result; `levels` maps some names to the labels of their levels."""
     rng = np.random.default_rng(seed)
@@ -140,24 +178,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
         "title": "A made result",
         "names": names,
         "level": 0.01,
-        "data": {
-            "n_rows": 400,
-            "n_rows_used": 400,
-            "columns": [
-                {
-                    "name": name,
-                    "kind": "nominal" if name in levels else "continuous",
-                    "why": "",
-                    "n_missing": 0,
-                    "levels": list(levels[name]) if name in levels else None,
-                }
-                for name in names
-            ],
-            "dropped": {},
-            "weighted": False,
-            "n_groups": None,
-            "fingerprint": "ab" * 32,
-        },
+        "data": data_of(names, levels),
         "edges": edges,
         "posterior": None,
         "colliders": [
@@ -186,16 +207,7 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
         if resampled
         else None,
         "knowledge": [],
-        "sample": {
-            "rows": sorted(int(row) for row in rng.permutation(400)[:n_sample]),
-            "values": {
-                name: rng.integers(0, len(levels[name]), n_sample).astype(float).tolist()
-                if name in levels
-                else rng.standard_normal(n_sample).round(4).tolist()
-                for name in names
-            },
-            "weights": {name: rng.exponential(size=n_sample).round(4).tolist() for name in names},
-        },
+        "sample": sample_of(names, levels, rng, n_sample),
         "reproduction": {
             "versions": {"dcd": "0.1.0"},
             "estimator": "RobustDCD",
@@ -209,3 +221,13 @@ def make_document(cpdag, seed=0, n_sample=300, *, resampled=False, levels=None):
 
 def make_result(*args, **options):
     return Result.from_dict(make_document(*args, **options))
+
+
+def assert_refused(document, tamper, message):
+    """The document is a result as it is, and refused once it was tampered with."""
+    damaged = copy.deepcopy(document)
+    assert Result.from_dict(damaged).to_dict() == document
+    tamper(damaged)
+    with pytest.raises(InputError) as caught:
+        Result.from_dict(damaged)
+    assert message in str(caught.value)

@@ -17,6 +17,7 @@ from dcd.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from dcd.estimators.base import Discovery
+    from dcd.results.changes import Changes
     from dcd.results.model import Result
 
 _EPILOG = """\b
@@ -97,7 +98,7 @@ def discover(
         raise click.UsageError("--checkpoint is read again later: it needs a file, not standard output.")
     if checkpoint is not None:
         state.when_interrupted = f"run the same command again to resume from '{checkpoint}'"
-    started, changes = time.monotonic(), None
+    started = time.monotonic()
     outputs = {"--report": report, "--json": json_path, "--plot": plot, "--checkpoint": checkpoint}
     check_outputs(outputs, [source.path, knowledge, compare_with])
     check_plot(plot)
@@ -120,18 +121,23 @@ def discover(
             how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
     result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
-    if before is not None:
-        from dcd.results.changes import changes_since
-
-        changes = changes_since(before, result)
     if "-" not in (json_path, report):
-        show_result(result, "DCD" if method == "dcd" else "Robust DCD", changes, verbose=verbose)
+        name = "DCD" if method == "dcd" else "Robust DCD"
+        show_result(result, name, _changes(before, result), verbose=verbose)
     if json_path is not None:
         _save(result, json_path)
     if report is not None:
         write_text(report, dcd.report.render(result, before=before))
     if plot is not None:
         draw(model, plot)
+
+
+def _changes(before: Result | None, result: Result) -> Changes | None:
+    if before is None:
+        return None
+    from dcd.results.changes import changes_since
+
+    return changes_since(before, result)
 
 
 def _estimator(

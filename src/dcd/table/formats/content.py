@@ -86,7 +86,8 @@ def decode(content: bytes, label: str, encoding: str | None) -> str:
     try:
         text = content.decode(encoding or marked)
     except LookupError:
-        raise InputError("parameter 'encoding'", f"there is no {encoding!r}", "Try 'latin-1'.") from None
+        problem = f"must be a known encoding, got {encoding!r}"
+        raise InputError("parameter 'encoding'", problem, "Try 'latin-1'.") from None
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         problem = f"byte 0x{content[error.start]:02x} is not {encoding or 'UTF-8'}"
