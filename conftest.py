@@ -3,6 +3,7 @@
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "tests"
+collect_ignore_glob = ["tests/*/conftest.py"]  # several have this name, and none has examples to run
 
 # The first fit of a whole graph compiles the search, which takes half a minute. The first file does so; the
 # next ones need no such fit, so that a second process has other work meanwhile. Then come the longest, so
