@@ -185,7 +185,7 @@ class Effect:
             f"<td>{answer.n_rows or ''}</td></tr>"
             for answer in self.answers
         )
-        share = "probability" if self.over == "posterior" else "graphs"
+        share = "sampled graphs" if self.over == "posterior" else "graphs"
         head = f"<th>adjustment</th><th>effect</th><th>{percent(self.confidence)}</th><th>{share}</th>"
         cautions = "".join(f"<p>Caveat: {escape(visible(caution))}</p>" for caution in self.cautions)
         return (
