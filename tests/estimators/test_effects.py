@@ -255,6 +255,7 @@ def test_the_answer_shows_itself(fitted):
     assert frame["estimate"].max() == found.high
     page = found._repr_html_()
     assert page.count("<tr>") == len(found.answers) + 1
+    assert "<th>sampled graphs</th>" in page
     ax = found.plot()
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert len(labels) == len(found.answers)
