@@ -165,7 +165,7 @@ def chosen_columns(variable: VariableScores) -> tuple[int, ...]:
 
 
 def _n_line(scores: Scores) -> Positions:
-    return np.array([len(v.adjusters) if v.kind == "nominal" else 1 for v in scores.variables], dtype=np.intp)
+    return np.array([len(v.adjusters) if _is_counted(v) else 1 for v in scores.variables], dtype=np.intp)
 
 
 def categories(scores: Scores) -> Categories | None:
