@@ -19,8 +19,19 @@ import numpy.typing as npt
 
 from dcd.graph.probabilities import ABSENT
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
-from dcd.search.family_regression import leaf, outer
-from dcd.search.family_score import family_score, n_columns, prices
+from dcd.search.family_regression import inlined, inverse_of, leaf, outer
+from dcd.search.family_score import (
+    append_parent,
+    append_products,
+    counted_score,
+    evidence,
+    family_score,
+    n_columns,
+    prices,
+    regression,
+    workspace,
+)
+from dcd.search.family_search import evidence_without
 from dcd.search.graph_class import class_types, has_path
 from dcd.search.order_search import total_of
 
@@ -120,17 +131,53 @@ def best_form(model, child, parents, curved, n_parents):  # type: ignore[no-unty
 
     It depends on the family alone, never on the graph around it, so that all chains have the same target.
     """
+    price = prices(model, child, parents, n_parents)
     if n_parents == 0:
-        return -prices(model, child, parents, n_parents)
-    best, crossed = -np.inf, np.int64(0)
-    for products in range((model.may_cross[child] if n_parents > 1 else 0) + 1):
-        score = family_score(model, child, parents, curved, n_parents, np.int64(products))
+        return -price
+    if model.n_levels[child]:
+        return best_counted(model, child, parents, curved, n_parents) - price
+    work = workspace(model, child, n_parents, model.may_cross[child])
+    size = regression(model, child, parents, curved, n_parents, np.int64(0), work)
+    best, crossed, end = evidence(model, child, work.sums[size]), np.int64(0), size
+    if n_parents == 1:
+        return best - price
+    for products in range(model.may_cross[child]):
+        end = append_products(
+            model, child, parents, np.int64(1), n_parents, np.int64(products), products + 1, work, end
+        )
+        score = evidence(model, child, work.sums[end])
         if score > best:
-            best, crossed = score, np.int64(products)
+            best, crossed, size = score, np.int64(products + 1), end
+    inverse, inverted = inverse_of(work, np.int64(0)), False
+    for at in range(n_parents):
+        if not has_curve(model, child, parents[at]):
+            continue
+        if not curved[at]:
+            n_line = model.n_line[parents[at]]
+            stop = n_columns(model, parents[at], np.bool_(True))
+            end = append_parent(model, child, parents[at], n_line, stop, work, size)
+            score = evidence(model, child, work.sums[end])
+            if score > best:
+                best, size, inverted, curved[at] = score, end, False, True
+            continue
+        if not inverted:
+            inverse, inverted = inverse_of(work, size), True
+        score = evidence_without(model, child, parents[at], np.bool_(True), crossed, work, size, inverse)
+        if score > best:
+            curved[at], inverted = False, False
+            size = regression(model, child, parents, curved, n_parents, crossed, work)
+            best = evidence(model, child, work.sums[size])
+    return best - price
+
+
+@inlined
+def best_counted(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
+    """The same for a child that is counted, without prices."""
+    best = counted_score(model, child, parents, curved, n_parents)
     for at in range(n_parents if n_parents > 1 else 0):
         if has_curve(model, child, parents[at]):
             curved[at] = not curved[at]
-            score = family_score(model, child, parents, curved, n_parents, crossed)
+            score = counted_score(model, child, parents, curved, n_parents)
             if score > best:
                 best = score
             else:
@@ -163,15 +210,28 @@ def partner_scores(model, dag, curves):  # type: ignore[no-untyped-def]
             if dag[parent, child]:
                 parents[count], curved[count] = parent, curves[parent, child]
                 count += 1
-        for other in range(n):
-            if other != child and model.allowed[other, child] and not dag[other, child]:
-                parents[count], curved[count] = other, curves[other, child]
-                gains[0, other, child] = family_score(model, child, parents, curved, count + 1, np.int64(0))
-        for other in range(n):
-            if other != child and model.allowed[other, child]:
-                parents[0], curved[0] = other, curves[other, child]
-                gains[1, other, child] = family_score(model, child, parents, curved, np.int64(1), np.int64(0))
+        gains_with(model, child, parents, curved, count, curves, gains[0])
+        gains_with(model, child, parents, curved, np.int64(0), curves, gains[1])
     return gains
+
+
+@outer
+def gains_with(model, child, parents, curved, n_parents, curves, gains):  # type: ignore[no-untyped-def]
+    """Write the scores of a family with each of the other variables as one more parent."""
+    work, size = workspace(model, child, n_parents + 1, np.int64(0)), np.int64(0)
+    if not model.n_levels[child]:
+        size = regression(model, child, parents, curved, n_parents, np.int64(0), work)
+    for other in range(gains.shape[0]):
+        if other == child or not model.allowed[other, child] or other in parents[:n_parents]:
+            continue
+        parents[n_parents], curved[n_parents] = other, curves[other, child]
+        price = prices(model, child, parents, n_parents + 1)
+        if model.n_levels[child]:
+            gains[other, child] = counted_score(model, child, parents, curved, n_parents + 1) - price
+        else:
+            stop = n_columns(model, other, curved[n_parents])
+            end = append_parent(model, child, other, np.int64(0), stop, work, size)
+            gains[other, child] = evidence(model, child, work.sums[end]) - price
 
 
 # --- steps -----------------------------------------------------------------------------------------------
