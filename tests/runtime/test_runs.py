@@ -229,6 +229,17 @@ def test_all_stages_and_phases_have_one_bar_that_only_goes_forward(capsys):
 
 
 @pytest.mark.usefixtures("watched")
+def test_any_number_of_rounds_fits_in_a_phase(capsys):
+    """The part of each is a share of what is left, until rounding leaves none."""
+    clock = Clock()
+    with Run(progress=True, clock=clock) as run:
+        run.phase("search", 0.2, rounds=True)
+        for _ in range(60):
+            assert len(run.gather("edges", range(8), pieces_of(clock, 1, []), label="tests")) == 8
+    assert "days left" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("watched")
 def test_a_run_that_fails_does_not_look_complete(capsys):
     clock = Clock()
     with suppress(ZeroDivisionError), Run(progress=True, clock=clock) as run:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -32,28 +33,29 @@ def median_bandwidth(x: FloatArray, shares: FloatArray | None = None) -> float:
     Pairs of equal values are left out, so that a zero-inflated count has a bandwidth, and a row that occurs
     twice counts the same as one with twice the share; `shares` (n,) are equal by default.
     """
-    order = np.argsort(x, kind="stable")
-    ordered = x[order]
-    masses = np.concatenate([[0.0], np.cumsum(np.ones(x.size) if shares is None else shares[order])])
-    half = 0.5 * _mass_of_pairs(ordered, masses, np.inf)
+    values, of_row = np.unique(x, return_inverse=True)
+    shares_of_values = np.bincount(of_row.reshape(-1), shares).astype(np.float64)
+    masses = np.concatenate([[0.0], np.cumsum(shares_of_values)])
+
+    @cache  # both sides try nearly the same distances
+    def mass_of_pairs(distance: float) -> float:
+        """Mass of the pairs that differ, by at most this distance."""
+        within = np.searchsorted(values, values + distance, side="right")
+        return float(shares_of_values @ (masses[within] - masses[1:]))
+
+    half = 0.5 * mass_of_pairs(np.inf)
     if half == 0:  # a constant, whose kernel is 1 with any bandwidth
         return 1.0
+    furthest = float(values[-1] - values[0])
     # A distance with exactly half of the pairs below it is one of two in the middle.
-    return 0.5 * sum(_distance_at(ordered, masses, half * (1.0 + side)) for side in (-1e-12, 1e-12))
+    return 0.5 * sum(_distance_at(mass_of_pairs, furthest, half * (1.0 + side)) for side in (-1e-12, 1e-12))
 
 
-def _mass_of_pairs(ordered: FloatArray, masses: FloatArray, distance: float) -> float:
-    """Mass of the pairs that differ, by at most `distance`; `masses` are cumulated."""
-    equal = np.searchsorted(ordered, ordered, side="right")
-    within = np.searchsorted(ordered, ordered + distance, side="right")
-    return float(np.diff(masses) @ (masses[within] - masses[equal]))
-
-
-def _distance_at(ordered: FloatArray, masses: FloatArray, mass: float) -> float:
+def _distance_at(mass_of_pairs: Callable[[float], float], furthest: float, mass: float) -> float:
     """The smallest distance that reaches a mass of pairs, by bisection."""
-    low, high = 0.0, float(ordered[-1] - ordered[0])
+    low, high = 0.0, furthest
     while high - low > 1e-12 * high and low < (middle := 0.5 * (low + high)) < high:
-        if _mass_of_pairs(ordered, masses, middle) >= mass:
+        if mass_of_pairs(middle) >= mass:
             high = middle
         else:
             low = middle

@@ -22,6 +22,7 @@ from dcd.runtime.errors import LongRunWarning, TimeLimitError
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 _WHOLE_BAR = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}{postfix}]"
 _ROUND = 0.8  # of what is left of a phase, for each of its rounds, of which the first is by far the longest
+_LEAST_PART = 0.005  # of a run, for a stage to say anything about the time of the rest
 _WITH_NEXT = 0.5  # of a run, for a stage that is followed by one whose size is not known yet
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
@@ -204,7 +205,7 @@ class _Meter:
         """How much of the run is done if this stage is the part from `start` to `end`, and the time left."""
         done = 1.0 - self._effort_left / self.total_effort if self.total_effort else 1.0
         share, remaining = start + (end - start) * done, self.time_left()
-        if remaining is None or share >= 1.0:
+        if remaining is None or share >= 1.0 or end - start < _LEAST_PART:
             return share, ""
         if self.n_left:  # then the rest of the run, at the same pace
             remaining *= (1.0 - share) / max(end - share, 1e-9)

@@ -308,27 +308,40 @@ def simplify(model, child, parents, curved, n_parents, crossed, score, work, siz
     return n_parents, crossed, score, work, size
 
 
-@inlined
-def add_pair(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
-    """Add the best two parents that matter only through their product; returns whether there are any."""
+@leaf
+def is_free(model, child, before, v, parents, n_parents):  # type: ignore[no-untyped-def]
+    """Whether a variable may become a parent of a child."""
+    free = before[v] and model.allowed[v, child]
+    for at in range(n_parents):
+        free = free and parents[at] != v
+    return free
+
+
+@inner
+def add_pair(model, child, before, one, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
+    """Add the best two parents that matter only through their product, if there are any.
+
+    If `one` is not -1, it is one of the two.
+    """
     best, first, second, products = score + IMPROVEMENT, -1, -1, max(crossed, 1)
-    work = with_room(work, most_columns(model, n_parents + 2, products), size)
-    base = size
-    if not crossed:
-        base = append_products(
-            model, child, parents, np.int64(1), n_parents, np.int64(0), products, work, size
-        )
+    base = np.int64(-1)
     for q in range(model.pairs.shape[1]):
         a, b = model.pairs[child, q, 0], model.pairs[child, q, 1]
         if a < 0:
             break
-        free = np.int64(0)
-        for v in members:
-            free += v in (a, b)
-        for at in range(n_parents):
-            free -= parents[at] in (a, b)
-        if free < 2:
+        if one >= 0 and one not in (a, b):
             continue
+        if not is_free(model, child, before, a, parents, n_parents):
+            continue
+        if not is_free(model, child, before, b, parents, n_parents):
+            continue
+        if base < 0:
+            work = with_room(work, most_columns(model, n_parents + 2, products), size)
+            base = size
+            if not crossed:
+                base = append_products(
+                    model, child, parents, np.int64(1), n_parents, np.int64(0), products, work, size
+                )
         parents[n_parents], parents[n_parents + 1] = a, b
         curved[n_parents] = curved[n_parents + 1] = False
         end = append_parent(model, child, a, np.int64(0), model.n_line[a], work, base)
@@ -344,6 +357,22 @@ def add_pair(model, child, members, parents, curved, n_parents, crossed, score, 
     parents[n_parents], parents[n_parents + 1] = first, second
     size = regression(model, child, parents, curved, n_parents + 2, products, work)
     return n_parents + 2, products, best, work, size
+
+
+@outer
+def add_pair_with(model, child, before, one, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
+    """Add a variable and another one that matter only through their product, if this improves the score."""
+    paired = False
+    for q in range(model.pairs.shape[1]):
+        paired |= one in (model.pairs[child, q, 0], model.pairs[child, q, 1])
+    if not paired:
+        return n_parents, crossed, score
+    work = workspace(model, child, n_parents + 2, max(crossed, 1))
+    size = regression(model, child, parents, curved, n_parents, crossed, work)
+    n_parents, crossed, score, work, size = add_pair(
+        model, child, before, one, parents, curved, n_parents, crossed, score, work, size
+    )
+    return n_parents, crossed, score
 
 
 @outer
@@ -377,7 +406,7 @@ def improve_family(model, child, before, parents, curved, n_parents, crossed, sc
         )
         if score <= grown and model.may_cross[child]:
             n_parents, crossed, score, work, size = add_pair(
-                model, child, members, parents, curved, n_parents, crossed, score, work, size
+                model, child, before, np.int64(-1), parents, curved, n_parents, crossed, score, work, size
             )
         if score <= grown:
             return n_parents, crossed, score

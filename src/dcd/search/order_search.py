@@ -19,7 +19,7 @@ from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.digest import digest
 from dcd.search.family_regression import inlined, inner, leaf, outer, outer_leaf
-from dcd.search.family_search import IMPROVEMENT, improve_family, one_more, without_parent
+from dcd.search.family_search import IMPROVEMENT, add_pair_with, improve_family, one_more, without_parent
 
 _LEAST_MOVE = 1e-7  # of an order
 _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
@@ -194,22 +194,23 @@ def lose_parent(model, families, child, lost, order, position, memo):  # type: i
 
 @inlined
 def gain_parent(model, families, child, new, order, position):  # type: ignore[no-untyped-def]
-    """Add a variable that now comes before the child as a parent, if this improves its family."""
+    """Add a variable that now comes before the child as a parent, if this improves its family.
+
+    Nothing else did before, so nothing else is tried unless it does: alone, or in a pair with another one.
+    """
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
-    crossed = families.crossed[child]
+    crossed, before = families.crossed[child], predecessors(order, position)
     score, curve, cross = one_more(model, child, new, parents, curved, n_parents, crossed)
     if score > families.scores[child] + IMPROVEMENT:
         curved[n_parents] = curve
-        families.n_parents[child], families.crossed[child] = n_parents + 1, cross
-        families.scores[child] = score
-        refresh(model, families, child, predecessors(order, position))
+        n_parents, crossed = n_parents + 1, cross
     elif model.may_cross[child]:
-        before = predecessors(order, position)
-        for q in range(model.pairs.shape[1]):
-            a, b = model.pairs[child, q, 0], model.pairs[child, q, 1]
-            if (a == new and before[b]) or (b == new and before[a]):
-                refresh(model, families, child, before)
-                break
+        n_parents, crossed, score = add_pair_with(
+            model, child, before, new, parents, curved, n_parents, crossed, families.scores[child]
+        )
+    if score > families.scores[child] + IMPROVEMENT:
+        families.n_parents[child], families.crossed[child], families.scores[child] = n_parents, crossed, score
+        refresh(model, families, child, before)
 
 
 @leaf

@@ -56,6 +56,7 @@ _LEAST_EXACT_VARIANCE = 1e-7  # the same for few rows
 _FARTHEST = 1e30  # in units of the median distance; no kernel reaches this far
 _N_FREQUENCIES, _SEED = 512, 2_018
 _BLOCK_ROWS = 2_048
+_KERNEL_ROWS = 32  # whose part of a matrix stays in the cache while it is computed
 
 Complex = npt.NDArray[np.complexfloating[Any, Any]]
 
@@ -79,11 +80,17 @@ class Group:
 
     def kernel(self, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         """(n, n) product of the kernels of the variables."""
+        scaled = [
+            (np.clip(column - np.median(column), -_FARTHEST, _FARTHEST).astype(dtype), kind)
+            for column, kind in self._scaled()
+        ]
         exponent = np.zeros((len(self.columns),) * 2, dtype)
-        for column, kind in self._scaled():
-            near = np.clip(column - np.median(column), -_FARTHEST, _FARTHEST).astype(dtype)
-            exponent += self._exponent(near[:, None] - near, kind)
-        return np.exp(exponent, out=exponent)
+        for rows in Memory().blocks(len(exponent), bytes_per_row=0, most=_KERNEL_ROWS):
+            part = exponent[rows]
+            for near, kind in scaled:
+                part += self._exponent(near[rows, None] - near, kind)
+            np.exp(part, out=part)
+        return exponent
 
     def factor(self, rank: int, memory: Memory) -> FloatArray:
         """Rows of features (r, n) whose products are the kernel, at most `rank`."""
