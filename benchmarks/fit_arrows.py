@@ -45,13 +45,16 @@ def rows_of(task: Task) -> list[dict[str, Any]]:
     problem = FAMILIES[family](degree, n, d).draw(seed)
     posterior = dcd.RobustDCD(progress=False).fit(problem.table).posterior_
     assert posterior is not None
+    assert posterior.confirmed is not None
     key = {**dict(zip(KEY, task, strict=True)), **posterior.traits._asdict()}
     rows: list[dict[str, Any]] = []
     for i, j in zip(*np.triu_indices(d, k=1), strict=True):
         truth = true_type(problem.cpdag, posterior.names[i], posterior.names[j])
         shares = posterior.sampled[:3, i, j].round(4).tolist()
+        confirmed = posterior.confirmed[i, j], posterior.confirmed[j, i]
         if truth < 3 or sum(shares) >= BINS[0][0] or not rows:
-            rows.append({**key, **dict(zip(TYPES, shares, strict=True)), "truth": truth})
+            tested = {"confirmed": int(confirmed[int(shares[1] > shares[0])])}
+            rows.append({**key, **dict(zip(TYPES, shares, strict=True)), **tested, "truth": truth})
     return rows
 
 
@@ -83,7 +86,7 @@ def run(n_graphs: int, jobs: int) -> None:
 def constants_of(values: FloatArray) -> Constants:
     """Constants from free numbers, rounded."""
     rounded = values.round(2).tolist()
-    return Constants(tuple(rounded[:5]), rounded[5], round(float(np.exp(values[6])), 4))
+    return Constants(tuple(rounded[:5]), rounded[5], rounded[6], round(float(np.exp(values[7])), 4))
 
 
 def calibrated_shares(rows: pd.DataFrame, constants: Constants) -> FloatArray:
@@ -92,7 +95,13 @@ def calibrated_shares(rows: pd.DataFrame, constants: Constants) -> FloatArray:
     for traits, part in rows.reset_index(drop=True).groupby(TRAITS):
         types = part[TYPES].to_numpy().T[:, :, None]
         sampled = np.concatenate([types, 1.0 - types.sum(axis=0, keepdims=True)])
-        found = calibrated(sampled, Traits(*traits), np.zeros(sampled.shape[1:], dtype=bool), constants)
+        confirmed = part["confirmed"].to_numpy(dtype=bool)
+        found = np.zeros_like(sampled)
+        for tested in (False, True):
+            pairs = np.full(sampled.shape[1:], tested)
+            found[:, confirmed == tested] = calibrated(
+                sampled, Traits(*traits), ~pairs & pairs, pairs, constants
+            )[:, confirmed == tested]
         shares[part.index] = (found[:3] / np.maximum(found[:3].sum(axis=0), 1e-9))[:, :, 0].T
     return shares
 
@@ -102,19 +111,19 @@ def fit(rows: pd.DataFrame) -> Constants:
     edges = rows[(rows["truth"] < 3) & (rows[TYPES].sum(axis=1) > 0.1)]
     types = edges[TYPES].to_numpy()
     shares = types / types.sum(axis=1, keepdims=True)
-    terms = np.column_stack([np.ones(len(edges)), edges[TRAITS]])
+    terms = np.column_stack([np.ones(len(edges)), edges[TRAITS], edges["confirmed"]])
     truth = edges["truth"].to_numpy()
     weights = 1.0 / edges.groupby(KEY[:4])["truth"].transform("size").to_numpy()
     weights /= weights.sum()
 
     def loss(values: FloatArray) -> float:
-        beta = 1.0 / (1.0 + np.exp(-terms @ values[:5]))
-        logs = beta[:, None] * np.log(shares + np.exp(values[6]))
-        logs[:, 2] += values[5]
+        beta = 1.0 / (1.0 + np.exp(-terms @ values[:6]))
+        logs = beta[:, None] * np.log(shares + np.exp(values[7]))
+        logs[:, 2] += values[6]
         likelihood = logs[np.arange(len(truth)), truth] - logsumexp(logs, axis=1)
-        return float(-weights @ likelihood + 1e-4 * (values[:6] @ values[:6]))  # a weak prior: none is large
+        return float(-weights @ likelihood + 1e-4 * (values[:7] @ values[:7]))  # a weak prior: none is large
 
-    start = np.array([1.0, *(0.0 for _ in range(5)), np.log(0.003)])
+    start = np.array([1.0, *(0.0 for _ in range(6)), np.log(0.003)])
     return constants_of(minimize(loss, start, method="BFGS").x)
 
 

@@ -7,9 +7,9 @@ two directions and of no direction, among the graphs that join a pair, are tempe
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad
    \beta = 1 / (1 + e^{-c \cdot x}) ,
 
-where x are properties of the table, and u is nonzero only for undirected edges. The probability that there is
-an edge is unchanged. The constants maximise the probability of the true types in simulated tables;
-`benchmarks.fit_arrows` computes them.
+where x are properties of the table and whether tests confirm the arrow (`arrow_tests`), and u is nonzero only
+for undirected edges. The probability that there is an edge is unchanged. The constants maximise the
+probability of the true types in simulated tables; `benchmarks.fit_arrows` computes them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dcd.graph.probabilities import ABSENT, UNDIRECTED
+from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD, UNDIRECTED
 from dcd.runtime.array_types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -48,16 +48,18 @@ class Constants(NamedTuple):
     Attributes
     ----------
     temper : coefficients of 1 and the traits.
+    confirmed : coefficient of an arrow that tests confirm.
     undirected : log weight in favour of undirected edges.
     least_share : added to each share, since no type is impossible.
     """
 
     temper: tuple[float, ...]
+    confirmed: float
     undirected: float
     least_share: float
 
 
-CONSTANTS = Constants((3.3, -0.76, 0.35, -1.76, -2.65), -0.56, 0.0047)
+CONSTANTS = Constants((3.3, -0.76, 0.35, -1.76, -2.65), 0.0, -0.56, 0.0047)
 
 
 def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
@@ -74,12 +76,21 @@ def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
 
 
 def calibrated(
-    sampled: FloatArray, traits: Traits, settled: BoolArray, constants: Constants = CONSTANTS
+    sampled: FloatArray,
+    traits: Traits,
+    settled: BoolArray,
+    confirmed: BoolArray,
+    constants: Constants = CONSTANTS,
 ) -> FloatArray:
-    """Probabilities of types from their frequencies (4, d, d), which are kept if directions are `settled`."""
+    """Probabilities of types from their frequencies (4, d, d), which are kept if directions are `settled`.
+
+    `confirmed` (d, d) are the arrows that tests confirm; against the sampled graphs they count for nothing.
+    """
+    agreed = confirmed & (sampled[FORWARD] >= sampled[BACKWARD])
     joined = sampled[:ABSENT].sum(axis=0)
     shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0) + constants.least_share
-    beta = 1.0 / (1.0 + np.exp(-np.dot(constants.temper, (1.0, *traits))))
+    logits = np.dot(constants.temper, (1.0, *traits)) + constants.confirmed * (agreed | agreed.T)
+    beta = 1.0 / (1.0 + np.exp(-logits))
     tempered = shares**beta
     tempered[UNDIRECTED] *= np.exp(constants.undirected)
     tempered *= joined / np.where(joined > 0.0, tempered.sum(axis=0), 1.0)

@@ -116,6 +116,7 @@ class Posterior:
     n_chains : number of chains.
     subsampled : whether chains ran on parts of the rows.
     graphs : (k, d, d) DAGs along the chains, `[., i, j]` is i -> j; None if a search keeps none.
+    confirmed : (d, d) the arrows of the graph that tests confirm; None if none were tested.
     """
 
     names: tuple[str, ...]
@@ -126,6 +127,7 @@ class Posterior:
     n_chains: int
     subsampled: bool
     graphs: BoolArray | None = field(default=None, repr=False)
+    confirmed: BoolArray | None = field(default=None, repr=False)
 
     def graphs_of(self, names: Sequence[str]) -> BoolArray | None:
         """The sampled graphs with the variables in the order of `names`."""

@@ -17,7 +17,7 @@ fewer errors than the graph that the posterior alone would give.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     subsamples = None
     if task.columns is not None and Subsamples.fits(task.columns):
         subsamples = Subsamples(task.columns, task.categories, np.random.default_rng(seed))
-    shared = Shared(_ChainTask(best.model, best.order, subsamples, _oriented(task), seed))
+    shared = Shared(_ChainTask(best.model, best.order, subsamples, oriented(task), seed))
 
     def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
         return as_done(_run_chain, pending, shared=shared, n_jobs=task.n_jobs)
@@ -77,14 +77,29 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     off_diagonal = ~np.eye(halves.shape[-1], dtype=bool)
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
     sampled = halves.mean(axis=0)
-    traits, oriented = traits_of(sampled, best.model), _oriented(task)
-    types = calibrated(sampled, traits, oriented | oriented.T | _alone(sampled))
+    traits = traits_of(sampled, best.model)
+    all_arrows = np.ones(sampled.shape[1:], dtype=bool)  # tested once the graph is known
+    types = calibrated(sampled, traits, _settled(task, sampled), all_arrows)
     graphs = np.concatenate([some for *_, some in chains])
     posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None, graphs)
     return posterior, [dag for dag, *_ in chains]
 
 
-def _oriented(task: GraphTask) -> BoolArray:
+def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArray) -> Posterior:
+    """The probabilities after the arrows of the graph were tested."""
+    settled = _settled(task, posterior.sampled)
+    types = calibrated(posterior.sampled, posterior.traits, settled, confirmed)
+    return replace(posterior, types=types, confirmed=confirmed)
+
+
+def _settled(task: GraphTask, sampled: FloatArray) -> BoolArray:
+    """Pairs whose direction knowledge decides, or nothing can."""
+    known = oriented(task)
+    return np.asarray(known | known.T | _alone(sampled))
+
+
+def oriented(task: GraphTask) -> BoolArray:
+    """(d, d) where knowledge allows only one direction."""
     forbidden = task.knowledge.forbidden
     return np.asarray(forbidden.T & ~forbidden)
 
@@ -171,7 +186,7 @@ def with_confirmed(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatAr
     """The probabilities of types with the graph that tests confirmed counted in."""
     from dcd.search.graph_class import class_types
 
-    confirmed = class_types(dag.astype(bool), _oriented(task))
+    confirmed = class_types(dag.astype(bool), oriented(task))
     return (1.0 - _CONFIRMED) * types + _CONFIRMED * np.array([confirmed == one for one in range(len(types))])
 
 
@@ -184,11 +199,11 @@ def least_error_dag(
     """
     from dcd.search.graph_class import improve_loss, loss_of
 
-    allowed, oriented = model.allowed, _oriented(task)
+    allowed, known = model.allowed, oriented(task)
     joinable = allowed | allowed.T
     error = 1.0 - types
     graphs = [(dag * joinable).astype(bool) for dag in starts]
-    best = min(graphs, key=lambda dag: loss_of(dag, error, oriented))
+    best = min(graphs, key=lambda dag: loss_of(dag, error, known))
     likely = (types[ABSENT] < 1.0 - _LIKELY) & joinable
     possible = (likely | best | best.T) & ~task.knowledge.joined
-    return np.asarray(improve_loss(best, error, possible, allowed, oriented), dtype=np.int8)
+    return np.asarray(improve_loss(best, error, possible, allowed, known), dtype=np.int8)

@@ -2,6 +2,7 @@
 
 The best graph (`best_graph`) is confirmed edge by edge. Then graphs are sampled on random parts of the rows
 (`posterior`), without the edges that tests rejected, and the graph with the least expected error is returned.
+Its arrows are tested in turn (`arrow_tests`): those that tests do not confirm are less probable.
 
 **Confirmation.** A score relies on its model; the independence test adjusts for any function of the other
 parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
@@ -30,13 +31,20 @@ from dcd.graph.adjacency import (
 from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.independence.base import Record, SearchTest
-from dcd.runtime.array_types import IntArray
+from dcd.runtime.array_types import BoolArray, IntArray
 from dcd.runtime.errors import InputError, check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
+from dcd.search.arrow_tests import Question, confirmed_arrows
 from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
 from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
-from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
+from dcd.search.posterior import (
+    least_error_dag,
+    oriented,
+    sample_posterior,
+    with_confirmed,
+    with_tested_arrows,
+)
 
 # Shares of a fit, for its progress: on eight tables of 9 to 40 variables, 8 to 28 % came before the chains,
 # and 0 to 1 % after them.
@@ -50,7 +58,8 @@ class WholeGraph:
     Attributes
     ----------
     restarts : random restarts of the search at each price of a collider.
-    confirm : leave out edges whose test fails and, if colliders are few, those that tests do not confirm.
+    confirm : leave out edges whose test fails and, if colliders are few, those that tests do not confirm;
+        give arrows that tests do not confirm a lower probability.
     chains : Markov chains over graphs, each on a random part of the rows; 0 for the single best graph,
         without probabilities.
     """
@@ -84,6 +93,8 @@ class WholeGraph:
                 posterior, starts = sample_posterior(task, search, self.chains)
                 task.run.phase("the graph of least error", 1.0, rounds=True)
                 dag, tested = self._least_error(task, search, known, posterior, [dag, *starts])
+                if self.confirm:
+                    posterior = with_tested_arrows(posterior, task, _confirmed_arrows(task, dag, known))
             unconstrained = None
             if task.knowledge.says_something:
                 unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
@@ -128,8 +139,7 @@ class WholeGraph:
 
 # --- confirmation ----------------------------------------------------------------------------------------
 
-_Question = tuple[int, ...]  # x, y and the set
-_Answers = dict[_Question, tuple[float, Record]]
+_Answers = dict[Question, tuple[float, Record]]
 _FEW = 4  # edges for each parent beyond the first, from which colliders are so few that each is tested
 _MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
 _ROUNDS = 3  # of searches without unconfirmed colliders
@@ -155,7 +165,7 @@ def _apart(failing: Sequence[TestedEdge]) -> list[VariablePair]:
     return pairs
 
 
-def _questions(dag: IntArray) -> dict[VariablePair, list[_Question]]:
+def _questions(dag: IntArray) -> dict[VariablePair, list[Question]]:
     """The conditioning sets of each edge: the other parents of either end in some graph of the class.
 
     In each of these graphs, the parents of a variable are its parents in the CPDAG and a clique of the
@@ -163,7 +173,7 @@ def _questions(dag: IntArray) -> dict[VariablePair, list[_Question]]:
     """
     cpdag = dag_to_cpdag(dag)
     arrows, lines, adjacent = directed_part(cpdag), undirected_part(cpdag), skeleton_of(cpdag)
-    questions: dict[VariablePair, list[_Question]] = {}
+    questions: dict[VariablePair, list[Question]] = {}
     for x, y in np.argwhere(np.triu(adjacent)).tolist():
         sets: dict[tuple[int, ...], None] = {}
         for cause, effect in ((x, y), (y, x)):
@@ -202,7 +212,7 @@ def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple
     if _FEW * n_shared_parents(dag) > dag.sum():
         return []
     position = {v: at for at, v in enumerate(topological_order(dag))}
-    asked: dict[Triple, tuple[_Question, _Question]] = {}
+    asked: dict[Triple, tuple[Question, Question]] = {}
     for x, z, y in unshielded_colliders(dag):
         if not (task.knowledge.forbidden[z, x] or task.knowledge.forbidden[z, y]):
             later = max(x, y, key=position.__getitem__)
@@ -214,7 +224,17 @@ def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple
     ]
 
 
-def _ask(task: GraphTask, questions: Sequence[_Question], known: _Answers) -> None:
+def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolArray:
+    """The arrows of the graph that tests confirm, or knowledge."""
+
+    def ask(questions: Sequence[Question]) -> dict[Question, float]:
+        _ask(task, questions, known)
+        return {question: known[question][0] for question in questions}
+
+    return confirmed_arrows(dag, oriented(task), ask)
+
+
+def _ask(task: GraphTask, questions: Sequence[Question], known: _Answers) -> None:
     """Add the results of tests that are not known."""
     fresh = [question for question in questions if question not in known]
     shared = Shared(task.test)
@@ -226,7 +246,7 @@ def _ask(task: GraphTask, questions: Sequence[_Question], known: _Answers) -> No
     known.update(zip(fresh, answers, strict=True))
 
 
-def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[_Question]]) -> Record:
+def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[Question]]) -> Record:
     """What was decoupled, for the edges of the graph and for those that were left out."""
     whole = Record()
     for question, (_, record) in sorted(known.items()):
@@ -236,7 +256,7 @@ def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[_Que
     return whole
 
 
-def _answer(test: SearchTest, question: _Question) -> tuple[float, Record]:
+def _answer(test: SearchTest, question: Question) -> tuple[float, Record]:
     test.record = Record()
     x, y, *given = question
     with one_blas_thread():

@@ -1,0 +1,118 @@
+r"""Which arrows of a graph tests confirm.
+
+Arrows follow from colliders, and these from missing edges. A score sees both through its model; a test can
+look at them with fewer assumptions.
+
+- **Colliders.** At an unshielded collider x -> z <- y, x and y are independent without z and dependent given
+  it. Both of its arrows are confirmed if tests at 5 % find this.
+- **Not a collider.** If x -> z is confirmed, x and y are not adjacent, and tests find x and y dependent
+  without z and independent given it, then z is no collider, and z -> y is confirmed (Meek's first rule).
+- **No cycle.** If a -> b and b -> c are confirmed, so is a -> c (his second rule).
+
+The conditioning sets are the parents, in the graph, of whichever of x and y comes later. For each arrow a few
+triples are tried, and one that confirms it suffices.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dcd.graph.adjacency import topological_order, unshielded_colliders
+from dcd.graph.pattern import VariablePair
+from dcd.graph.probabilities import ABSENT, FORWARD
+from dcd.runtime.array_types import BoolArray, IntArray
+
+Question = tuple[int, ...]  # x, y and the set
+Ask = Callable[[Sequence[Question]], Mapping[Question, float]]
+_LOG_LEVEL = float(np.log(0.05))
+_TRIES = 4  # for an arrow, of either kind
+
+
+class Contrast(NamedTuple):
+    """Two questions that tell whether z is a collider between x and y, and the arrows that they can confirm."""
+
+    without: Question
+    within: Question
+    arrows: tuple[VariablePair, ...]
+
+    def shows_collider(self, log_pvalues: Mapping[Question, float]) -> bool:
+        """Independent without z, dependent given it."""
+        return log_pvalues[self.within] < _LOG_LEVEL < log_pvalues[self.without]
+
+    def shows_none(self, log_pvalues: Mapping[Question, float]) -> bool:
+        """Dependent without z, independent given it."""
+        return log_pvalues[self.without] < _LOG_LEVEL < log_pvalues[self.within]
+
+
+def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
+    """(d, d) the arrows of the class of a DAG that tests confirm, or that knowledge settles.
+
+    `oriented` is true where knowledge allows only one direction; `ask` returns log p-values.
+    """
+    from dcd.search.graph_class import class_types
+
+    types = class_types(dag.astype(bool), oriented)
+    arrows, adjacent = types == FORWARD, types != ABSENT
+    contrasts = _Contrasts(dag)
+    confirmed = arrows & oriented
+    by_arrow: dict[VariablePair, list[Contrast]] = defaultdict(list)
+    for x, z, y in unshielded_colliders(dag):
+        contrast = contrasts.at(x, z, y, ((x, z), (y, z)))
+        for arrow in contrast.arrows:
+            by_arrow[arrow].append(contrast)
+    _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_collider)
+    while True:
+        before = confirmed.sum()
+        _close_triangles(arrows, confirmed)
+        by_arrow = {
+            (z, y): [contrasts.at(x, z, y, ((z, y),)) for x in np.flatnonzero(outside).tolist()]
+            for z, y in np.argwhere(arrows & ~confirmed).tolist()
+            if (outside := confirmed[:, z] & ~adjacent[:, y] & (np.arange(len(dag)) != y)).any()
+        }
+        _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_none)
+        if confirmed.sum() == before:
+            return confirmed
+
+
+class _Contrasts:
+    """Questions about triples of a DAG."""
+
+    def __init__(self, dag: IntArray) -> None:
+        self._parents = [set(np.flatnonzero(column).tolist()) for column in dag.T]
+        self._position = {v: at for at, v in enumerate(topological_order(dag))}
+
+    def at(self, x: int, z: int, y: int, arrows: tuple[VariablePair, ...]) -> Contrast:
+        x, y = min(x, y), max(x, y)
+        given = self._parents[max(x, y, key=self._position.__getitem__)] - {x, y, z}
+        return Contrast((x, y, *sorted(given)), (x, y, *sorted(given | {z})), arrows)
+
+
+def _try_in_turn(
+    by_arrow: Mapping[VariablePair, Sequence[Contrast]],
+    confirmed: BoolArray,
+    ask: Ask,
+    shows: Callable[[Contrast, Mapping[Question, float]], bool],
+) -> None:
+    """Ask one contrast for each arrow that is not confirmed yet, then the next, and mark what they show."""
+    for at in range(_TRIES):
+        pending = [some[at] for arrow, some in by_arrow.items() if at < len(some) and not confirmed[arrow]]
+        if not pending:
+            continue
+        distinct = dict.fromkeys(one for contrast in pending for one in (contrast.without, contrast.within))
+        log_pvalues = ask(list(distinct))
+        for contrast in pending:
+            if shows(contrast, log_pvalues):
+                confirmed[tuple(np.transpose(contrast.arrows))] = True
+
+
+def _close_triangles(arrows: BoolArray, confirmed: BoolArray) -> None:
+    """Confirm a -> c if a -> b and b -> c are confirmed."""
+    while True:
+        implied = arrows & ~confirmed & ((confirmed.astype(int) @ confirmed) > 0)
+        if not implied.any():
+            return
+        confirmed |= implied
