@@ -95,13 +95,8 @@ def calibrated_shares(rows: pd.DataFrame, constants: Constants) -> FloatArray:
     for traits, part in rows.reset_index(drop=True).groupby(TRAITS):
         types = part[TYPES].to_numpy().T[:, :, None]
         sampled = np.concatenate([types, 1.0 - types.sum(axis=0, keepdims=True)])
-        confirmed = part["confirmed"].to_numpy(dtype=bool)
-        found = np.zeros_like(sampled)
-        for tested in (False, True):
-            pairs = np.full(sampled.shape[1:], tested)
-            found[:, confirmed == tested] = calibrated(
-                sampled, Traits(*traits), ~pairs & pairs, pairs, constants
-            )[:, confirmed == tested]
+        confirmed = part["confirmed"].to_numpy(dtype=bool)[:, None]
+        found = calibrated(sampled, Traits(*traits), np.zeros_like(confirmed), confirmed, constants)
         shares[part.index] = (found[:3] / np.maximum(found[:3].sum(axis=0), 1e-9))[:, :, 0].T
     return shares
 

@@ -32,7 +32,7 @@ def sampled(seed, d=5):
 @pytest.mark.parametrize("traits", [SPARSE, DENSE])
 def test_they_stay_probabilities_and_edges_keep_theirs(seed, traits):
     types = sampled(seed)
-    found = calibrated(types, traits, NOTHING)
+    found = calibrated(types, traits, NOTHING, NOTHING)
     np.testing.assert_allclose(found.sum(axis=0), 1.0)
     np.testing.assert_array_equal(found[3], types[3])
     np.testing.assert_allclose(found[0], found[1].T)
@@ -43,7 +43,7 @@ def test_they_stay_probabilities_and_edges_keep_theirs(seed, traits):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_two_directions_keep_their_order(seed):
     types = sampled(seed)
-    found = calibrated(types, DENSE, NOTHING)
+    found = calibrated(types, DENSE, NOTHING, NOTHING)
     np.testing.assert_array_equal(np.sign(found[0] - found[1]), np.sign(types[0] - types[1]))
 
 
@@ -53,8 +53,9 @@ def test_arrows_are_believed_less_in_dense_graphs_with_few_rows_lines_and_catego
     types[0, 0, 1] = types[1, 1, 0] = 1.0
     nothing = np.zeros((2, 2), dtype=bool)
 
-    def arrow(**changed):
-        return calibrated(types, SPARSE._replace(**changed), nothing)[0, 0, 1]
+    def arrow(confirmed=True, **changed):
+        traits = SPARSE._replace(**changed)
+        return calibrated(types, traits, nothing, np.full_like(nothing, confirmed))[0, 0, 1]
 
     assert arrow() > 0.95
     assert arrow(shared=2.0) < arrow()
@@ -63,21 +64,22 @@ def test_arrows_are_believed_less_in_dense_graphs_with_few_rows_lines_and_catego
     assert arrow(log_samples=-2.0) < arrow() < arrow(log_samples=2.0)
     assert arrow(linear=1.0) < arrow()
     assert arrow(counted=1.0) < arrow()
+    assert arrow(confirmed=False) < arrow()
 
 
 def test_what_knowledge_settles_stays():
     types = sampled(0)
     settled = NOTHING.copy()
     settled[0, 1] = settled[1, 0] = True
-    found = calibrated(types, DENSE, settled)
+    found = calibrated(types, DENSE, settled, NOTHING)
     np.testing.assert_array_equal(found[:, 0, 1], types[:, 0, 1])
     assert not np.allclose(found[:, 0, 2], types[:, 0, 2])
 
 
 def test_without_temper_shares_stay():
-    neutral = Constants((50.0, 0.0, 0.0, 0.0, 0.0), 0.0, 0.0)
+    neutral = Constants((50.0, 0.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0)
     types = sampled(1)
-    np.testing.assert_allclose(calibrated(types, DENSE, NOTHING, neutral), types, atol=1e-12)
+    np.testing.assert_allclose(calibrated(types, DENSE, NOTHING, NOTHING, neutral), types, atol=1e-12)
 
 
 def test_the_traits_of_a_table():
@@ -109,18 +111,20 @@ def test_the_constants_are_those_of_the_rows():
 def test_the_fit_finds_the_temper_that_made_the_rows(seed):
     """Types drawn with the probabilities of known constants."""
     rng = np.random.default_rng(seed)
-    truth = Constants((0.5, -1.0, 0.0, 0.0, 0.0), 0.2, 0.002)
+    truth = Constants((0.5, -1.0, 0.0, 0.0, 0.0), 1.5, 0.2, 0.002)
     rows = []
     for table in range(300):
         traits = Traits(float(rng.uniform(0.1, 0.9)), float(rng.normal()), *rng.uniform(0, 0.5, 2))
         shares = rng.dirichlet(np.full(3, 0.4), size=20)
         types = np.concatenate([shares.T, np.zeros((1, 20))])[:, :, None]
-        believed = calibrated(types, traits, np.zeros((20, 1), dtype=bool), truth)[:3, :, 0].T
+        confirmed = rng.random((20, 1)) < 0.6
+        believed = calibrated(types, traits, np.zeros((20, 1), dtype=bool), confirmed, truth)[:3, :, 0].T
         drawn = (rng.random((20, 1)) > believed.cumsum(axis=1)).sum(axis=1)
-        for share, one in zip(shares, drawn, strict=True):
+        for share, tested, one in zip(shares, confirmed[:, 0], drawn, strict=True):
             key = {"family": "any", "degree": 2, "n": 300, "d": 8, "seed": table}
             types_told = dict(zip(fit_arrows.TYPES, share, strict=True))
-            rows.append({**key, **traits._asdict(), **types_told, "truth": int(min(one, 2))})
+            tests = {"confirmed": int(tested), "truth": int(min(one, 2))}
+            rows.append({**key, **traits._asdict(), **types_told, **tests})
     found = fit_arrows.fit(pd.DataFrame(rows))
     frame = pd.DataFrame(rows)
     expected = fit_arrows.calibrated_shares(frame, truth)

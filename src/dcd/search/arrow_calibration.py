@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD, UNDIRECTED
+from dcd.graph.probabilities import ABSENT, UNDIRECTED
 from dcd.runtime.array_types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -84,12 +84,11 @@ def calibrated(
 ) -> FloatArray:
     """Probabilities of types from their frequencies (4, d, d), which are kept if directions are `settled`.
 
-    `confirmed` (d, d) are the arrows that tests confirm; against the sampled graphs they count for nothing.
+    `confirmed` (d, d) are the pairs whose more frequent direction tests confirm.
     """
-    agreed = confirmed & (sampled[FORWARD] >= sampled[BACKWARD])
     joined = sampled[:ABSENT].sum(axis=0)
     shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0) + constants.least_share
-    logits = np.dot(constants.temper, (1.0, *traits)) + constants.confirmed * (agreed | agreed.T)
+    logits = np.dot(constants.temper, (1.0, *traits)) + constants.confirmed * confirmed
     beta = 1.0 / (1.0 + np.exp(-logits))
     tempered = shares**beta
     tempered[UNDIRECTED] *= np.exp(constants.undirected)

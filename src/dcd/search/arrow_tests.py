@@ -5,8 +5,9 @@ look at them with fewer assumptions.
 
 - **Colliders.** At an unshielded collider x -> z <- y, x and y are independent without z and dependent given
   it. Both of its arrows are confirmed if tests at 5 % find this.
-- **Not a collider.** If x -> z is confirmed, x and y are not adjacent, and tests find x and y dependent
-  without z and independent given it, then z is no collider, and z -> y is confirmed (Meek's first rule).
+- **Not a collider.** z is none between x and y if tests find these dependent without it and independent given
+  it. This confirms z -> y if x -> z is confirmed (Meek's first rule), and z -> w if x -> w and y -> w are
+  confirmed, since w -> z would make z a collider (his third).
 - **No cycle.** If a -> b and b -> c are confirmed, so is a -> c (his second rule).
 
 The conditioning sets are the parents, in the graph, of whichever of x and y comes later. For each arrow a few
@@ -16,13 +17,14 @@ triples are tried, and one that confirms it suffices.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from dcd.graph.adjacency import topological_order, unshielded_colliders
-from dcd.graph.pattern import VariablePair
+from dcd.graph.pattern import Triple, VariablePair
 from dcd.graph.probabilities import ABSENT, FORWARD
 from dcd.runtime.array_types import BoolArray, IntArray
 
@@ -33,7 +35,7 @@ _TRIES = 4  # for an arrow, of either kind
 
 
 class Contrast(NamedTuple):
-    """Two questions that tell whether z is a collider between x and y, and the arrows that they can confirm."""
+    """Two questions that tell whether z is a collider between x and y, and the arrows they can confirm."""
 
     without: Question
     within: Question
@@ -69,13 +71,20 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
         before = confirmed.sum()
         _close_triangles(arrows, confirmed)
         by_arrow = {
-            (z, y): [contrasts.at(x, z, y, ((z, y),)) for x in np.flatnonzero(outside).tolist()]
-            for z, y in np.argwhere(arrows & ~confirmed).tolist()
-            if (outside := confirmed[:, z] & ~adjacent[:, y] & (np.arange(len(dag)) != y)).any()
+            (z, w): [contrasts.at(*triple, ((z, w),)) for triple in _no_colliders(z, w, confirmed, adjacent)]
+            for z, w in np.argwhere(arrows & ~confirmed).tolist()
         }
         _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_none)
         if confirmed.sum() == before:
             return confirmed
+
+
+def _no_colliders(z: int, w: int, confirmed: BoolArray, adjacent: BoolArray) -> Iterator[Triple]:
+    """The triples whose middle z must be no collider if the confirmed arrows are to imply z -> w."""
+    for x in np.flatnonzero(confirmed[:, z] & ~adjacent[:, w]).tolist():
+        yield x, z, w
+    beside = np.flatnonzero(confirmed[:, w] & adjacent[:, z]).tolist()
+    yield from ((x, z, y) for x, y in combinations(beside, 2) if not adjacent[x, y])
 
 
 class _Contrasts:

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import betaln
 
 from dcd.features.subsamples import Subsamples
-from dcd.graph.probabilities import ABSENT
+from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
@@ -78,8 +78,8 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
     sampled = halves.mean(axis=0)
     traits = traits_of(sampled, best.model)
-    all_arrows = np.ones(sampled.shape[1:], dtype=bool)  # tested once the graph is known
-    types = calibrated(sampled, traits, _settled(task, sampled), all_arrows)
+    untested = np.ones(sampled.shape[1:], dtype=bool)  # until the graph is known
+    types = calibrated(sampled, traits, _settled(task, sampled), untested)
     graphs = np.concatenate([some for *_, some in chains])
     posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None, graphs)
     return posterior, [dag for dag, *_ in chains]
@@ -87,8 +87,9 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
 
 def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArray) -> Posterior:
     """The probabilities after the arrows of the graph were tested."""
-    settled = _settled(task, posterior.sampled)
-    types = calibrated(posterior.sampled, posterior.traits, settled, confirmed)
+    sampled = posterior.sampled
+    agreed = confirmed & (sampled[FORWARD] >= sampled[BACKWARD])
+    types = calibrated(sampled, posterior.traits, _settled(task, sampled), agreed | agreed.T)
     return replace(posterior, types=types, confirmed=confirmed)
 
 

@@ -1,0 +1,83 @@
+"""Which arrows tests confirm: against d-separation on every small graph, and on graphs that are wrong."""
+
+import numpy as np
+import pytest
+from support.brute_force import all_dags
+
+from dcd.graph.adjacency import directed_part
+from dcd.graph.equivalence import dag_to_cpdag
+from dcd.graph.separation import d_separated
+from dcd.search.arrow_tests import confirmed_arrows
+
+
+def free(n):
+    return np.zeros((n, n), dtype=bool)
+
+
+def oracle_of(truth):
+    """Tests without error in data from a graph, and the questions they were asked."""
+    asked = []
+
+    def ask(questions):
+        asked.extend(questions)
+        return {(x, y, *s): 0.0 if d_separated(truth, x, y, s) else -99.0 for x, y, *s in questions}
+
+    return ask, asked
+
+
+def graph(n, *arrows):
+    dag = np.zeros((n, n), dtype=np.int8)
+    dag[tuple(np.transpose(arrows))] = 1
+    return dag
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_in_the_true_graph_all_arrows_of_the_class_are_confirmed(n):
+    for dag in all_dags(n):
+        ask, _ = oracle_of(dag)
+        found = confirmed_arrows(np.asarray(dag, dtype=np.int8), free(n), ask)
+        np.testing.assert_array_equal(found, directed_part(dag_to_cpdag(dag)))
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_in_a_wrong_graph_with_true_adjacencies_no_false_collider_is_confirmed(n):
+    """Every DAG with the adjacencies of the truth: at most arrows of the true class are confirmed."""
+    by_skeleton = {}
+    for dag in all_dags(n):
+        by_skeleton.setdefault((dag | dag.T).tobytes(), []).append(np.asarray(dag, dtype=np.int8))
+    for alike in by_skeleton.values():
+        for truth in alike[:: max(len(alike) // 6, 1)]:
+            arrows = directed_part(dag_to_cpdag(truth)).astype(bool)
+            for wrong in alike[:: max(len(alike) // 6, 1)]:
+                found = confirmed_arrows(wrong, free(n), oracle_of(truth)[0])
+                colliders = found & ~arrows & arrows.T
+                assert not colliders.any(), (truth, wrong, found)
+
+
+def test_a_chain_drawn_as_a_collider():
+    chain, collider = graph(3, (0, 1), (1, 2)), graph(3, (0, 1), (2, 1))
+    assert not confirmed_arrows(collider, free(3), oracle_of(chain)[0]).any()
+    assert not confirmed_arrows(chain, free(3), oracle_of(collider)[0]).any()
+
+
+def test_arrows_that_knowledge_gives_confirm_others():
+    chain, known = graph(3, (0, 1), (1, 2)), free(3)
+    known[0, 1] = True
+    found = confirmed_arrows(chain, known, oracle_of(chain)[0])
+    np.testing.assert_array_equal(found, chain)
+
+
+def test_undecided_tests_confirm_nothing():
+    collider = graph(3, (0, 1), (2, 1))
+    assert not confirmed_arrows(collider, free(3), lambda asked: dict.fromkeys(asked, np.nan)).any()
+
+
+def test_few_triples_are_tried_for_an_arrow():
+    """Twenty causes of one effect have 190 colliders."""
+    star = graph(21, *((v, 20) for v in range(20)))
+    ask, asked = oracle_of(star)
+    np.testing.assert_array_equal(confirmed_arrows(star, free(21), ask), star)
+    assert len(asked) <= 2 * 20
+    nothing_shown = []
+    confirmed_arrows(star, free(21), lambda some: nothing_shown.extend(some) or dict.fromkeys(some, 0.0))
+    assert len(nothing_shown) <= 2 * 4 * 20
