@@ -125,7 +125,8 @@ def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit,
         assert of_edge == percent(share.edge)
         opposite, undirected = share.backward, share.undirected
         if edge.type == "->":
-            assert (of_arrow, direction.split(";")[0]) == (percent(share.forward), "as drawn")
+            tests = "confirmed by tests" if edge.confirmed else "not confirmed by tests"
+            assert (of_arrow, direction.split(";")[0]) == (percent(share.forward), tests)
         elif edge.uncertain:
             assert of_arrow == f"{edge.first} → {edge.second} {percent(share.forward)}"
             assert direction.startswith("uncertain: below the 70 % asked for; ")

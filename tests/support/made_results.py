@@ -79,6 +79,7 @@ def edges_of(cpdag, rng, resampled):
             "background": False,
             "probabilities": None,
             "frequencies": frequencies if resampled else None,
+            "confirmed": None,
         }
         for kind, first, second, uncertain in drawn_edges(cpdag)
     ]
@@ -98,8 +99,10 @@ def shares(rng, edge):
 def add_posterior(document, seed=0):
     """The document with probabilities of its edges and, if there is one, of a pair without an edge."""
     rng = np.random.default_rng(seed)
-    for edge in document["edges"]:
+    for index, edge in enumerate(document["edges"]):
         edge["probabilities"] = shares(rng, edge)
+        if edge["type"] == "->" or edge["uncertain"]:
+            edge["confirmed"] = index % 2 == 0
     keys = ("first", "second", "probabilities")
     pairs = [{key: edge[key] for key in keys} for edge in document["edges"]]
     joined = [{edge["first"], edge["second"]} for edge in document["edges"]]

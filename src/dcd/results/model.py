@@ -85,6 +85,8 @@ class Edge(_Part, frozen=True):
     background : whether the arrow's direction comes from knowledge.
     probabilities : of the types of edge of this pair; None if the fit has none.
     frequencies : of this pair over resamples.
+    confirmed : whether tests confirm that `first -> second`; None for lines of the class, and if none were
+        made.
     """
 
     first: str
@@ -95,6 +97,7 @@ class Edge(_Part, frozen=True):
     background: bool
     probabilities: Probabilities | None
     frequencies: Frequencies | None
+    confirmed: bool | None
 
 
 class ProbablePair(_Part, frozen=True):

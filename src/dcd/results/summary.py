@@ -209,8 +209,12 @@ def _edges(model: Any, searches: Searches, resampling: parts.Resampling | None) 
         is_background = (first, second) in model.cpdag_.background
         probabilities = _shares(told[first, second]) if told else None
         frequencies = None if resampling is None else _frequencies(shares, first, second)
+        is_arrow = kind == "->" or uncertain
+        confirmed = model.posterior_.confirms(first, second) if is_arrow and model.posterior_ else None
         edges.append(
-            parts.Edge(first, second, kind, uncertain, pvalue, is_background, probabilities, frequencies)
+            parts.Edge(
+                first, second, kind, uncertain, pvalue, is_background, probabilities, frequencies, confirmed
+            )
         )
     return tuple(edges)
 

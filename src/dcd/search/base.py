@@ -129,6 +129,12 @@ class Posterior:
     graphs: BoolArray | None = field(default=None, repr=False)
     confirmed: BoolArray | None = field(default=None, repr=False)
 
+    def confirms(self, cause: str, effect: str) -> bool | None:
+        """Whether tests confirm an arrow of the graph; None if none were made."""
+        if self.confirmed is None:
+            return None
+        return bool(self.confirmed[self.names.index(cause), self.names.index(effect)])
+
     def graphs_of(self, names: Sequence[str]) -> BoolArray | None:
         """The sampled graphs with the variables in the order of `names`."""
         order = [self.names.index(name) for name in names]

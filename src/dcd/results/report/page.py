@@ -130,7 +130,9 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
         return "given as knowledge" if edge.background else "follows from knowledge"
     if edge.uncertain and result.posterior is not None:
         return f"uncertain: below the {percent(result.posterior.arrow_probability)} asked for"
-    return "as drawn" if edge.type == "->" else "unknown"
+    if edge.type == "-":
+        return "unknown"
+    return {True: "confirmed by tests", False: "not confirmed by tests", None: "as drawn"}[edge.confirmed]
 
 
 def _data(result: Result) -> dict[str, Any]:

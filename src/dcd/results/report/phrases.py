@@ -126,7 +126,8 @@ def probability(edge: Edge) -> str:
 def why_a_line(edge: Edge, least: float) -> str:
     """Why an arrow of the class is drawn as a line."""
     share = percent_below(edge.probabilities.forward, least) if edge.probabilities else NONE
-    return f"its direction has probability {share}, below the limit of {percent(least)}"
+    tests = "; tests do not confirm it" if edge.confirmed is False else ""
+    return f"its direction has probability {share}, below the limit of {percent(least)}{tests}"
 
 
 def percent_below(share: float, least: float) -> str:
