@@ -85,11 +85,22 @@ def append(gram, work, column, sd, size, known):  # type: ignore[no-untyped-def]
     """Add a column to the regression; the first `known` entries of its row are already in place."""
     factor, solved, sums, scales, columns, responses = work
     scales[size], columns[size] = sd, column
-    for j in range(known, size):
+    row, j = factor[size], known
+    while j + 1 < size:  # two at a time, which takes little longer than one
+        one, two = factor[j], factor[j + 1]
+        first = sd * scales[j] * gram[column, columns[j]]
+        second = sd * scales[j + 1] * gram[column, columns[j + 1]]
+        for t in range(j):
+            first -= row[t] * one[t]
+            second -= row[t] * two[t]
+        row[j] = first = first * (1.0 / one[j])
+        row[j + 1] = (second - first * two[j]) * (1.0 / two[j + 1])
+        j += 2
+    if j < size:
         value = sd * scales[j] * gram[column, columns[j]]
         for t in range(j):
-            value -= factor[size, t] * factor[j, t]
-        factor[size, j] = value / factor[j, j]
+            value -= row[t] * factor[j, t]
+        row[j] = value / factor[j, j]
     total = 1.0 + sd * sd * gram[column, column]
     for t in range(size):
         total -= factor[size, t] * factor[size, t]
@@ -189,18 +200,21 @@ def inverse_of(work, size):  # type: ignore[no-untyped-def]
     """The inverse of the factor of a regression."""
     n_responses = work.responses.size
     rows, coefficients = np.empty((size, size)), np.empty((n_responses, size))
-    for i in range(size):
-        row = rows[i]
-        row[i] = 1.0 / work.factor[i, i]
+    for i in range(0, size, 2):  # two at a time, as above; the last may be computed twice
+        one, two = rows[i], rows[min(i + 1, size - 1)]
+        two[i], one[i] = 0.0, 1.0 / work.factor[i, i]
         for t in range(i + 1, size):
-            value = 0.0
+            own, first, second = work.factor[t], 0.0, 0.0
             for k in range(i, t):
-                value -= work.factor[t, k] * row[k]
-            row[t] = value / work.factor[t, t]
+                first -= own[k] * one[k]
+                second -= own[k] * two[k]
+            inverse = 1.0 / own[t]
+            one[t], two[t] = first * inverse, (second + (t == i + 1)) * inverse
+    for i in range(size):
         for r in range(n_responses):
             value = 0.0
             for t in range(i, size):
-                value += row[t] * work.solved[r, t]
+                value += rows[i, t] * work.solved[r, t]
             coefficients[r, i] = value
     return Inverse(
         rows,

@@ -89,23 +89,23 @@ def with_parent(model, child, parents, n_parents, crossed, work, base, some, at)
     n_line, width = model.n_line[new], n_columns(model, new, model.may_curve[child])
     with_products = max(crossed, 1) if model.may_cross[child] and n_parents > 0 else crossed
     best, best_curve, best_cross = -np.inf, False, crossed
-    for curve in (False, True):
-        if curve and n_line == width:
-            break
-        start, stop = (n_line, width) if curve else (np.int64(0), n_line)
-        size = append_candidate(model, work, some, at + start, at + stop, base, base + start)
-        if not crossed:
-            score = evidence(model, child, work.sums[size])
-            if score > best:
-                best, best_curve, best_cross = score, curve, 0
-        if with_products:
+    for products in (np.int64(0), with_products):
+        if (crossed or best > -np.inf) and not products:
+            continue
+        size = append_candidate(model, work, some, at, at + n_line, base, base)
+        if products:
             first = n_parents if crossed else np.int64(1)
             size = append_products(
-                model, child, parents, first, n_parents + 1, np.int64(0), with_products, work, size
+                model, child, parents, first, n_parents + 1, np.int64(0), products, work, size
             )
+        for curve in (False, True):
+            if curve and n_line == width:
+                break
+            if curve:
+                size = append_candidate(model, work, some, at + n_line, at + width, base, size)
             score = evidence(model, child, work.sums[size])
             if score > best:
-                best, best_curve, best_cross = score, curve, with_products
+                best, best_curve, best_cross = score, curve, products
     return best - price, best_curve, best_cross
 
 
@@ -145,7 +145,7 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
         work = with_room(work, most_columns(model, n_parents + 1, max(crossed, 1)), size)
         some = updated(model, work, some, done, size)
         done = size
-        best, new, new_curve, new_cross = score + IMPROVEMENT, -1, False, crossed
+        best, new, new_curve, new_cross = score + IMPROVEMENT, np.int64(-1), False, crossed
         at = np.int64(0)
         for v in members:
             width = n_columns(model, v, model.may_curve[child])
@@ -209,7 +209,7 @@ def evidence_without(model, child, variable, line_stays, crossed, work, size, in
 @inlined
 def best_removal(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
     """The best score without one parent, which one, and the products: `(score, position, products)`."""
-    best, where, cross = -np.inf, 0, 0
+    best, where, cross = -np.inf, np.int64(0), np.int64(0)
     fewer, forms = parents.copy(), curved.copy()
     for at in range(n_parents):
         for index in range(n_parents):
@@ -357,22 +357,6 @@ def add_pair(model, child, before, one, parents, curved, n_parents, crossed, sco
     parents[n_parents], parents[n_parents + 1] = first, second
     size = regression(model, child, parents, curved, n_parents + 2, products, work)
     return n_parents + 2, products, best, work, size
-
-
-@outer
-def add_pair_with(model, child, before, one, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
-    """Add a variable and another one that matter only through their product, if this improves the score."""
-    paired = False
-    for q in range(model.pairs.shape[1]):
-        paired |= one in (model.pairs[child, q, 0], model.pairs[child, q, 1])
-    if not paired:
-        return n_parents, crossed, score
-    work = workspace(model, child, n_parents + 2, max(crossed, 1))
-    size = regression(model, child, parents, curved, n_parents, crossed, work)
-    n_parents, crossed, score, work, size = add_pair(
-        model, child, before, one, parents, curved, n_parents, crossed, score, work, size
-    )
-    return n_parents, crossed, score
 
 
 @outer

@@ -122,7 +122,7 @@ def preferred_curves(model):  # type: ignore[no-untyped-def]
 @outer
 def has_curve(model, child, parent):  # type: ignore[no-untyped-def]
     """Whether a parent may enter as a curve."""
-    return model.may_curve[child] and n_columns(model, parent, True) > model.n_line[parent]
+    return model.may_curve[child] and n_columns(model, parent, np.bool_(True)) > model.n_line[parent]
 
 
 @outer

@@ -19,7 +19,8 @@ from dcd.graph.adjacency import topological_order
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.digest import digest
 from dcd.search.family_regression import inlined, inner, leaf, outer, outer_leaf
-from dcd.search.family_search import IMPROVEMENT, add_pair_with, improve_family, one_more, without_parent
+from dcd.search.family_score import regression, workspace
+from dcd.search.family_search import IMPROVEMENT, add_pair, improve_family, one_more, without_parent
 
 _LEAST_MOVE = 1e-7  # of an order
 _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
@@ -211,6 +212,22 @@ def gain_parent(model, families, child, new, order, position):  # type: ignore[n
     if score > families.scores[child] + IMPROVEMENT:
         families.n_parents[child], families.crossed[child], families.scores[child] = n_parents, crossed, score
         refresh(model, families, child, before)
+
+
+@inlined
+def add_pair_with(model, child, before, one, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
+    """Add a variable and another one that matter only through their product, if this improves the score."""
+    paired = False
+    for q in range(model.pairs.shape[1]):
+        paired |= one in (model.pairs[child, q, 0], model.pairs[child, q, 1])
+    if not paired:
+        return n_parents, crossed, score
+    work = workspace(model, child, n_parents + 2, max(crossed, 1))
+    size = regression(model, child, parents, curved, n_parents, crossed, work)
+    n_parents, crossed, score, work, size = add_pair(
+        model, child, before, one, parents, curved, n_parents, crossed, score, work, size
+    )
+    return n_parents, crossed, score
 
 
 @leaf
