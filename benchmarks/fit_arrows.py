@@ -86,7 +86,7 @@ def run(n_graphs: int, jobs: int) -> None:
 def constants_of(values: FloatArray) -> Constants:
     """Constants from free numbers, rounded."""
     rounded = values.round(2).tolist()
-    return Constants(tuple(rounded[:5]), rounded[5], rounded[6], round(float(np.exp(values[7])), 4))
+    return Constants(tuple(rounded[:5]), rounded[5], *np.exp(values[6:]).round(4).tolist())
 
 
 def calibrated_shares(rows: pd.DataFrame, constants: Constants) -> FloatArray:
@@ -106,19 +106,21 @@ def fit(rows: pd.DataFrame) -> Constants:
     edges = rows[(rows["truth"] < 3) & (rows[TYPES].sum(axis=1) > 0.1)]
     types = edges[TYPES].to_numpy()
     shares = types / types.sum(axis=1, keepdims=True)
-    terms = np.column_stack([np.ones(len(edges)), edges[TRAITS], edges["confirmed"]])
+    terms = np.column_stack([np.ones(len(edges)), edges[TRAITS]])
+    confirmed = edges["confirmed"].to_numpy(dtype=bool)
     truth = edges["truth"].to_numpy()
     weights = 1.0 / edges.groupby(KEY[:4])["truth"].transform("size").to_numpy()
     weights /= weights.sum()
 
     def loss(values: FloatArray) -> float:
-        beta = 1.0 / (1.0 + np.exp(-terms @ values[:6]))
-        logs = beta[:, None] * np.log(shares + np.exp(values[7]))
-        logs[:, 2] += values[6]
+        beta = 1.0 / (1.0 + np.exp(-terms @ values[:5]))
+        least = np.exp(np.where(confirmed, values[6], values[7]))
+        logs = beta[:, None] * np.log(shares + least[:, None])
+        logs[:, 2] += values[5]
         likelihood = logs[np.arange(len(truth)), truth] - logsumexp(logs, axis=1)
-        return float(-weights @ likelihood + 1e-4 * (values[:7] @ values[:7]))  # a weak prior: none is large
+        return float(-weights @ likelihood + 1e-5 * (values[:6] @ values[:6]))  # a weak prior: none is large
 
-    start = np.array([1.0, *(0.0 for _ in range(6)), np.log(0.003)])
+    start = np.array([1.0, *(0.0 for _ in range(5)), np.log(0.003), np.log(0.003)])
     return constants_of(minimize(loss, start, method="BFGS").x)
 
 

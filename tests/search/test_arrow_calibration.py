@@ -111,7 +111,7 @@ def test_the_constants_are_those_of_the_rows():
 def test_the_fit_finds_the_temper_that_made_the_rows(seed):
     """Types drawn with the probabilities of known constants."""
     rng = np.random.default_rng(seed)
-    truth = Constants((0.5, -1.0, 0.0, 0.0, 0.0), 1.5, 0.2, 0.002)
+    truth = Constants((0.5, -1.0, 0.0, 0.0, 0.0), 0.2, 0.002, 0.2)
     rows = []
     for table in range(300):
         traits = Traits(float(rng.uniform(0.1, 0.9)), float(rng.normal()), *rng.uniform(0, 0.5, 2))

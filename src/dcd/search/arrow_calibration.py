@@ -7,9 +7,10 @@ two directions and of no direction, among the graphs that join a pair, are tempe
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad
    \beta = 1 / (1 + e^{-c \cdot x}) ,
 
-where x are properties of the table and whether tests confirm the arrow (`arrow_tests`), and u is nonzero only
-for undirected edges. The probability that there is an edge is unchanged. The constants maximise the
-probability of the true types in simulated tables; `benchmarks.fit_arrows` computes them.
+where x are properties of the table, :math:`\delta` is larger for arrows that tests do not confirm
+(`arrow_tests`), and u is nonzero only for undirected edges. The probability that there is an edge is
+unchanged. The constants maximise the probability of the true types in simulated tables;
+`benchmarks.fit_arrows` computes them.
 """
 
 from __future__ import annotations
@@ -48,18 +49,18 @@ class Constants(NamedTuple):
     Attributes
     ----------
     temper : coefficients of 1 and the traits.
-    confirmed : coefficient of an arrow that tests confirm.
     undirected : log weight in favour of undirected edges.
-    least_share : added to each share, since no type is impossible.
+    least_share, unconfirmed_share : added to each share, since no type is impossible: if tests confirm the
+        arrow, and if not.
     """
 
     temper: tuple[float, ...]
-    confirmed: float
     undirected: float
     least_share: float
+    unconfirmed_share: float
 
 
-CONSTANTS = Constants((3.3, -0.76, 0.35, -1.76, -2.65), 0.0, -0.56, 0.0047)
+CONSTANTS = Constants((3.98, -0.9, 0.43, -2.18, -3.27), -0.3, 0.0014, 0.011)
 
 
 def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
@@ -87,9 +88,9 @@ def calibrated(
     `confirmed` (d, d) are the pairs whose more frequent direction tests confirm.
     """
     joined = sampled[:ABSENT].sum(axis=0)
-    shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0) + constants.least_share
-    logits = np.dot(constants.temper, (1.0, *traits)) + constants.confirmed * confirmed
-    beta = 1.0 / (1.0 + np.exp(-logits))
+    shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0)
+    shares += np.where(confirmed, constants.least_share, constants.unconfirmed_share)
+    beta = 1.0 / (1.0 + np.exp(-np.dot(constants.temper, (1.0, *traits))))
     tempered = shares**beta
     tempered[UNDIRECTED] *= np.exp(constants.undirected)
     tempered *= joined / np.where(joined > 0.0, tempered.sum(axis=0), 1.0)

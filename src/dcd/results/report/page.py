@@ -101,7 +101,9 @@ def _probabilities(edge: Edge, result: Result) -> dict[str, str]:
         return likelier_arrow(edge)
     arrow = percent(found.forward)
     if edge.uncertain:
-        arrow = f"{direction(edge)} {percent_below(found.forward, posterior.arrow_probability)}"
+        least = posterior.arrow_probability
+        share = percent_below(found.forward, least) if found.forward < least else percent(found.forward)
+        arrow = f"{direction(edge)} {share}"
     return {"edge_share": percent(found.edge), "arrow": arrow, "others": other_types(found)}
 
 
@@ -129,7 +131,10 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
     if edge.uncertain and result.posterior is not None:
-        return f"uncertain: below the {percent(result.posterior.arrow_probability)} asked for"
+        least, share = result.posterior.arrow_probability, edge.probabilities
+        if share is not None and share.forward >= least:
+            return "uncertain: not confirmed by tests"
+        return f"uncertain: below the {percent(least)} asked for"
     if edge.type == "-":
         return "unknown"
     return {True: "confirmed by tests", False: "not confirmed by tests", None: "as drawn"}[edge.confirmed]

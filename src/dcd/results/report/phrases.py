@@ -125,8 +125,11 @@ def probability(edge: Edge) -> str:
 
 def why_a_line(edge: Edge, least: float) -> str:
     """Why an arrow of the class is drawn as a line."""
-    share = percent_below(edge.probabilities.forward, least) if edge.probabilities else NONE
-    tests = "; tests do not confirm it" if edge.confirmed is False else ""
+    found = edge.probabilities
+    if found is not None and found.forward >= least:
+        return f"its direction has probability {percent(found.forward)}, but tests do not confirm it"
+    share = NONE if found is None else percent_below(found.forward, least)
+    tests = ", and tests do not confirm it" if edge.confirmed is False else ""
     return f"its direction has probability {share}, below the limit of {percent(least)}{tests}"
 
 
