@@ -155,7 +155,7 @@ def test_half_of_the_columns_are_told_and_the_others_counted(monkeypatch, known_
 
     def find(table, kinds, roots):
         told.append(list(roots))
-        return Found(GRAPH, probabilities(turned=False))
+        return Found(GRAPH, probabilities(turned=False), GRAPH | GRAPH.T)
 
     tell(monkeypatch, find)
     for knowledge in running.KNOWLEDGE:
@@ -167,7 +167,9 @@ def test_half_of_the_columns_are_told_and_the_others_counted(monkeypatch, known_
     drawn = {key[2]: row for key, row in rows.items() if key[3] == ""}
     assert [drawn["none"][name] for name in running.COUNTS] == ["1", "1", "1", "1"]
     assert [drawn["half"][name] for name in running.COUNTS] == ["1", "1", "0", "0"]
-    assert len(rows) == 2 * (1 + len(running.THRESHOLDS))
+    as_drawn = {key[2]: row for key, row in rows.items() if key[3] == running.DRAWN}
+    assert [as_drawn["none"][name] for name in running.COUNTS] == ["0", "0", "3", "1"]
+    assert len(rows) == 2 * (2 + len(running.THRESHOLDS))
 
 
 def test_a_run_goes_on_where_it_stopped_and_tells_failures(monkeypatch, known_table, tmp_path):

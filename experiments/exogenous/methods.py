@@ -23,10 +23,18 @@ ALPHA = 0.05  # of PC
 
 @dataclass(frozen=True)
 class Found:
-    """A graph (`[i, j] = 1` is i -> j, both 1 is i - j), and the probabilities of a fit that has them."""
+    """A graph (`[i, j] = 1` is i -> j, both 1 is i - j), and what a fit with probabilities adds.
+
+    Attributes
+    ----------
+    adjacency : the graph, with all of its arrows.
+    probabilities : of the types of all pairs.
+    drawn : the graph with uncertain arrows as lines.
+    """
 
     adjacency: IntArray
     probabilities: pd.DataFrame | None = None
+    drawn: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -63,9 +71,8 @@ def robust(table: pd.DataFrame, kinds: Mapping[str, Kind], roots: Sequence[str])
     knowledge = dcd.Knowledge(roots=roots) if roots else None
     model = dcd.RobustDCD(kinds=dict(kinds) or None, knowledge=knowledge, progress=False, random_state=0)
     model.fit(table)
-    return Found(
-        model.cpdag_.reorder([str(name) for name in table]).adjacency, getattr(model, "probabilities_", None)
-    )
+    cpdag = model.cpdag_.reorder([str(name) for name in table])
+    return Found(cpdag.adjacency, model.probabilities_, cpdag.drawn)
 
 
 def baseline(

@@ -28,6 +28,7 @@ from experiments.timing import OutOfTimeError, cpu_limit
 FOLDER = RESULTS / "exogenous"
 KNOWLEDGE = ("none", "half")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of probabilities, for fits that have them
+DRAWN = "drawn"  # in place of a threshold: the graph as it is drawn
 RANDOM_DRAWS = 100
 KEY = ("table", "method", "knowledge", "threshold")
 COUNTS = ("possible", "impossible", "undirected", "none")
@@ -118,6 +119,9 @@ def _counted(task: Task, names: Sequence[str], found: Found, seconds: float) -> 
         for threshold in THRESHOLDS:
             counts = count_probable(found.probabilities, exogenous, counted, threshold)
             yield _row(task, counts, threshold=threshold, seconds=seconds)
+    if found.drawn is not None:
+        counts = count_edges(names, found.drawn, exogenous, counted)
+        yield _row(task, counts, threshold=DRAWN, seconds=seconds)
     counts = count_edges(names, found.adjacency, exogenous, counted)
     yield _row(task, counts, seconds=seconds, edges=edge_list(names, found.adjacency))
 

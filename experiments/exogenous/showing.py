@@ -15,6 +15,7 @@ from experiments.exogenous.methods import METHODS
 from experiments.exogenous.running import (
     CONTROLS,
     COUNTS,
+    DRAWN,
     FOLDER,
     Task,
     control_counts,
@@ -58,13 +59,16 @@ def show_role(role: str, folder: Path = FOLDER) -> str:
 
 
 def in_short(role: str, folder: Path = FOLDER) -> str:
-    """The arrows of each method without knowledge, and of Robust DCD from two thresholds on."""
+    """The arrows of each method without knowledge, and of Robust DCD as drawn and from two thresholds on."""
     lines = []
     rows = _frame(role, folder)
     for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):
-        if knowledge != "none" or threshold not in ("", "0.7", "0.9") or method == "no-arrows":
+        if knowledge != "none" or threshold not in ("", DRAWN, "0.7", "0.9") or method == "no-arrows":
             continue
-        name = f"{_label(method)}, arrows from {threshold} on" if threshold else _label(method)
+        if threshold == DRAWN:
+            name = f"{_label(method)}, as drawn"
+        else:
+            name = f"{_label(method)}, arrows from {threshold} on" if threshold else _label(method)
         possible, impossible = group[_ARROWS].sum()
         share, error = share_impossible(group)
         lines.append([name, f"{possible:.0f}", f"{impossible:.0f}", f"{share:.0%} ± {error:.0%}"])
