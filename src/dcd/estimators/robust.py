@@ -116,7 +116,8 @@ class RobustDCD(Discovery):
         The search for the graph, by default `WholeGraph()`.
     arrow_probability : float, default=0.7
         Arrows with a lower posterior probability are listed in `cpdag_.uncertain` and drawn as lines, unless
-        knowledge forbids the opposite direction.
+        knowledge forbids the opposite direction. In a table with categories, so are arrows that tests do
+        not confirm.
     knowledge : Knowledge or None, default=None
         As for `DCD`. The search considers only graphs that agree with it.
     kinds, missing, drop_degenerate : as for `DCD`
