@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.memory import Memory
 from dcd.runtime.text import counted
 from dcd.table.checks import (
@@ -63,6 +63,7 @@ class Audit:
 
     def to_html(self, title: str = "the table", *, worded: Callable[[str], str] = str) -> str:
         """A self-contained page; names from the data are escaped. `worded` rewrites remedies."""
+        check_type("title", title, str, "Pass a heading.")
         if not callable(worded):
             problem = f"must be a function of text, got {type(worded).__name__}"
             raise InputError("parameter 'worded'", problem, "Leave it out.")
