@@ -2,10 +2,12 @@
 
     PYTHONPATH=tests python benchmarks/kills.py loky [--kills 100] [--seed 0]
     PYTHONPATH=tests python benchmarks/kills.py dask [--kills 100] [--seed 0]
+    PYTHONPATH=tests python benchmarks/kills.py ray [--kills 100] [--seed 0]
 
 With `loky`, `n_jobs=2` on this machine; with `dask`, a scheduler and three workers in processes of their own,
-each of which is replaced when it was killed. Fits alternate with resamples. Prints kills, runs, wrong answers
-and errors; a run of more than two minutes ends it.
+each of which is replaced when it was killed; with `ray`, a cluster of three cores on this machine, whose
+processes are killed while they start, work or wait. Fits alternate with resamples. Prints kills, runs, wrong
+answers and errors; a run of more than five minutes ends it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import contextlib
 import faulthandler
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -31,7 +34,7 @@ from support.tables import collider_with_bystanders
 
 import dcd
 
-SECONDS = 120  # for a run, with its kills
+SECONDS = 300  # for a run, with its kills
 TABLE = collider_with_bystanders(200, 0)
 WORK: dict[str, Callable[[int | None], Any]] = {
     "RobustDCD": lambda n_jobs: _told(dcd.RobustDCD(n_jobs=n_jobs, progress=False).fit(TABLE)),
@@ -50,13 +53,12 @@ def _told(model: Any) -> tuple[Any, ...]:
 class Local:
     """Processes of loky on this machine."""
 
-    n_jobs = 2
+    n_jobs: int | None = 2
+    commands = re.compile(rb"popen_loky_posix")
 
     def kill_one(self, r: random.Random) -> bool:
         """Kill one of the processes, if there are any."""
-        children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-        pids = [pid for file in children for pid in file.read_text().split()]
-        workers = [int(pid) for pid in pids if b"popen_loky_posix" in _command(pid)]
+        workers = [pid for pid in _descendants(os.getpid()) if self.commands.search(_command(pid))]
         if workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(r.choice(workers), signal.SIGKILL)
@@ -64,7 +66,29 @@ class Local:
         return False
 
     def prepare(self) -> None:
-        """Nothing: loky replaces its processes."""
+        """Nothing: lost processes are replaced."""
+
+
+class OnRay(Local):
+    """A cluster of Ray with three cores on this machine."""
+
+    n_jobs = None
+    commands = re.compile(rb"^(ray::PoolActor|ray::IDLE|[^\0]*/bin/python[^\0]*\0.*default_worker\.py)")
+
+    def __init__(self) -> None:
+        import ray
+        from ray.util.joblib import register_ray
+
+        register_ray()
+        paths = {"PYTHONPATH": os.pathsep.join(sys.path[1:])}
+        ray.init(
+            num_cpus=3,
+            include_dashboard=False,
+            log_to_driver=False,
+            runtime_env={"env_vars": paths},
+            # Ray waits a minute for a process that was killed while it started.
+            _system_config={"worker_register_timeout_seconds": 10},
+        )
 
 
 class OnDask:
@@ -94,7 +118,15 @@ class OnDask:
         self._cluster.close()
 
 
-def _command(pid: str) -> bytes:
+def _descendants(pid: int) -> Iterator[int]:
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # of a process that has ended
+            for child in map(int, file.read_text().split()):
+                yield child
+                yield from _descendants(child)
+
+
+def _command(pid: int) -> bytes:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     return b""
@@ -129,6 +161,9 @@ def run(where: Local | OnDask, n_kills: int, seed: int) -> Counter[str]:
     r, counts = random.Random(seed), Counter[str]()
     expected = {name: work(1) for name, work in WORK.items()}
     durations = dict.fromkeys(WORK, 2.0)
+    where.prepare()
+    for work in WORK.values():
+        work(where.n_jobs)  # the first run of a process compiles
     while counts["kills"] < n_kills:
         name = r.choice(list(WORK))
         where.prepare()
@@ -154,7 +189,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("where", choices=["loky", "dask"])
+    parser.add_argument("where", choices=["loky", "dask", "ray"])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -165,6 +200,9 @@ def main() -> int:
             where = OnDask(Path(folder))
             stack.callback(where.close)
             stack.enter_context(parallel_config(backend="dask", wait_for_workers_timeout=60))
+        elif options.where == "ray":
+            where = OnRay()
+            stack.enter_context(parallel_config(backend="ray", n_jobs=-1))
         counts = run(where, options.kills, options.seed)
     names = ("kills", "runs", "wrong answers", "errors")
     print(f"{options.where}, seed {options.seed}: " + ", ".join(f"{counts[name]} {name}" for name in names))

@@ -20,7 +20,7 @@ def parameters(r: random.Random, folder: Path) -> Iterator[Try]:
         fitted = dcd.RobustDCD(progress=False).fit(public_surface.TABLE)
     calls = list(public_surface.calls(public_surface.valid_values(fitted, folder)))
     while True:
-        described, call = r.choice(calls)
-        if described.startswith("dcd.baselines.run(") and r.random() < 0.99:
+        path, parameter, shown, call = r.choice(calls)
+        if path == "dcd.baselines.run" and r.random() < 0.99:
             continue  # in a process of its own
-        yield f"parameters: {described}", call
+        yield f"parameters: {path}({parameter}={shown})", call

@@ -139,7 +139,7 @@ def tables(r: random.Random, folder: Path) -> Iterator[Try]:  # noqa: ARG001
         exact = isinstance(table, (list, tuple)) and name != "list of arrays"
         exact |= isinstance(table, np.ndarray) and (table.dtype == object or "[" not in name)
         given = cells if exact and name not in ("array", "masked array") else None
-        action = r.choice(["values", "audit", "fit", "fingerprint", "weight", "groups"])
+        action = r.choice(["values", "audit", "fit", "fingerprint", "weight", "groups", "audited groups"])
         yield f"tables: {action} of {name} {str(cells)[:80]}", _act(action, table, given)
 
 
@@ -151,6 +151,8 @@ def _act(action: str, table: Any, given: list[list[Any]] | None) -> Callable[[],
             return dcd.audit(table)
         if action == "fingerprint":
             return dcd.results.fingerprint(table)
+        if action == "audited groups":
+            return dcd.audit(public_surface.TABLE, groups=table)
         if action in ("weight", "groups"):
             given_as = {"sample_weight" if action == "weight" else "groups": table}
             return dcd.RobustDCD(progress=False).fit(public_surface.TABLE, **given_as)

@@ -43,16 +43,34 @@ def test_other_commands_take_it_too(call, data):
         assert "person" not in answer.out
 
 
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_an_audit_knows_what_belongs_together(extension, call, tmp_path):
+    frame = table(n_rows=10)
+    frame[["a", "b", "c"]] = frame.groupby("person").transform("mean") + 0.1 * frame[["a", "b", "c"]]
+    path = tmp_path / f"table.{extension}"
+    frame.to_csv(path, index=False) if extension == "csv" else frame.to_parquet(path)
+    alone = call("audit", path, "--exclude", "person")
+    assert alone.code == 1
+    assert "name the rows that belong together" in " ".join(alone.out.split())
+    together = call("audit", path, "--groups", "person", "--report", tmp_path / "page.html")
+    assert together.code == 0, together.err
+    assert "3 columns, 600 rows in 60 groups, 600 without" in together.out
+    assert "600 rows in 60 groups," in (tmp_path / "page.html").read_text()
+    assert json.loads(call("audit", path, "--groups", "person", "--json", "-").out)["n_groups"] == 60
+
+
 def test_what_is_refused_is_told_by_the_name_of_the_option(call, data):
     frame = table()
-    answer = call("discover", data(frame), "--groups", "persn")
-    assert answer.code == 2
-    assert "column 'persn' (--groups): is not in the table" in answer.err
-    assert "person" in answer.err
+    for command in ("discover", "audit"):
+        answer = call(command, data(frame), "--groups", "persn")
+        assert answer.code == 2
+        assert "column 'persn' (--groups): is not in the table" in answer.err
+        assert "person" in answer.err
     answer = call("discover", data(frame), "--groups", "person", "--method", "dcd")
     assert answer.code == 2
     assert "option --groups: is refused" in answer.err
     frame.loc[3, "person"] = None
-    answer = call("discover", data(frame), "--groups", "person")
-    assert answer.code == 2
-    assert "option --groups: has 1 missing values, the first in row 3" in answer.err
+    for command in ("discover", "audit"):
+        answer = call(command, data(frame), "--groups", "person")
+        assert answer.code == 2
+        assert "option --groups: has 1 missing values, the first in row 3" in answer.err

@@ -146,6 +146,9 @@ def test_other_rows_and_a_saved_model(fitted):
     model, table = fitted
     other = patients(seed=1)
     assert model.effect("dose", "response", other).high != model.effect("dose", "response").high
+    for name in ("sample_weight", "groups"):
+        with pytest.raises(InputError, match=f"parameter '{name}': was given without the table of its rows"):
+            model.effect("dose", "response", **{name: np.arange(len(table))})
     copied = pickle.loads(pickle.dumps(model))
     with pytest.raises(InputError, match="not part of a saved or copied model"):
         copied.effect("dose", "response")

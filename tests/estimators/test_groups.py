@@ -13,7 +13,7 @@ import dcd
 from dcd.estimators.effect_estimates import Sample, _folds, estimate
 from dcd.estimators.resampling import _Draws
 from dcd.features.gram_columns import columns_of
-from dcd.features.subsamples import Subsamples
+from dcd.features.subsamples import Subsamples, row_parts
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 
@@ -143,13 +143,14 @@ def test_parts_of_the_rows_are_whole_persons(n_persons):
     for options in (TableOptions(), TableOptions(missing="testwise")):
         values = table if options.missing == "refuse" else table.mask(table["a"] > 2.0)
         dataset = read_table(values.iloc[shuffled], groups=groups[shuffled], options=options)
-        parts = Subsamples(columns_of(dataset), None, np.random.default_rng(0))
-        rows = np.concatenate(parts._groups)
+        columns = columns_of(dataset)
+        parts = row_parts(columns, np.random.default_rng(0))
+        rows = np.concatenate(parts)
         assert sorted(rows) == list(range(len(dataset.values)))
-        owners = [set(dataset.groups[some]) for some in parts._groups]
+        owners = [set(dataset.groups[some]) for some in parts]
         assert sum(map(len, owners)) == n_persons
         assert all(owners)
-        gram, _ = parts.draw(np.random.default_rng(0))
+        gram, _ = Subsamples(columns, None, np.random.default_rng(0)).draw(np.random.default_rng(0))
         assert np.isfinite(gram.gram).all()
 
 

@@ -305,7 +305,7 @@ def test_graphs_that_cannot_be_tested(graph, words):
         ({"test": "fisher"}, "'test': must be None or an object with bind"),
         ({"n_jobs": 0}, "'n_jobs': must not be 0"),
         ({"rows": "yes"}, "'rows': must be True or False"),
-        ({"title": 3}, "'title': must be a str"),
+        ({"title": 3}, "'title': must be text or None, got int"),
         ({"random_state": "x"}, "'random_state'"),
         ({"kinds": {"z": "nominal"}}, "column 'z': is not in the table"),
         ({"missing": "fill"}, "'missing': must be one of"),

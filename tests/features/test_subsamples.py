@@ -1,5 +1,6 @@
 """Gram matrices of parts of the rows, against columns of these rows that are normalised by hand."""
 
+import pickle
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ import pytest
 from dcd.features import subsamples
 from dcd.features.gram_columns import TableColumns, categories, columns_of, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
-from dcd.features.subsamples import N_CHOSEN, N_GROUPS, Subsamples
+from dcd.features.subsamples import N_CHOSEN, N_GROUPS, Subsamples, row_parts
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 
@@ -46,10 +47,11 @@ def parts_of(dataset, seed=0):
     return columns, counted, Subsamples(columns, counted, np.random.default_rng(seed))
 
 
-def rows_of_draw(parts, seed, n_chosen=N_CHOSEN):
+def rows_of_draw(columns, seed, n_chosen=N_CHOSEN, seed_of_groups=0):
     """The rows of the groups that a draw with this seed chooses."""
+    groups = row_parts(columns, np.random.default_rng(seed_of_groups))
     chosen = np.random.default_rng(seed).choice(N_GROUPS, size=n_chosen, replace=False)
-    return np.concatenate([parts._groups[group] for group in chosen])
+    return np.concatenate([groups[group] for group in chosen])
 
 
 def orthonormal(columns, shares):
@@ -95,13 +97,12 @@ def test_all_groups_together_are_the_table(name, monkeypatch):
     monkeypatch.setattr(subsamples, "N_CHOSEN", N_GROUPS)
     for seed in range(2):
         columns, counted, parts = parts_of(TABLES[name](seed), seed)
-        gram, counts = parts.draw(np.random.default_rng(0))
+        gram, shares = parts.draw(np.random.default_rng(0))
         whole = family_gram(columns)
         np.testing.assert_allclose(gram.gram, whole.gram, atol=1e-7 * whole.n_samples)
         assert gram.n_samples == whole.n_samples
         if counted is not None:
-            np.testing.assert_allclose(counts.weights, counted.weights)
-            np.testing.assert_array_equal(counts.codes, counted.codes)
+            np.testing.assert_allclose(shares, counted.weights / counted.weights.sum())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -109,7 +110,7 @@ def test_all_groups_together_are_the_table(name, monkeypatch):
 def test_a_part_is_the_matrix_of_its_rows(name, seed):
     columns, _, parts = parts_of(TABLES[name](seed), seed)
     gram, _ = parts.draw(np.random.default_rng(seed + 50))
-    wanted, compared = gram_by_hand(columns, gram, rows_of_draw(parts, seed + 50))
+    wanted, compared = gram_by_hand(columns, gram, rows_of_draw(columns, seed + 50, seed_of_groups=seed))
     np.testing.assert_allclose(gram.gram[compared], wanted, atol=1e-6 * columns.n_samples)
 
 
@@ -119,9 +120,9 @@ def test_with_gaps_an_entry_is_the_mean_over_the_rows_that_have_both(name, seed)
     """Before columns are made orthonormal: a correlation of lines, with its sums made by hand."""
     dataset = TABLES[name](seed)
     columns, _, parts = parts_of(dataset, seed)
-    gram, counts = parts.draw(np.random.default_rng(seed))
-    assert counts is None
-    rows = rows_of_draw(parts, seed)
+    gram, shares = parts.draw(np.random.default_rng(seed))
+    assert shares is None
+    rows = rows_of_draw(columns, seed, seed_of_groups=seed)
     shares, present = dataset.probabilities[rows], np.isfinite(dataset.values[rows])
     lines = columns.rows(slice(0, len(dataset.values)))[rows][:, 4 + gram.starts[:-1]]
     assert (lines[~present] == 0).all()
@@ -140,24 +141,26 @@ def test_categories_are_counted_in_the_rows_of_the_part(weighted):
     frame = with_letters(seed=3)
     weights = weights_of(300, 3) if weighted else np.ones(300)
     dataset = read_table(frame, sample_weight=weights if weighted else None)
-    _, counted, parts = parts_of(dataset)
-    _, counts = parts.draw(np.random.default_rng(1))
-    rows = rows_of_draw(parts, 1)
+    columns, counted, parts = parts_of(dataset)
+    _, shares = parts.draw(np.random.default_rng(1))
+    rows = rows_of_draw(columns, 1)
     assert len(rows) == 300 * N_CHOSEN // N_GROUPS
     by_hand = Counter()
     for row in rows:
         by_hand[tuple(frame.iloc[row][["town", "flag", "grade"]])] += weights[row]
-    scale = weights.sum() ** 2 / np.square(weights).sum() / weights[rows].sum()
-    wanted = sorted(scale * weight for weight in by_hand.values())
-    np.testing.assert_allclose(np.sort(counts.weights[counts.weights > 0]), wanted)
-    assert counts.weights.sum() == pytest.approx(counted.weights.sum())
+    assert len(shares) == len(counted.weights)
+    for combination, share in enumerate(shares):
+        (row, *_) = np.flatnonzero(counted.combination == combination)
+        wanted = by_hand[tuple(frame.iloc[row][["town", "flag", "grade"]])] / weights.sum()
+        assert share == pytest.approx(wanted)
 
 
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
 def test_groups_hold_every_row_once_however_few_or_many():
     for n in (10, 19, 20, 21, 300):
-        _, _, parts = parts_of(read_table(numbers(n)))
-        assert sorted(np.concatenate(parts._groups).tolist()) == list(range(n))
+        columns, _, parts = parts_of(read_table(numbers(n)))
+        groups = row_parts(columns, np.random.default_rng(0))
+        assert sorted(np.concatenate(groups).tolist()) == list(range(n))
         gram, _ = parts.draw(np.random.default_rng(0))
         assert np.isfinite(gram.gram).all()
 
@@ -204,17 +207,17 @@ def test_a_level_that_a_part_lacks_has_no_column(monkeypatch):
     monkeypatch.setattr(subsamples, "N_CHOSEN", 6)
     frame = numbers(100).assign(rare=["x"] * 5 + ["y"] * 5 + ["z"] * 90)
     dataset = read_table(frame)
-    _, _, parts = parts_of(dataset)
+    columns, counted, parts = parts_of(dataset)
     position = dataset.names.index("rare")
     lacking = 0
     for seed in range(30):
-        gram, counts = parts.draw(np.random.default_rng(seed))
+        gram, shares = parts.draw(np.random.default_rng(seed))
         assert np.isfinite(gram.gram).all()
-        present = set(frame["rare"].iloc[rows_of_draw(parts, seed, 6)])
+        present = set(frame["rare"].iloc[rows_of_draw(columns, seed, 6)])
         block = slice(*gram.starts[position : position + 2])
         n_columns = np.sum(np.diag(gram.gram[block, block]) > 0.5 * gram.n_samples)
         assert n_columns == len(present) - 1
-        assert np.sum(np.bincount(counts.codes[position], counts.weights) > 0) == len(present)
+        assert np.sum(np.bincount(counted.codes[position], shares) > 0) == len(present)
         lacking += len(present) < 3
     assert lacking > 0
 
@@ -224,3 +227,15 @@ def test_sums_that_are_too_large_are_not_kept(monkeypatch):
     assert Subsamples.fits(columns)
     monkeypatch.setattr(subsamples, "_MOST_BYTES", 8 * N_GROUPS * columns.width**2 - 1)
     assert not Subsamples.fits(columns)
+
+
+@pytest.mark.parametrize("frame", [numbers(20_000, d=3), with_letters(20_000), with_gaps(20_000)])
+def test_parts_keep_sums_and_no_rows(frame):
+    columns, counted, parts = parts_of(read_table(frame, options=TableOptions(missing="testwise")))
+    sums = 8 * N_GROUPS * columns.width**2
+    counts = 0 if counted is None else 16 * N_GROUPS * len(counted.weights)
+    size = len(pickle.dumps(parts))
+    assert sums < size < sums + counts + 8_000 < len(pickle.dumps(columns)) / 2
+    again = pickle.loads(pickle.dumps(parts))
+    gram, other = (one.draw(np.random.default_rng(3))[0].gram for one in (parts, again))
+    np.testing.assert_array_equal(gram, other)

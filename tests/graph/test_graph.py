@@ -218,7 +218,17 @@ def test_topological_order_puts_parents_first():
 
 def test_is_acyclic():
     assert is_acyclic(np.zeros((3, 3)))
+    assert is_acyclic([[0, 0.5], [0, 0]])
     assert not is_acyclic([[0, 1], [1, 0]])
+    assert not is_acyclic([[1, 0], [0, 0]])
+    for dag in random_dags(11, 20):
+        assert is_acyclic(dag)
+        if dag.any():
+            cause, effect = np.argwhere(dag)[0]
+            dag[effect, cause] = 1
+            assert not is_acyclic(dag)
+    with pytest.raises(InputError, match="parameter 'directed': must be a square matrix, got str"):
+        is_acyclic("a -> b")
 
 
 @pytest.mark.parametrize("matrix", [[[0, 2], [0, 0]], [[1, 0], [0, 0]], [[0, 1, 0], [0, 0, 1]], [0, 1]])

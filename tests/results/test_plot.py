@@ -188,10 +188,15 @@ def test_what_is_no_boundary_is_refused():
     model = MarkovBoundary(target="a").fit(table)
     with pytest.raises(InputError, match=r"has 199 rows, but the weights have 200"):
         plot_boundary(model, table[1:])
-    with pytest.raises(InputError, match="must be a fitted MarkovBoundary, got RobustDCD"):
+    with pytest.raises(InputError, match="must be a MarkovBoundary, got RobustDCD"):
         plot_boundary(RobustDCD(), table)
     with pytest.raises(NotFittedError):
         plot_boundary(MarkovBoundary(target="a"), table)
+    with pytest.raises(InputError, match="parameter 'y': was not the target of the fit"):
+        plot_boundary(model, table, table["b"])
+    separate = MarkovBoundary().fit(table[["a", "b"]], table["$c$"])
+    with pytest.raises(InputError, match="parameter 'y': is None, but the model was fitted to y"):
+        plot_boundary(separate, table[["a", "b"]])
     noise = np.random.default_rng(1).standard_normal((200, 3))
     empty = MarkovBoundary(target="x0", alpha=1e-9).fit(noise)
     with pytest.raises(InputError, match=r"of 'x0' is empty"):

@@ -5,7 +5,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -245,8 +244,9 @@ def test_unstable_edges_are_told(robust, table):
     assert "38%" in texts["unstable-edge", ("first", "third")]
     assert "75%" in texts["missed-edge", ("first", "alone")]
     assert Result.from_dict(result.to_dict()) == result
+    other = dcd.results.Stability(("a", "b"), np.zeros((2, 2)), np.zeros((2, 2)), 8, "bootstrap")
     with pytest.raises(InputError, match="other variables"):
-        summarise(robust, stability=SimpleNamespace(names=("a", "b")))
+        summarise(robust, stability=other)
 
 
 @pytest.mark.parametrize(

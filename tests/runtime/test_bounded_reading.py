@@ -139,6 +139,35 @@ def test_page_checksums_of_parquet_files_are_verified(share, tmp_path):
         read_file(file)
 
 
+def test_a_parquet_file_has_as_many_cells_as_it_says(tmp_path):
+    """With each byte of its footer changed in two ways: all rows, or an error; never some rows or gaps."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    file = tmp_path / "table.parquet"
+    table = pa.table({"a": np.random.default_rng(0).random(12), "b": np.random.default_rng(1).random(12)})
+    parquet.write_table(table, file, compression="none", use_dictionary=False, store_schema=False)
+    stored = file.read_bytes()
+    footer = len(stored) - 8 - int.from_bytes(stored[-8:-4], "little")
+    n_short = 0
+    for at in range(footer, len(stored) - 8):
+        for byte in {0, stored[at] ^ 2} - {stored[at]}:
+            file.write_bytes(stored[:at] + bytes([byte]) + stored[at + 1 :])
+            try:
+                frame = read_file(file)
+            except dcd.InputError as error:
+                if "cells in column" in str(error):
+                    n_short += 1
+                    with pytest.raises(
+                        dcd.InputError, match=r"the table: has \d+ cells in column '[ab]', but"
+                    ):
+                        dcd.audit(parquet.ParquetFile(file))
+            else:
+                assert frame.shape[0] == 12
+                assert not frame.isna().any(axis=None)
+    assert n_short > 2
+
+
 def test_text_documents_are_bounded_and_utf_8(tmp_path, monkeypatch):
     file = tmp_path / "graph.dot"
     file.write_bytes(b"digraph { a -> b }" + b" " * 2**21)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 from joblib import parallel_config
-from support.cluster_work import Counted, add_up, departures, die_once
+from support.cluster_work import Counted, add_up, departures, die_once, fail
 from support.tables import table
 
 import dcd
+from dcd.runtime import parallel as engine
 from dcd.runtime.parallel import Shared, as_done
 
 ray = pytest.importorskip("ray")
@@ -48,6 +49,38 @@ def test_data_are_sent_once():
     assert departures == [os.getpid()]
     assert {n_arrivals for _, _, n_arrivals, _ in found} == {1}
     assert os.getpid() not in {pid for _, pid, _, _ in found}
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        lambda: ray.exceptions.ActorDiedError(),
+        lambda: ray.exceptions.ActorUnavailableError("no answer", None),
+        lambda: ray.exceptions.NodeDiedError("a machine"),
+        lambda: ray.exceptions.OwnerDiedError("00" * 28, None, ""),
+        lambda: ray.exceptions.OutOfMemoryError("of a machine"),
+        lambda: ray.exceptions.WorkerCrashedError(),
+    ],
+)
+def test_what_ray_says_of_a_loss_does_not_end_the_run(lost, monkeypatch):
+    real, losses = engine._spread, []
+
+    def lost_once(*arguments):
+        if not losses:
+            losses.append(lost())
+            raise losses[0]
+        return real(*arguments)
+
+    monkeypatch.setattr(engine, "_spread", lost_once)
+    found = dict(as_done(add_up, range(4), shared=Shared(Counted())))
+    assert sorted(found) == [0, 1, 2, 3]
+    assert losses
+
+
+def test_an_error_of_the_work_does(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        list(as_done(fail, range(4), shared=Shared(tmp_path)))
+    assert len((tmp_path / "attempts").read_text().split()) <= 4
 
 
 def test_a_killed_process_does_not_end_the_run(tmp_path):

@@ -1,5 +1,6 @@
 """Posterior probabilities of edges against enumeration; the graph of least expected error."""
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from support.tables import linear
 from dcd.features.gram_columns import columns_of, family_gram
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.graph.probabilities import ABSENT
+from dcd.runtime.parallel import as_done
 from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
@@ -99,6 +101,22 @@ def test_parts_of_the_rows_make_them_less_certain_and_not_different(seed):
     assert parts.subsampled
     assert np.abs(whole.types - parts.types).max() < 0.5
     assert np.abs(whole.types - parts.types).mean() < 0.1
+
+
+def test_the_work_of_a_chain_does_not_carry_the_table(monkeypatch):
+    """Clusters get it: sums of parts of the rows, which do not grow with the rows."""
+    sizes = []
+
+    def measured(work, items, *, shared, **options):
+        sizes.append(len(pickle.dumps(shared)))
+        return as_done(work, items, shared=shared, **options)
+
+    monkeypatch.setattr(posterior, "as_done", measured)
+    for n in (500, 20_000):
+        sample_posterior(*task_of(weak(0, n=n)), 1)
+    few, many = sizes
+    assert abs(many - few) < 80_000  # a product more or less may be kept
+    assert many < 20_000 * 4 * 8  # what the table has
 
 
 def test_they_are_probabilities_that_agree_in_both_orders_of_a_pair():

@@ -17,7 +17,7 @@ import polars as pl
 
 import dcd
 
-N = 30
+N = 60
 _RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(_RNG.standard_normal((N, 3)), columns=["a", "b", "c"])
 TABLE["b"] += TABLE["a"]
@@ -28,7 +28,8 @@ DAG = GRAPH.to_dag().adjacency.to_numpy()
 RETURNED = {"Audit", "Effect", "Result", "Stability"}
 # The same, without methods that take anything, and what strategies are handed by an estimator.
 NOT_CALLED = {
-    *("Comparison", "ExampleData", "Outcome", "SampleWeights", "TableSummary", "ChosenDAG"),
+    *("AdjustmentDistances", "Comparison", "ExampleData", "Outcome", "SampleWeights", "TableSummary"),
+    "ChosenDAG",
     *("Method", "Worker", "Weighting", "measured"),
     *("ConvexWeights.learn", "GrowShrink.boundary", "WholeGraph.find", "HSICDescent.learn"),
     *("HSICDescent.learn_apart", "PartialAssociation.bind", "WeightedAssociation.bind"),
@@ -90,10 +91,11 @@ def hostile_values():
 
 
 def valid_values(fitted, folder):
-    """A value for each parameter that has no default, by its name."""
+    """A value for each parameter that has no default, by its name, or by its function and its name."""
+    graphs = ["graph", "cpdag", "true_cpdag", "estimated_cpdag", "true_graph", "estimated_graph"]
     return {
-        **dict.fromkeys(["X", "table", "data"], TABLE),
-        **dict.fromkeys(["graph", "cpdag", "true_cpdag", "estimated_cpdag"], GRAPH),
+        **dict.fromkeys(["X", "table", "data", "values"], TABLE),
+        **dict.fromkeys(graphs, GRAPH),
         **dict.fromkeys(["dag", "adjacency", "directed", "partial", "matrix"], DAG),
         **dict.fromkeys(["member", "name", "treatment", "x_name", "target_name"], "a"),
         **dict.fromkeys(["outcome"], "b"),
@@ -115,6 +117,10 @@ def valid_values(fitted, folder):
         "result": dcd.summarise(fitted),
         "text": dcd.interop.to_graphml(GRAPH),
         "path": str(folder / "file.txt"),
+        "from_dot.text": dcd.interop.to_dot(GRAPH),
+        "from_networkx.graph": dcd.interop.to_networkx(GRAPH),
+        "plot_boundary.model": dcd.MarkovBoundary(target="a").fit(TABLE),
+        "plot_weights.weights": dcd.weights.convex_weights(TABLE),
     }
 
 
@@ -145,20 +151,21 @@ def public_callables():
                         yield f"{path}.{name}.{method}", function, found
 
 
-def calls(valid):
-    """(description, thunk) for every parameter of every public callable with every hostile value."""
+def calls(valid, values=hostile_values):
+    """(path, parameter, shown value, thunk) for every parameter of every public callable with each value."""
     for path, function, owner in public_callables():
+        known = {name.removeprefix(f"{function.__name__}."): value for name, value in valid.items()}
         parameters = list(inspect.signature(function).parameters.values())
         for parameter in parameters:
             if parameter.name == "self":
                 continue
             kinds = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             name = "any_option" if parameter.kind in kinds else parameter.name
-            for number, value in enumerate(hostile_values()):
+            for number, value in enumerate(values()):
                 if callable(value) and parameter.name in FUNCTIONS:
                     continue  # what it raises is its own
                 others = {
-                    other.name: valid.get(other.name, value)
+                    other.name: known.get(other.name, value)
                     for other in parameters
                     if other.default is other.empty and other.kind not in kinds and other.name != "self"
                 }
@@ -168,7 +175,7 @@ def calls(valid):
                     if other.name in CHEAP and other.default is not other.empty
                 }
                 arguments = cheap | others | {name: value}
-                yield f"{path}({parameter.name}=#{number} {_shown(value)})", _call(function, owner, arguments)
+                yield path, name, f"#{number} {_shown(value)}", _call(function, owner, arguments)
 
 
 def _shown(value):
@@ -183,7 +190,10 @@ def _call(function, owner, arguments):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if owner is not None and "self" in inspect.signature(function).parameters:
-                function(_instance(owner, fitted=function.__name__ != "fit"), **arguments)
+                instance = _instance(owner, fitted=function.__name__ != "fit")
+                if owner is dcd.MarkovBoundary and "y" in arguments:
+                    instance = dcd.MarkovBoundary()  # which reads it, as no column is named
+                function(instance, **arguments)
                 return
             if function is dcd.RobustDCD:
                 arguments.setdefault("search", dcd.WholeGraph(chains=1))
@@ -195,6 +205,8 @@ def _call(function, owner, arguments):
                 )
             elif callable(getattr(made, "check", None)):
                 made.check()
+            elif inspect.isgenerator(made):
+                list(made)
 
     return call
 

@@ -205,6 +205,9 @@ def test_the_target_does_not_hide_a_column():
     ("target", "message"),
     [
         (np.arange(11), r"the target 'y': has shape \(11,\), but the table has 12 rows"),
+        ([], r"the target 'y': has shape \(0,\), but the table has 12 rows"),
+        (np.zeros((12, 0)), r"the target 'y': has shape \(12, 0\), but the table has 12 rows"),
+        (pd.DataFrame(), r"the target 'y': has shape \(0, 0\), but the table has 12 rows"),
         (np.zeros((12, 2)), r"has shape \(12, 2\)"),
         ([{}] * 12, "column 'y': not numeric"),
         (MISSING, "column 'y': missing values"),

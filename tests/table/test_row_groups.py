@@ -60,10 +60,11 @@ def test_a_number_and_its_text_are_two_groups():
     ],
 )
 @pytest.mark.filterwarnings("ignore::dcd.runtime.errors.SmallSampleWarning")
-def test_what_names_no_groups_is_refused(groups, message):
+@pytest.mark.parametrize("read", [dcd.RobustDCD().fit, dcd.audit])
+def test_what_names_no_groups_is_refused(groups, message, read):
     values = np.random.default_rng(0).standard_normal((40, 3))
     with pytest.raises(dcd.InputError, match=f"parameter 'groups': .*{message}"):
-        dcd.RobustDCD().fit(values, groups=groups)
+        read(values, groups=groups)
 
 
 def test_one_group_among_the_rows_that_are_used_is_refused():
@@ -81,6 +82,8 @@ def test_few_groups_are_told():
     with pytest.warns(dcd.errors.SmallSampleWarning, match="Only 12 groups of rows"):
         model = dcd.RobustDCD().fit(values, groups=groups)
     assert [c.kind for c in dcd.summarise(model).cautions if "group" in c.kind] == ["few-groups"]
+    (problem,) = dcd.audit(values, groups=groups).problems
+    assert problem.startswith("Only 12 groups of rows")
 
 
 def test_counts_and_groups_do_not_go_together():
@@ -137,13 +140,29 @@ def test_groups_of_all_sizes_with_weights_and_categories(seed):
         assert scores.alike[v] == pytest.approx(np.clip(wanted, 0, 1))
 
 
-def test_rows_that_are_known_to_belong_together_are_no_caveat():
-    values, groups = persons(60, 10, 3, 0.8, 0)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_that_are_known_to_belong_together_are_no_caveat(seed):
+    values, groups = persons(60, 10, 3, 0.8, seed)
     (note,) = read_table(values).summary.notes
     assert note.kind == "dependent-rows"
     assert "(groups= or --groups)" in note.text
+    assert dcd.audit(values).problems == (note.text,)
     assert not read_table(values, groups=groups).summary.notes
-    walks = np.repeat(np.random.default_rng(0).standard_normal((200, 3)).cumsum(axis=0), 2, axis=0)
-    walks += 0.1 * np.random.default_rng(1).standard_normal(walks.shape)
-    (note,) = read_table(walks, groups=np.repeat(np.arange(200), 2)).summary.notes  # groups follow each other
+    audit = dcd.audit(values, groups=groups)
+    assert audit.ok
+    assert str(audit).startswith("600 rows in 60 groups (600 complete), 3 columns\n")
+    alone = np.arange(len(values))
+    assert dcd.audit(values, groups=alone) == dcd.audit(values)  # one group for each row is the same as none
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_groups_that_follow_each_other_are_a_caveat(seed):
+    rng = np.random.default_rng(seed)
+    walks = np.repeat(rng.standard_normal((200, 3)).cumsum(axis=0), 2, axis=0)
+    walks += 0.1 * rng.standard_normal(walks.shape)
+    groups = np.repeat(np.arange(200), 2)
+    (note,) = read_table(walks, groups=groups).summary.notes
     assert note.kind == "dependent-rows"
+    assert "the first row of a group resembles that of the group before it" in note.text
+    assert "name larger groups (groups= or --groups)" in note.text
+    assert dcd.audit(walks, groups=groups).problems == (note.text,)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.options import TableFile
+from dcd.cli.options import Handling, TableFile
 from dcd.cli.output_files import check_outputs, write_json, write_text
 from dcd.cli.running import FINE, PROBLEMS
 from dcd.cli.terminal import count, say, show_table
@@ -29,8 +29,7 @@ or warn about."""
 
 
 @click.command(epilog=_EPILOG, short_help="Is a table ready for a fit?")
-@options.kinds
-@options.memory_limit
+@options.handles_groups
 @click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
@@ -38,8 +37,7 @@ or warn about."""
 def audit(
     *,
     source: TableFile,
-    kinds: dict[str, Any],
-    memory_limit: str | None,
+    handling: Handling,
     report: str | None,
     json_path: str | None,
     title: str | None,
@@ -48,7 +46,9 @@ def audit(
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     from dcd.table import audit as auditing
 
-    audited = auditing.audit(source.open(), kinds=kinds or None, memory_limit=memory_limit)
+    table, groups = handling.read(source)
+    kinds = handling.kinds or None
+    audited = auditing.audit(table, kinds=kinds, memory_limit=handling.memory_limit, **groups)
     write_json(json_path, _as_dict(audited))
     if "-" not in (json_path, report):
         _show(audited)
@@ -62,6 +62,7 @@ def _as_dict(audited: Audit) -> dict[str, Any]:
         "ok": audited.ok,
         "n_rows": audited.n_rows,
         "n_complete_rows": audited.n_complete_rows,
+        "n_groups": audited.n_groups,
         "problems": [with_options(problem) for problem in audited.problems],
         "columns": [
             {**asdict(column), "remedy": column.remedy and with_options(column.remedy)}
@@ -71,7 +72,8 @@ def _as_dict(audited: Audit) -> dict[str, Any]:
 
 
 def _show(audited: Audit) -> None:
-    rows = f"{count(audited.n_rows, 'row')}, {audited.n_complete_rows} without a missing value"
+    groups = "" if audited.n_groups is None else f" in {count(audited.n_groups, 'group')}"
+    rows = f"{count(audited.n_rows, 'row')}{groups}, {audited.n_complete_rows} without a missing value"
     say(f"{count(len(audited.columns), 'column')}, {rows}", style="bold")
     say()
     show_table(

@@ -229,12 +229,12 @@ memory_limit = click.option(
 class Handling:
     """How columns are treated, and the columns of row weights, counts or groups."""
 
-    kinds: dict[str, str]
-    missing: str
-    sample_weight: str | None
-    counts: str | None
+    kinds: dict[str, Any]
     groups: str | None
     memory_limit: str | None
+    missing: str = "refuse"
+    sample_weight: str | None = None
+    counts: str | None = None
     drop_degenerate: bool = False
 
     @property
@@ -276,5 +276,6 @@ _groups = click.option(
 )
 _parts = (kinds, missing(*_MISSING), drop_degenerate, _sample_weight, _counts, _groups, memory_limit)
 handles_real_columns = _gathered("handling", Handling, *_parts)
+handles_groups = _gathered("handling", Handling, kinds, _groups, memory_limit)
 # Without dropping columns: every variable of a graph is needed.
 handles_rows = _gathered("handling", Handling, *(part for part in _parts if part is not drop_degenerate))

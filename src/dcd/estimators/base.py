@@ -256,6 +256,10 @@ class Discovery(FittedGraph, TableEstimator):
             self.table_.kinds,
             " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows"),
         )
+        for name, value in {"sample_weight": sample_weight, "groups": groups}.items():
+            if X is None and value is not None:
+                remedy = f"Pass both: model.effect(treatment, outcome, table, {name}=...)."
+                raise InputError(f"parameter '{name}'", "was given without the table of its rows", remedy)
         given = None if X is None else (X, sample_weight, groups)
         return effect_of_fit(
             fitted, (treatment, outcome), over, options, lambda: given or self._table_of_fit()

@@ -45,7 +45,7 @@ def compare(true_cpdag: Graph, estimated_cpdag: Graph) -> Comparison:
     otherwise the variables must be in the same order. The precision of a graph without edges is 0, unless the
     truth has none either: then every score is 1.
     """
-    true, estimated = _matched(true_cpdag, estimated_cpdag)
+    true, estimated = _matched(true_cpdag=true_cpdag, estimated_cpdag=estimated_cpdag)
     return Comparison(*_scores(true, estimated), *_scores(skeleton_of(true), skeleton_of(estimated)))
 
 
@@ -81,7 +81,7 @@ def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> Adjustmen
     except ImportError as error:
         remedy = "pip install 'causal-dcd[gadjid]'"
         raise MissingLibraryError("adjustment distances", "need the package gadjid", remedy) from error
-    pair = _matched(true_graph, estimated_graph)
+    pair = _matched(true_graph=true_graph, estimated_graph=estimated_graph)
     for matrix, parameter in zip(pair, ("true_graph", "estimated_graph"), strict=True):
         if not is_acyclic(directed_part(matrix)):
             problem = "has a directed cycle, so it determines no effect"
@@ -98,15 +98,15 @@ def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> Adjustmen
     return AdjustmentDistances(parent, ancestor, optimal, sid, len(true) * (len(true) - 1))
 
 
-def _matched(true: Graph, estimated: Graph) -> tuple[IntArray, IntArray]:
-    """Both adjacency matrices in the variable order of the first."""
-    true_names, true_matrix = _read(true, "true_cpdag")
-    names, matrix = _read(estimated, "estimated_cpdag")
+def _matched(**graphs: Graph) -> tuple[IntArray, IntArray]:
+    """The matrices of the truth and an estimate, by parameter, in the variable order of the truth."""
+    (true_names, true_matrix), (names, matrix) = (_read(graph, name) for name, graph in graphs.items())
+    subject = f"parameter '{list(graphs)[1]}'"
     if true_names is not None and names is not None:
         if set(true_names) != set(names):
             unshared = ", ".join(repr(name) for name in sorted(map(str, set(true_names) ^ set(names))))
             raise InputError(
-                "parameter 'estimated_cpdag'",
+                subject,
                 f"is not over the same variables as the truth ({unshared} on one side only)",
                 "Compare graphs over the same names.",
             )
@@ -114,7 +114,7 @@ def _matched(true: Graph, estimated: Graph) -> tuple[IntArray, IntArray]:
         return true_matrix, matrix[np.ix_(order, order)]
     if true_matrix.shape != matrix.shape:
         raise InputError(
-            "parameter 'estimated_cpdag'",
+            subject,
             f"has shape {matrix.shape}, but the truth has {true_matrix.shape}",
             "Compare graphs over the same variables.",
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -67,6 +68,7 @@ class TableColumns:
         self.groups, self.n_samples, self.memory = scores.groups, scores.ess, scores.memory
         own = sum(len(chosen) for _, chosen in columns)
         self.width = 1 + own + len(self._layout.products) + len(columns)
+        self.gram = partial(_gram_of_whole, layout=self._layout, n_samples=self.n_samples)
 
     def rows(self, rows: slice) -> FloatArray:
         """The matrix (b, c) of b rows."""
@@ -84,10 +86,6 @@ class TableColumns:
             ]
         )
 
-    def gram(self, sums: FloatArray) -> FamilyGram:
-        """The Gram matrix from sums of products of these columns over any rows."""
-        return normalised(sums / sums[0, 0], self._layout, self.n_samples)
-
 
 class GapColumns:
     """Columns that say which values are present, then all columns of the table, 0 where values are missing.
@@ -102,27 +100,17 @@ class GapColumns:
         self._parts = [block for block, *_ in parts]
         widths = tuple((v, tuple(range(block.shape[1]))) for v, block in enumerate(self._parts))
         n_line = np.array([line for _, line, _ in parts], dtype=np.intp)
-        self._layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
+        layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
         self.values, self.probabilities, self.memory = dataset.values, dataset.probabilities, dataset.memory
         self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
         self.width = len(parts) + sum(block.shape[1] for block in self._parts)
         self.groups, alike = dataset.groups, np.array([alike for *_, alike in parts])
         self.n_samples = self._mean_effective_size() / design_effect(alike, self.probabilities, self.groups)
+        self.gram = partial(_gram_of_present, layout=layout, n_samples=self.n_samples)
 
     def rows(self, rows: slice) -> FloatArray:
         """The matrix (b, d + c) of b rows."""
         return np.hstack([self._present(rows), *(block[rows] for block in self._parts)])
-
-    def gram(self, sums: FloatArray) -> FamilyGram:
-        """The Gram matrix from sums of products of these columns over any rows."""
-        n_variables = len(self._parts)
-        counts = [block.shape[1] for block in self._parts]
-        together = np.maximum(sums[:n_variables, :n_variables], 1e-12)
-        means = sums[n_variables:, n_variables:] / np.repeat(np.repeat(together, counts, 0), counts, 1)
-        values, vectors = np.linalg.eigh(means)
-        centred = np.zeros((len(means) + 1,) * 2)
-        centred[1:, 1:] = (vectors * np.maximum(values, 1e-6)) @ vectors.T
-        return normalised(centred, self._layout, self.n_samples)
 
     def _present(self, rows: slice) -> FloatArray:
         return np.isfinite(self.values[rows]).astype(self._parts[0].dtype)
@@ -142,6 +130,24 @@ def columns_of(dataset: Dataset, scores: Scores | None = None) -> TableColumns |
     if dataset.has_gaps:
         return GapColumns(dataset)
     return TableColumns(scores_of(dataset) if scores is None else scores)
+
+
+# The Gram matrix from sums of products of columns over any rows, which are not needed for it.
+
+
+def _gram_of_whole(sums: FloatArray, *, layout: Layout, n_samples: float) -> FamilyGram:
+    return normalised(sums / sums[0, 0], layout, n_samples)
+
+
+def _gram_of_present(sums: FloatArray, *, layout: Layout, n_samples: float) -> FamilyGram:
+    counts = [len(chosen) for _, chosen in layout.columns]
+    n_variables = len(counts)
+    together = np.maximum(sums[:n_variables, :n_variables], 1e-12)
+    means = sums[n_variables:, n_variables:] / np.repeat(np.repeat(together, counts, 0), counts, 1)
+    values, vectors = np.linalg.eigh(means)
+    centred = np.zeros((len(means) + 1,) * 2)
+    centred[1:, 1:] = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    return normalised(centred, layout, n_samples)
 
 
 def family_gram(columns: TableColumns | GapColumns, n_jobs: int | None = None) -> FamilyGram:

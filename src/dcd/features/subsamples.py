@@ -8,7 +8,7 @@ Rows that belong together (`Dataset.groups`) stay together.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _MOST_BYTES = 2**29  # for the sums of all groups
 
 
 class Subsamples:
-    """Random parts of the rows of a table.
+    """Random parts of the rows of a table: the sums and counts of each group, without the rows.
 
     Parameters
     ----------
@@ -39,50 +39,60 @@ class Subsamples:
         categories: Categories | None,
         rng: np.random.Generator,
     ) -> None:
-        n_rows = len(columns.probabilities)
-        self._columns, self._categories = columns, categories
-        order = np.arange(n_rows)
-        if n_rows <= SAMPLE_ROWS:
-            # Few rows are assigned in the order of their values, so that their own order does not matter.
-            order = np.lexsort([columns.probabilities, *np.asarray(columns.values).T])
-        self._groups = _dealt(order, columns.groups, rng)
+        groups = row_parts(columns, rng)
+        self._gram, self._n_groups = columns.gram, len(groups)
         with one_blas_thread():
-            self._sums = self._sums_of_groups()
+            self._sums = _sums_of_groups(columns, groups)
+        self._counts: list[tuple[Positions, FloatArray]] = []
+        self._n_combinations = 0
+        if categories is not None:
+            of_row, shares = categories.combination, columns.probabilities
+            self._counts = [_counted(of_row[rows], shares[rows]) for rows in groups]
+            self._n_combinations = len(categories.weights)
 
     @staticmethod
     def fits(columns: TableColumns | GapColumns) -> bool:
         """Whether the sums of all groups are small enough to keep."""
         return 8 * N_GROUPS * columns.width**2 <= _MOST_BYTES
 
-    def draw(self, rng: np.random.Generator) -> tuple[FamilyGram, Categories | None]:
-        """The Gram matrix and the counts of a random part."""
-        n_groups = len(self._groups)
-        chosen = rng.choice(n_groups, size=max(N_CHOSEN * n_groups // N_GROUPS, 1), replace=False)
-        gram = self._columns.gram(np.asarray(sum(self._sums[..., group] for group in np.sort(chosen))))
-        return gram, self._counts(np.concatenate([self._groups[group] for group in chosen]))
+    def draw(self, rng: np.random.Generator) -> tuple[FamilyGram, FloatArray | None]:
+        """The Gram matrix of a random part, and the share of each combination of categories, if any."""
+        size = max(N_CHOSEN * self._n_groups // N_GROUPS, 1)
+        chosen = np.sort(rng.choice(self._n_groups, size=size, replace=False))
+        gram = self._gram(np.asarray(sum(self._sums[..., group] for group in chosen)))
+        if not self._counts:
+            return gram, None
+        at, shares = map(np.concatenate, zip(*(self._counts[group] for group in chosen), strict=True))
+        counts = np.bincount(at, weights=shares, minlength=self._n_combinations)
+        return gram, counts.astype(np.float64)
 
-    def _sums_of_groups(self) -> FloatArray:
-        """(c, c, groups), in a file if memory is limited."""
-        width = self._columns.width
-        sums: FloatArray = self._columns.memory.array((width, width, len(self._groups)))
-        sums[:] = 0.0
-        for block in self._columns.blocks:
-            whole = self._columns.rows(block)
-            whole *= np.sqrt(self._columns.probabilities[block, None]).astype(whole.dtype)
-            for group, rows in enumerate(self._groups):
-                inside = whole[rows[(rows >= block.start) & (rows < block.stop)] - block.start]
-                sums[..., group] += inside.T @ inside
-        return sums
 
-    def _counts(self, rows: Positions) -> Categories | None:
-        if self._categories is None:
-            return None
-        counts = np.bincount(
-            self._categories.combination[rows],
-            weights=self._columns.probabilities[rows],
-            minlength=len(self._categories.weights),
-        )
-        return replace(self._categories, weights=counts * (self._categories.weights.sum() / counts.sum()))
+def row_parts(columns: TableColumns | GapColumns, rng: np.random.Generator) -> list[Positions]:
+    """The rows of each group."""
+    order = np.arange(len(columns.probabilities))
+    if len(order) <= SAMPLE_ROWS:
+        # Few rows are assigned in the order of their values, so that their own order does not matter.
+        order = np.lexsort([columns.probabilities, *np.asarray(columns.values).T])
+    return _dealt(order, columns.groups, rng)
+
+
+def _sums_of_groups(columns: TableColumns | GapColumns, groups: Sequence[Positions]) -> FloatArray:
+    """(c, c, groups), in a file if memory is limited."""
+    sums: FloatArray = columns.memory.array((columns.width, columns.width, len(groups)))
+    sums[:] = 0.0
+    for block in columns.blocks:
+        whole = columns.rows(block)
+        whole *= np.sqrt(columns.probabilities[block, None]).astype(whole.dtype)
+        for group, rows in enumerate(groups):
+            inside = whole[rows[(rows >= block.start) & (rows < block.stop)] - block.start]
+            sums[..., group] += inside.T @ inside
+    return sums
+
+
+def _counted(combinations: Positions, shares: FloatArray) -> tuple[Positions, FloatArray]:
+    """The combinations of some rows, and the share of each."""
+    present, row = np.unique(combinations, return_inverse=True)
+    return present, np.bincount(row, weights=shares).astype(np.float64)
 
 
 def _dealt(order: Positions, together: Positions | None, rng: np.random.Generator) -> list[Positions]:

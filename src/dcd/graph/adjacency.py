@@ -37,7 +37,7 @@ def check_adjacency(adjacency: npt.ArrayLike, what: str = "adjacency") -> IntArr
     return matrix.astype(np.int8)
 
 
-def _present(adjacency: npt.ArrayLike) -> BoolArray:
+def _present(adjacency: npt.ArrayLike, what: str = "adjacency") -> BoolArray:
     """Where a square matrix is not zero."""
     try:
         present = np.asarray(adjacency, dtype=bool)
@@ -45,7 +45,7 @@ def _present(adjacency: npt.ArrayLike) -> BoolArray:
         present = np.empty(0, dtype=bool)
     if present.ndim != 2 or present.shape[0] != present.shape[1]:
         problem = f"must be a square matrix, got {type(adjacency).__name__}"
-        raise InputError("parameter 'adjacency'", problem, "Set [i, j] = 1 for i -> j.")
+        raise InputError(f"parameter '{what}'", problem, "Set [i, j] = 1 for i -> j.")
     return present
 
 
@@ -89,13 +89,18 @@ def with_directions(graph: IntArray, arrows: Iterable[tuple[int, int]]) -> IntAr
 
 def topological_order(dag: npt.ArrayLike) -> list[int]:
     """The nodes, parents before children; raises `InputError` for a cyclic graph."""
-    edges = check_adjacency(dag, "dag").astype(int)
+    edges = check_adjacency(dag, "dag").astype(bool)
+    order = _sources_first(edges)
+    if len(order) < len(edges):
+        raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
+    return order
+
+
+def _sources_first(edges: BoolArray) -> list[int]:
+    """The nodes, parents before children, up to those in and after directed cycles."""
     n_parents = edges.sum(axis=0)
     order: list[int] = []
-    while len(order) < len(edges):
-        ready = np.flatnonzero(n_parents == 0)
-        if not ready.size:
-            raise InputError("parameter 'dag'", "has a directed cycle", "Remove or reverse one of its edges.")
+    while (ready := np.flatnonzero(n_parents == 0)).size:
         order += ready.tolist()
         n_parents -= edges[ready].sum(axis=0)
         n_parents[ready] = -1  # already in the order
@@ -104,11 +109,8 @@ def topological_order(dag: npt.ArrayLike) -> list[int]:
 
 def is_acyclic(directed: npt.ArrayLike) -> bool:
     """Whether a matrix of directed edges has no directed cycle."""
-    try:
-        topological_order(directed)
-    except InputError:
-        return False
-    return True
+    edges = _present(directed, "directed")
+    return len(_sources_first(edges)) == len(edges)
 
 
 def unshielded_colliders(adjacency: npt.ArrayLike) -> Iterator[tuple[int, int, int]]:

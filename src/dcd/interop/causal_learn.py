@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcd.graph.cpdag import CPDAG
-from dcd.interop.common import Graph, check_type, class_of_matrix, foreign_mark, load, names_and_edges
-from dcd.runtime.errors import InputError
+from dcd.interop.common import Graph, class_of_matrix, foreign_mark, load, names_and_edges
+from dcd.runtime.errors import InputError, check_type
 
 if TYPE_CHECKING:
     from causallearn.graph.GeneralGraph import GeneralGraph
@@ -42,7 +42,7 @@ def to_causal_learn(graph: Graph) -> GeneralGraph:
 
 def from_causal_learn(graph: GeneralGraph) -> CPDAG:
     """The CPDAG of a `GeneralGraph` of causal-learn: `pc(...).G`, `ges(...)["G"]`."""
-    check_type(graph, _class("GeneralGraph"), "Pass pc(...).G or ges(...)['G'].")
+    check_type("graph", graph, _class("GeneralGraph"), "Pass pc(...).G or ges(...)['G'].")
     names = [node.get_name() for node in graph.get_nodes()]
     for node in graph.get_nodes():
         if node.get_node_type() == _class("NodeType").LATENT:

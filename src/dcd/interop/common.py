@@ -20,7 +20,7 @@ from dcd.graph.adjacency import directed_part, undirected_part
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.graph.equivalence import consistent_extension, contradictory_core
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, MissingLibraryError, check_flag
+from dcd.runtime.errors import InputError, MissingLibraryError, check_flag, check_type
 
 Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
@@ -44,21 +44,6 @@ def load(module: str, extra: str) -> Any:
         raise MissingLibraryError(f"package {package!r}", "is not installed", remedy) from error
 
 
-def check_type(graph: object, expected: type | tuple[type, ...], remedy: str) -> None:
-    """Raise `InputError` unless the graph is of the expected class."""
-    if not isinstance(graph, expected):
-        classes = expected if isinstance(expected, tuple) else (expected,)
-        names = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in classes)
-        raise InputError("parameter 'graph'", f"must be {names}, got {type(graph).__name__}", remedy)
-
-
-def check_text(text: object) -> None:
-    """Raise `InputError` unless it is text."""
-    if not isinstance(text, str):
-        problem = f"must be text, got {type(text).__name__}"
-        raise InputError("parameter 'text'", problem, "Read the file first.")
-
-
 def hide_impossible(name: str) -> str:
     """The name with every character that a text format cannot hold as `_xHHHH_`."""
     return _TO_HIDE.sub(lambda match: f"_x{ord(match[0]):04X}_", name)
@@ -76,9 +61,7 @@ def frame_of(graph: Graph) -> pd.DataFrame:
     """The labelled adjacency matrix of a CPDAG, or of one DAG of its class."""
     if isinstance(graph, ChosenDAG):
         return graph.adjacency
-    if not isinstance(graph, CPDAG):
-        problem = f"must be a CPDAG, got {type(graph).__name__}"
-        raise InputError("parameter 'graph'", problem, "Pass .cpdag_ or .cpdag_.to_dag().")
+    check_type("graph", graph, CPDAG, "Pass .cpdag_ or .cpdag_.to_dag().")
     return graph.to_frame()
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 from dcd.graph.cpdag import CPDAG
 from dcd.interop import common
 from dcd.interop.common import Graph
-from dcd.runtime.errors import InputError, check_choice
+from dcd.runtime.errors import InputError, check_choice, check_type
 
 _BACKSLASHED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 _PLAIN = {written: read for read, written in _BACKSLASHED.items()} | {"\\\n": ""}
@@ -82,7 +82,7 @@ def from_dot(text: str, *, names: Literal["id", "label"] = "id", as_given: bool 
 def read_dot(text: str, *, names: Literal["id", "label"] = "id") -> pd.DataFrame:
     """The labelled adjacency matrix of a graph in DOT, with its arrows as given; see `from_dot`."""
     check_choice("names", names, ("id", "label"))
-    common.check_text(text)
+    check_type("text", text, str, "Read the file first.")
     parser = _DotParser(text)
     parser.graph()
     arrows, lines = [], []

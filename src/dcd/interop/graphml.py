@@ -53,7 +53,7 @@ def from_graphml(text: str, *, names: str = "id", as_given: bool = False) -> CPD
 
 def read_graphml(text: str, *, names: str = "id") -> pd.DataFrame:
     """The labelled adjacency matrix of a graph in GraphML, with its arrows as given."""
-    common.check_text(text)
+    check_type("text", text, str, "Read the file first.")
     check_type("names", names, str, "Use names='id'.")
     root = _parsed(text)
     graph = _only_graph(root)

@@ -13,7 +13,7 @@ from dcd.graph.adjustment_sets import RULES, class_adjustments
 from dcd.graph.cpdag import CPDAG, ChosenDAG
 from dcd.interop import common
 from dcd.interop.common import Edge, Graph
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_type
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -43,7 +43,7 @@ def from_networkx(graph: nx.Graph, *, as_given: bool = False) -> CPDAG:
 
 def read_networkx(graph: nx.Graph) -> pd.DataFrame:
     """The labelled adjacency matrix of a networkx graph, with its arrows as given."""
-    common.check_type(graph, common.load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
+    check_type("graph", graph, common.load("networkx", "networkx").Graph, "Pass a networkx.DiGraph.")
     if graph.is_multigraph():
         raise InputError(
             "parameter 'graph'",
@@ -68,9 +68,8 @@ def to_pgmpy(graph: Graph) -> Any:
 def from_pgmpy(graph: DAG | PDAG) -> CPDAG:
     """The CPDAG of a `DAG` (also a `DiscreteBayesianNetwork` and the like) or a `PDAG` of pgmpy."""
     base = common.load("pgmpy.base", "pgmpy")
-    common.check_type(
-        graph, (base.DAG, base.PDAG), "Graphs with hidden variables (MAG, ADMG) cannot be converted."
-    )
+    remedy = "Graphs with hidden variables (MAG, ADMG) cannot be converted."
+    check_type("graph", graph, (base.DAG, base.PDAG), remedy)
     for hidden in sorted(map(str, graph.latents)):
         raise InputError(f"variable {hidden!r}", "is hidden", "Leave it out of the graph.")
     return common.class_of_edges(graph.nodes, graph.edges)
@@ -93,7 +92,7 @@ def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
     for mark in ("bidirected", "circle"):
         for a, b in getattr(graph, f"{mark}_edges", ()):
             raise common.foreign_mark(f"{str(a)!r}, {str(b)!r}", mark)
-    common.check_type(graph, kind, "Pass a pywhy_graphs.CPDAG; for a networkx.DiGraph use from_networkx.")
+    check_type("graph", graph, kind, "Pass a pywhy_graphs.CPDAG; for a networkx.DiGraph use from_networkx.")
     return common.class_of_edges(graph.nodes, graph.directed_edges, graph.undirected_edges)
 
 
@@ -105,8 +104,7 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
     raised: use `dcd.effect` for the range. Otherwise any DAG gives the effect. Arrows whose direction was
     chosen arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
     """
-    if not isinstance(cpdag, CPDAG):
-        raise InputError("parameter 'cpdag'", f"must be a CPDAG, got {type(cpdag).__name__}", "Pass .cpdag_.")
+    check_type("cpdag", cpdag, CPDAG, "Pass .cpdag_.")
     if cpdag.index(treatment) == cpdag.index(outcome):
         raise InputError("parameter 'outcome'", f"is the treatment, {treatment!r}", "Name another variable.")
     answers = [class_adjustments(cpdag, treatment, outcome, rule) for rule in RULES]  # any one is enough

@@ -9,7 +9,7 @@ from dcd.graph.cpdag import Role
 from dcd.graph.probabilities import Probabilities
 from dcd.results.model import Result
 from dcd.results.origin import given_in
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.text import percent
 
 _DRAWN: dict[Role | None, str] = {
@@ -75,9 +75,7 @@ class Changes:
 
 def changes_since(before: Result, after: Result) -> Changes:
     """What changed between two results of the same table; raises `InputError` for different tables."""
-    if not isinstance(before, Result):
-        problem = f"must be a Result, got {type(before).__name__}"
-        raise InputError("parameter 'before'", problem, "Pass the result of dcd.load_result.")
+    check_type("before", before, Result, "Pass the result of dcd.load_result.")
     if before.data.fingerprint != after.data.fingerprint or set(before.names) != set(after.names):
         remedy = "Compare results of the same rows and columns."
         raise InputError("parameter 'before'", "is a result of another table", remedy)

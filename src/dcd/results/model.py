@@ -20,7 +20,7 @@ from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import EdgeType, Probabilities
 from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
 from dcd.results.sampled import unpacked
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.files import read_text, write_text
 
 SCHEMA_VERSION = 3
@@ -352,6 +352,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     @classmethod
     def from_dict(cls, document: Any, *, source: str = "the result") -> Result:
         """The inverse of `to_dict`; raises `InputError` for anything else."""
+        check_type("source", source, str, "Name where the document comes from.")
         check_version(document, SCHEMA_VERSION, source)
         check_json(document, source)
         try:

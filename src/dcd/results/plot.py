@@ -14,7 +14,7 @@ from dcd.features.kernel_blocks import features_of
 from dcd.graph.drawing.cpdag_plot import LABEL_CELLS, import_pyplot, plot_cpdag
 from dcd.independence.weighted_correlation import weighted_correlation
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.errors import InputError, check_number, check_type
 from dcd.runtime.text import shortened
 from dcd.runtime.threads import one_blas_thread
 from dcd.table.dataset import Dataset
@@ -104,12 +104,8 @@ def _result_and_table(weights: Any, X: Any) -> tuple[SampleWeights, Dataset | No
     """The weights with their diagnostics, and the columns that they decouple if those are known."""
     if isinstance(weights, SampleWeights):
         return weights, None if X is None else _read(X, None, weights.weights)
-    if not isinstance(weights, MarkovBoundary):
-        raise InputError(
-            "parameter 'weights'",
-            f"must be a result of decoupling or a fitted MarkovBoundary, got {type(weights).__name__}",
-            "Pass the result of dcd.weights.convex_weights or dcd.weights.decoupling_weights.",
-        )
+    remedy = "Pass the result of dcd.weights.convex_weights or dcd.weights.decoupling_weights."
+    check_type("weights", weights, (SampleWeights, MarkovBoundary), remedy)
     check_is_fitted(weights)
     if X is None:
         return weights.decoupling_, None
@@ -124,15 +120,12 @@ def _result_and_table(weights: Any, X: Any) -> tuple[SampleWeights, Dataset | No
 
 def _table_of_model(model: Any, X: Any, y: Any) -> tuple[Dataset, str]:
     """The table that a model was fitted to, and its target."""
-    if not isinstance(model, MarkovBoundary):
-        raise InputError(
-            "parameter 'model'",
-            f"must be a fitted MarkovBoundary, got {type(model).__name__}",
-            "Fit one: dcd.MarkovBoundary(target=...).fit(X).",
-        )
+    check_type("model", model, MarkovBoundary, "Fit one: dcd.MarkovBoundary(target=...).fit(X).")
     check_is_fitted(model)
-    y_of_model = y if model.target is None else None
-    table = _read(X, y_of_model, model.weights_, options=table_options(model))
+    if (y is None) != (model.target is not None):
+        problem = "is None, but the model was fitted to y" if y is None else "was not the target of the fit"
+        raise InputError("parameter 'y'", problem, "Pass it if, and only if, the model was fitted to it.")
+    table = _read(X, y, model.weights_, options=table_options(model))
     return table, table.names[-1 if model.target is None else table.position(model.target)]
 
 

@@ -13,6 +13,7 @@ from dcd.estimators.base import Discovery
 from dcd.graph.adjacency import unshielded_colliders
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import Probabilities, drawn_edges, pair_probabilities
+from dcd.graph.stability import Stability
 from dcd.results import model as parts
 from dcd.results.cautions import cautions_of
 from dcd.results.model import LARGEST, Result
@@ -20,7 +21,7 @@ from dcd.results.questions import questions_of
 from dcd.results.reproduction import reproduction_of
 from dcd.results.sampled import packed
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.errors import InputError, check_flag
+from dcd.runtime.errors import InputError, check_flag, check_type
 from dcd.search.base import TargetSearch
 from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
@@ -51,13 +52,9 @@ def summarise(
     ('Raf', '-', 'Mek')
     """
     _check_model(model)
-    if title is not None and not isinstance(title, str):
-        raise InputError("parameter 'title'", f"must be text, got {title!r}", "Pass a string.")
+    check_type("title", title, (str, type(None)), "Pass a heading.")
     check_flag("rows", rows)
-    names = getattr(stability, "names", None)
-    if stability is not None and (not isinstance(names, tuple) or isinstance(stability, CPDAG)):
-        problem = f"must be a Stability, got {type(stability).__name__}"
-        raise InputError("parameter 'stability'", problem, "Pass dcd.stability(model, X).")
+    check_type("stability", stability, (Stability, type(None)), "Pass dcd.stability(model, X).")
     if table is not None and fingerprint(table) != model.account_.fingerprint:
         raise InputError(
             "parameter 'table'",

@@ -91,6 +91,7 @@ class FailedResamplesWarning(UserWarning):
 
 
 _MOST_WHOLE = 2**63 - 1
+_OWN = ("builtins", "collections", "dcd")
 _COMPARE = {"above": gt, "at least": ge, "below": lt, "at most": le}
 
 
@@ -171,9 +172,15 @@ def check_type(name: str, value: object, expected: type | tuple[type, ...], reme
     """Raise `InputError` unless `value` is an instance of one of these classes."""
     if not isinstance(value, expected):
         classes = expected if isinstance(expected, tuple) else (expected,)
-        names = " or ".join(kind.__name__ for kind in classes)
-        problem = f"must be a {names}, got {type(value).__name__}"
+        problem = f"must be {' or '.join(map(_class_name, classes))}, got {type(value).__name__}"
         raise InputError(f"parameter '{name}'", problem, remedy)
+
+
+def _class_name(kind: type) -> str:
+    """As in a message; classes of other packages may have the names of our own."""
+    package = kind.__module__.partition(".")[0]
+    known = {str: "text", type(None): "None"}
+    return known.get(kind, f"a {kind.__name__}" if package in _OWN else f"{package}'s {kind.__name__}")
 
 
 def name_list(name: str, value: object) -> tuple[str, ...]:

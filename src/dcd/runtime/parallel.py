@@ -44,6 +44,10 @@ _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file
 _ROUND = 8  # tasks for each process
 _MOST_LOSSES = 3  # of processes in succession, without a result between them
+_LOSSES = {  # errors of a cluster that do not come from the work, by library
+    "distributed": ("KilledWorker",),
+    "ray": ("RayActorError", "WorkerCrashedError", "NodeDiedError", "ObjectLostError", "OutOfMemoryError"),
+}
 
 
 class Shared(Generic[Data]):
@@ -177,11 +181,8 @@ def _spread(
 
 def _is_loss(error: Exception) -> bool:
     """Whether a process was lost, rather than the work having failed."""
-    library, _, _ = type(error).__module__.partition(".")
-    name = type(error).__name__
-    of_cluster = (library == "ray" and "Died" in name) or (
-        library == "distributed" and name == "KilledWorker"
-    )
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(error).__mro__)
+    of_cluster = any(name in _LOSSES.get(library, ()) for library, name in kinds)
     return isinstance(error, (BrokenExecutor, CancelledError)) or of_cluster
 
 

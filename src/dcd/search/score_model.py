@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from dcd.features.family_gram import Categories, FamilyGram
-from dcd.runtime.array_types import BoolArray, Positions
+from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.search.family_score import ScoreModel
 from dcd.search.family_search import improve_family
 
@@ -186,16 +186,16 @@ def _best_family(model: ScoreModel, child: int) -> tuple[float, tuple[float, flo
     return best
 
 
-def with_samples(model: ScoreModel, table: FamilyGram, categories: Categories | None) -> ScoreModel:
-    """The same model, with its prices and priors, on other rows of the table."""
+def with_samples(model: ScoreModel, table: FamilyGram, shares: FloatArray | None) -> ScoreModel:
+    """The same model, with its prices and priors, on other rows with these shares of categories."""
     gram = table.gram * (model.n_samples / table.n_samples)
     if len(model.gram) < len(gram):
         columns = _line_columns(table.starts, table.n_line, table.raw)
         gram = gram[np.ix_(columns, columns)]
     model = model._replace(gram=np.ascontiguousarray(gram))
-    if categories is None:
+    if shares is None:
         return model
-    return model._replace(weights=categories.weights * (model.weights.sum() / categories.weights.sum()))
+    return model._replace(weights=shares * (model.weights.sum() / shares.sum()))
 
 
 def _line_columns(starts: Positions, n_line: Positions, raw: Positions) -> Positions:

@@ -32,7 +32,7 @@ from dcd.graph.equivalence import dag_to_cpdag
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.independence.base import Record, SearchTest
 from dcd.runtime.array_types import BoolArray, IntArray
-from dcd.runtime.errors import InputError, check_number
+from dcd.runtime.errors import check_flag, check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.arrow_tests import Question, confirmed_arrows
@@ -72,9 +72,7 @@ class WholeGraph:
         """Raise `InputError` for a value out of range."""
         check_number("restarts", self.restarts, at_least=0, at_most=10_000, whole=True, suggestion=2)
         check_number("chains", self.chains, at_least=0, at_most=10_000, whole=True, suggestion=32)
-        if not isinstance(self.confirm, (bool, np.bool_)):
-            problem = f"must be True or False, got {self.confirm!r}"
-            raise InputError("parameter 'confirm'", problem, "Try True.")
+        check_flag("confirm", self.confirm)
 
     def find(self, task: GraphTask) -> GraphOutcome:
         """The graph with the least expected error, or the best one; `task.test` records the tests."""

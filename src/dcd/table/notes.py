@@ -31,7 +31,8 @@ class TableNote:
 
 def notes_of(columns: Sequence[TableColumn], groups: Positions | None = None) -> tuple[TableNote, ...]:
     """All caveats of the columns that are used, with the group of each row if rows belong together."""
-    dependent = dependent_rows_note(*dependent_on_the_row_before(columns, groups))
+    found = dependent_on_the_row_before(columns, groups)
+    dependent = dependent_rows_note(*found, in_groups=groups is not None)
     rows = [TableNote("dependent-rows", (), dependent)] if dependent else []
     return (*rows, *_identifiers(columns), *_same_order(columns))
 

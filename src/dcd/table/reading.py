@@ -210,24 +210,23 @@ def _target_column(columns: Sequence[TableColumn], target: Any) -> TableColumn:
     """A separate target as a column."""
     name = getattr(target, "name", None)
     name = (str(name) if isinstance(name, (str, int)) else "") or "y"
+    n_rows = len(columns[0].values)
     shape: tuple[int, ...]
     if is_frame(target):
-        column, *others = columns_of(target)
-        shape = (len(column.values), 1 + len(others))
+        found = columns_of(target)
+        shape = (len(found[0].values) if found else 0, len(found))
     elif isinstance(series := nw.from_native(target, series_only=True, pass_through=True), nw.Series):
-        column, shape = series_column(name, series), (len(series),)
+        found, shape = [series_column(name, series)], (len(series),)
     else:
         cells = to_array(target, "the target")
-        shape = cells.shape
-        column = array_column(name, cells.reshape(len(cells), -1)[:, 0] if cells.ndim else cells.reshape(1))
-    name = column.name
-    while name in {other.name for other in columns}:
-        name += "_"
-    n_rows = len(columns[0].values)
+        found, shape = [array_column(name, cells.reshape(-1))], cells.shape
     if shape not in ((n_rows,), (n_rows, 1)):
         problem = f"has shape {shape}, but the table has {n_rows} rows"
-        raise InputError(f"the target {name!r}", problem, "Give one value for each row.")
-    return replace(column, name=name)
+        raise InputError("the target 'y'", problem, "Give one value for each row.")
+    name = found[0].name
+    while name in {other.name for other in columns}:
+        name += "_"
+    return replace(found[0], name=name)
 
 
 def _kept_rows(

@@ -57,14 +57,25 @@ def _autocorrelation(values: FloatArray) -> float:
     return r if r * np.sqrt(len(present)) > _DEVIATIONS else 0.0
 
 
-def dependent_rows_note(names: Sequence[str], median: float) -> str:
-    """A warning about rows that depend on each other; empty if no column shows it."""
+def dependent_rows_note(names: Sequence[str], median: float, *, in_groups: bool) -> str:
+    """A warning about rows, or groups of rows, that depend on each other; empty if no column shows it."""
     if not names:
         return ""
     listed = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    what = (
+        "a row resembles the row before it",
+        "If rows follow each other in time, or several belong to the same subject",
+        "name the rows that belong together",
+    )
+    if in_groups:
+        what = (
+            "the first row of a group resembles that of the group before it",
+            "If groups follow each other in time, or several belong together",
+            "name larger groups",
+        )
+    found, condition, remedy = what
     return (
-        f"In {len(names)} columns ({listed}) a row resembles the row before it (autocorrelation "
-        f"{median:.2f}). If rows follow each other in time, or several belong to the same subject, tests "
-        "overstate the evidence and edges may be false: name the rows that belong together (groups= or "
-        "--groups), or use differences over time. If the table is merely sorted, ignore this."
+        f"In {len(names)} columns ({listed}) {found} (autocorrelation {median:.2f}). {condition}, tests "
+        f"overstate the evidence and edges may be false: {remedy} (groups= or --groups), or use differences "
+        "over time. If the table is merely sorted, ignore this."
     )

@@ -24,6 +24,7 @@ from dcd.runtime.memory import Memory, ScratchFolder
 from dcd.table.cells import array_column, as_array, holds_numbers, number_column, series_column
 from dcd.table.columns import TableColumn, check_names
 from dcd.table.formats.base import StoredTable
+from dcd.table.formats.file_checks import check_length
 from dcd.table.formats.numpy_files import ArrayFile
 from dcd.table.from_file import open_file
 
@@ -243,7 +244,13 @@ def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
 def _arrow_source(names: Sequence[str], n_rows: int, read: Callable[[str], Any]) -> TableSource:
     """A Parquet file or dataset of pyarrow, from a function that reads a table of one column."""
     check_names(names)
-    return TableSource(tuple(names), n_rows, lambda name: _series(read(name).column(name)))
+
+    def column(name: str) -> Any:
+        found = read(name).column(name)
+        check_length(len(found), n_rows, name, "the table")
+        return _series(found)
+
+    return TableSource(tuple(names), n_rows, column)
 
 
 def _is_a(table: Any, library: str, name: str) -> bool:

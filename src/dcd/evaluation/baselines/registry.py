@@ -139,5 +139,5 @@ def find_method(name: str) -> Method:
 
 def installed(name: str) -> bool:
     """Whether the libraries of a method are installed; does not import them."""
-    check_choice("method", name, tuple(METHODS))
+    check_choice("name", name, tuple(METHODS))
     return all(find_spec(module) is not None for module in METHODS[name].packages.values())

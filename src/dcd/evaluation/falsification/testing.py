@@ -178,8 +178,7 @@ def _check_parameters(
 def _check_words(rows: bool, progress: bool, title: str | None) -> None:
     check_flag("rows", rows)
     check_flag("progress", progress)
-    if title is not None:
-        check_type("title", title, str, "Pass a string.")
+    check_type("title", title, (str, type(None)), "Pass a heading.")
 
 
 def _read_graph(graph: Any, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -14,7 +14,7 @@ from dcd.graph.drawing.layout import Layout, layered_layout, smooth
 from dcd.graph.probabilities import pair_probabilities
 from dcd.graph.stability import Stability
 from dcd.runtime.array_types import FloatArray, IntArray
-from dcd.runtime.errors import InputError, check_contract, suggest
+from dcd.runtime.errors import InputError, check_contract, check_type, suggest
 from dcd.runtime.text import shortened
 
 if TYPE_CHECKING:
@@ -92,19 +92,15 @@ def plot_cpdag(
 
 def _check_graphs(cpdag: object, truth: object) -> None:
     for parameter, graph in {"cpdag": cpdag, "truth": cpdag if truth is None else truth}.items():
-        if not isinstance(graph, CPDAG):
-            problem = f"must be a CPDAG, got {type(graph).__name__}"
-            raise InputError(f"parameter '{parameter}'", problem, "Pass .cpdag_.")
+        check_type(parameter, graph, CPDAG, "Pass .cpdag_.")
 
 
 def _shares(
-    cpdag: CPDAG, probabilities: pd.DataFrame | None, stability: object
+    cpdag: CPDAG, probabilities: pd.DataFrame | None, stability: Stability | None
 ) -> tuple[FloatArray | None, str]:
     """How certain each edge is, in the order of the graph, and the words for a share."""
     if stability is not None:
-        if not isinstance(stability, Stability):
-            problem = f"must be a Stability, got {type(stability).__name__}"
-            raise InputError("parameter 'stability'", problem, "Pass the result of dcd.stability.")
+        check_type("stability", stability, Stability, "Pass the result of dcd.stability.")
         order = [_position(name, stability.names, "stability") for name in cpdag.names]
         return stability.edge[np.ix_(order, order)], "in {:.0%} of resamples"
     if probabilities is None:

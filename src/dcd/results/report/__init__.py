@@ -10,7 +10,7 @@ import os
 
 from dcd.results.model import Result
 from dcd.results.report.page import page
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import check_type
 from dcd.runtime.files import write_text
 
 __all__ = ["render", "write"]
@@ -30,10 +30,7 @@ def render(result: Result, *, before: Result | None = None) -> str:
     >>> "<h1><bdi>Proteins</bdi></h1>" in html
     True
     """
-    if not isinstance(result, Result):
-        raise InputError(
-            "parameter 'result'", f"must be a Result, got {type(result).__name__}", "Use dcd.summarise first."
-        )
+    check_type("result", result, Result, "Use dcd.summarise first.")
     return page(result, before)
 
 

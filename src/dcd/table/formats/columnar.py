@@ -14,7 +14,13 @@ from dcd.runtime.errors import InputError
 from dcd.table.columns import LARGEST_WHOLE
 from dcd.table.formats.base import ReadOptions, StoredTable
 from dcd.table.formats.content import require
-from dcd.table.formats.file_checks import check_cells, check_header, numbers_the_rows, refuse_repeated
+from dcd.table.formats.file_checks import (
+    check_cells,
+    check_header,
+    check_length,
+    numbers_the_rows,
+    refuse_repeated,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class ColumnFile(StoredTable):
         with _opened(self.content, self.label, self.format_name) as file:
             column = read_column(file, position)
             column.validate(full=True)  # positions out of bounds would end the process
+            check_length(len(column), self.n_rows, name, self.label)
             return _to_pandas(column).set_axis([name], axis="columns")
 
 

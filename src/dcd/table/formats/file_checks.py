@@ -53,6 +53,13 @@ def check_header(header: Sequence[str], label: str) -> None:
         warn(problem, "If it is a row of data, add a line of names.")
 
 
+def check_length(n_cells: int, n_rows: int, name: str, label: str) -> None:
+    """Raise `InputError` if a column has not as many cells as its file claims to have rows."""
+    if n_cells != n_rows:
+        problem = f"has {n_cells} cells in column {name!r}, but {n_rows} rows"
+        raise InputError(label, problem, "It is damaged: copy it again.")
+
+
 def refuse_repeated(header: Sequence[str], label: str) -> None:
     """Reject a name that two columns have."""
     repeated = next((column for column, count in Counter(header).items() if count > 1), None)
