@@ -251,7 +251,7 @@ def test_it_is_nearly_always_the_best_graph_and_never_worse_than_its_starts(seed
     """A local search from the best start; that it never ends above that start is certain, the rest is not."""
     rng = np.random.default_rng(seed)
     model, task = asked(**stated)
-    known, oriented = task.knowledge, posterior._oriented(task)
+    known, oriented = task.knowledge, posterior.oriented(task)
     dags = [dag for dag in all_dags(4) if (dag <= model.allowed).all() and (dag >= known.required).all()]
     best = 0
     for _ in range(12):

@@ -85,8 +85,7 @@ class Edge(_Part, frozen=True):
     background : whether the arrow's direction comes from knowledge.
     probabilities : of the types of edge of this pair; None if the fit has none.
     frequencies : of this pair over resamples.
-    confirmed : whether tests confirm that `first -> second`; None for lines of the class, and if none were
-        made.
+    confirmed : whether tests confirm the arrow `first -> second`; None if it was not tested.
     """
 
     first: str
