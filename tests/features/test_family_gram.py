@@ -13,6 +13,8 @@ from scipy.stats import rankdata
 
 from dcd.features.gram_columns import TableColumns, categories, columns_of, family_gram, negentropy
 from dcd.features.rank_scores import make_scores, scores_of
+from dcd.search.family_score import family_score
+from dcd.search.score_model import score_model
 from dcd.table.dataset import TableOptions
 from dcd.table.reading import read_table
 
@@ -159,12 +161,35 @@ def test_a_category_spans_its_indicators_whatever_its_levels_are_called():
         assert np.square(table.gram[0, 8:11]).sum() / 300 == pytest.approx(explained)
 
 
-def test_ordered_categories_have_a_line_and_a_curve_that_spans_the_rest():
+@pytest.mark.parametrize(("levels", "n_line", "width"), [(4, 3, 3), (5, 4, 4), (6, 1, 5)])
+def test_ordered_categories_with_few_levels_enter_whole_and_others_as_a_line_and_a_curve(
+    levels, n_line, width
+):
     rng = np.random.default_rng(0)
-    grade = pd.Categorical.from_codes(rng.integers(0, 4, 300), list("abcd"), ordered=True)
+    grade = pd.Categorical.from_codes(rng.integers(0, levels, 300), list("abcdef")[:levels], ordered=True)
     made = family_gram(columns_of(read_table(pd.DataFrame({"x": rng.standard_normal(300), "grade": grade}))))
-    assert (made.n_line.tolist(), made.starts.tolist()) == ([1, 1], [0, 8, 11])
-    assert made.product[0, 1] == 11
+    assert (made.n_line.tolist(), made.starts.tolist()) == ([1, n_line], [0, 8, 8 + width])
+    assert made.product[0, 1] == (-1 if n_line > 1 else 8 + width)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_number_and_an_ordered_category_explain_each_other_equally_well(seed):
+    """With few levels, neither direction has more columns to explain the other by."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(800)
+    codes = np.digitize(np.abs(x) + rng.normal(scale=0.5, size=800), [0.5, 1.2])
+    grade = pd.Categorical.from_codes(codes, list("abc"), ordered=True)
+    dataset = read_table(pd.DataFrame({"x": x**2 * np.sign(x) + x, "grade": grade}))
+    columns = columns_of(dataset)
+    free = ~np.eye(2, dtype=bool)
+    model = score_model(
+        family_gram(columns), categories(scores_of(dataset)), allowed=free, required=np.zeros((2, 2), bool)
+    )
+    model = model._replace(sd_line=np.full(2, 0.3))
+    line = np.zeros(3, bool)
+    of_grade = family_score(model, 1, np.zeros(3, np.int64), line, np.int64(1), np.int64(0))
+    of_number = family_score(model, 0, np.ones(3, np.int64), line, np.int64(1), np.int64(0))
+    assert of_grade == pytest.approx(of_number, abs=0.5)
 
 
 # --- products among many variables -----------------------------------------------------------------------
