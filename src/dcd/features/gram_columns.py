@@ -1,11 +1,11 @@
 """The columns of a table in its Gram matrix, and the pass over the rows that computes it.
 
 A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and higher ones of its
-normal score); a nominal one, or an ordinal one with few levels, has indicators of its categories. (If it had a
-line and a curve, it would explain numbers by more columns than they explain it by.) Variables with a line also
-have products of two lines and of three, two of which may be the same. Products of three, and with many
-variables those of two, are kept only if their moments on a sample of the rows show an association with another
-variable.
+normal score); a nominal one, or an ordinal one with few levels, has indicators of its categories. (If it had
+a line and a curve, it would explain numbers by more columns than they explain it by.) Variables with a line
+also have products of two lines and of three, two of which may be the same. Products of three, and with many
+variables those of two, are kept only if their moments on a sample of the rows show an association with
+another variable.
 
 The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share. Once it
 is computed, nothing depends on the number of rows.
