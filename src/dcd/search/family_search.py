@@ -209,7 +209,7 @@ def evidence_without(model, child, variable, line_stays, crossed, work, size, in
 @inlined
 def best_removal(model, child, parents, curved, n_parents, crossed, work, size, inverse):  # type: ignore[no-untyped-def]
     """The best score without one parent, which one, and the products: `(score, position, products)`."""
-    best, where, cross = -np.inf, np.int64(0), np.int64(0)
+    best, where, cross = -np.inf, 0, 0
     fewer, forms = parents.copy(), curved.copy()
     for at in range(n_parents):
         for index in range(n_parents):

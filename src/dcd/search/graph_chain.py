@@ -119,13 +119,13 @@ def preferred_curves(model):  # type: ignore[no-untyped-def]
     return curves
 
 
-@outer
+@leaf
 def has_curve(model, child, parent):  # type: ignore[no-untyped-def]
     """Whether a parent may enter as a curve."""
     return model.may_curve[child] and n_columns(model, parent, np.bool_(True)) > model.n_line[parent]
 
 
-@outer
+@inlined
 def best_form(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
     """The score of a family in the best form found from the one in `curved`.
 
@@ -210,12 +210,12 @@ def partner_scores(model, dag, curves):  # type: ignore[no-untyped-def]
             if dag[parent, child]:
                 parents[count], curved[count] = parent, curves[parent, child]
                 count += 1
-        gains_with(model, child, parents, curved, count, curves, gains[0])
-        gains_with(model, child, parents, curved, np.int64(0), curves, gains[1])
+        for alone in range(2):
+            gains_with(model, child, parents, curved, np.int64(0) if alone else count, curves, gains[alone])
     return gains
 
 
-@outer
+@inlined
 def gains_with(model, child, parents, curved, n_parents, curves, gains):  # type: ignore[no-untyped-def]
     """Write the scores of a family with each of the other variables as one more parent."""
     work, size = workspace(model, child, n_parents + 1, np.int64(0)), np.int64(0)
@@ -237,7 +237,7 @@ def gains_with(model, child, parents, curved, n_parents, curves, gains):  # type
 # --- steps -----------------------------------------------------------------------------------------------
 
 
-@outer
+@inlined
 def start_chain(model, state, curves, log_prior, temper):  # type: ignore[no-untyped-def]
     """Score the graph of a new chain."""
     for child in range(state.scores.size):
