@@ -223,13 +223,16 @@ def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple
 
 
 def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolArray:
-    """The arrows of the graph that tests confirm, or knowledge."""
+    """The arrows of the graph that tests confirm, or knowledge; the record stays that of the edges."""
+    of_edges = task.test.record
 
     def ask(questions: Sequence[Question]) -> dict[Question, float]:
         _ask(task, questions, known)
         return {question: known[question][0] for question in questions}
 
-    return confirmed_arrows(dag, oriented(task), ask)
+    confirmed = confirmed_arrows(dag, oriented(task), ask)
+    task.test.record = of_edges
+    return confirmed
 
 
 def _ask(task: GraphTask, questions: Sequence[Question], known: _Answers) -> None:
