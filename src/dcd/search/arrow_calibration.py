@@ -60,7 +60,7 @@ class Constants(NamedTuple):
     unconfirmed_share: float
 
 
-CONSTANTS = Constants((3.99, -0.91, 0.43, -2.18, -3.28), -0.29, 0.0013, 0.0117)
+CONSTANTS = Constants((3.98, -0.9, 0.43, -2.18, -3.27), -0.3, 0.0014, 0.011)
 
 
 def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:

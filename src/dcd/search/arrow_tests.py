@@ -5,7 +5,7 @@ look at them with fewer assumptions.
 
 - **Colliders.** At an unshielded collider x -> z <- y, x and y are independent without z and dependent given
   it. Both of its arrows are confirmed if tests at 5 % find this.
-- **Not a collider.** z is none between x and y if tests find these independent given it, and less so without
+- **Not a collider.** z is none between x and y if tests find these dependent without it and independent given
   it. This confirms z -> y if x -> z is confirmed (Meek's first rule), and z -> w if x -> w and y -> w are
   confirmed, since w -> z would make z a collider (his third).
 - **No cycle.** If a -> b and b -> c are confirmed, so is a -> c (his second rule).
@@ -46,8 +46,8 @@ class Contrast(NamedTuple):
         return log_pvalues[self.within] < _LOG_LEVEL < log_pvalues[self.without]
 
     def shows_none(self, log_pvalues: Mapping[Question, float]) -> bool:
-        """Independent given z, and less so without it."""
-        return log_pvalues[self.within] > max(_LOG_LEVEL, log_pvalues[self.without])
+        """Dependent without z, independent given it."""
+        return log_pvalues[self.without] < _LOG_LEVEL < log_pvalues[self.within]
 
 
 def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
