@@ -23,7 +23,7 @@ from dcd.runtime.rows import JUDGE_ROWS
 from dcd.runtime.runs import Run
 from dcd.runtime.text import counted
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.assemble import assemble_dag
+from dcd.search.assemble import DrawnArrows, assemble_dag
 from dcd.search.base import Construction, GraphSearch, GraphTask, Posterior, TargetSearch
 from dcd.search.whole_graph import WholeGraph
 from dcd.table.dataset import Dataset
@@ -208,7 +208,9 @@ class RobustDCD(Discovery):
                 columns=columns,
             )
         outcome = search.find(task)
-        construction = assemble_dag(names, outcome, known, self.arrow_probability)
+        has_categories = task.categories is not None or "nominal" in dataset.kinds
+        shown = DrawnArrows(self.arrow_probability, only_confirmed=has_categories)
+        construction = assemble_dag(names, outcome, known, shown)
         record = task.test.record
         searches = tuple(_with_weights(one, record, names) for one in construction.searches)
         diagnostics = RobustDiagnostics(

@@ -5,9 +5,10 @@ look at them with fewer assumptions.
 
 - **Colliders.** At an unshielded collider x -> z <- y, x and y are independent without z and dependent given
   it. Both of its arrows are confirmed if tests at 5 % find this.
-- **Not a collider.** z is none between x and y if tests find these dependent without it and independent given
-  it. This confirms z -> y if x -> z is confirmed (Meek's first rule), and z -> w if x -> w and y -> w are
-  confirmed, since w -> z would make z a collider (his third).
+- **Not a collider.** z is not a collider between x and y if tests find these dependent without it and
+  independent given it. This confirms z -> y if x -> z is confirmed (Meek's first rule), and z -> w if w -> z
+  would make z a collider: if x -> w and y -> w are confirmed (his third), or x -> c and c -> w with a
+  neighbour c of z, and y is w (his fourth).
 - **No cycle.** If a -> b and b -> c are confirmed, so is a -> c (his second rule).
 
 The conditioning sets are the parents, in the graph, of whichever of x and y comes later. For each arrow a few
@@ -85,6 +86,10 @@ def _no_colliders(z: int, w: int, confirmed: BoolArray, adjacent: BoolArray) -> 
         yield x, z, w
     beside = np.flatnonzero(confirmed[:, w] & adjacent[:, z]).tolist()
     yield from ((x, z, y) for x, y in combinations(beside, 2) if not adjacent[x, y])
+    for c in beside:
+        yield from (
+            (x, z, w) for x in np.flatnonzero(confirmed[:, c] & adjacent[:, z] & ~adjacent[:, w]).tolist()
+        )
 
 
 class _Contrasts:

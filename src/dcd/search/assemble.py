@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,10 +67,25 @@ def assemble(names: Sequence[str], searches: Sequence[TargetSearch], known: Boun
     )
 
 
+class DrawnArrows(NamedTuple):
+    """Which arrows are drawn as such.
+
+    Attributes
+    ----------
+    least_probability : of an arrow.
+    only_confirmed : whether tests have to confirm it. Scores of categories are approximations: in simulated
+        tables with categories, arrows that tests confirm are right nearly always, and others in about half
+        of the cases, whatever their probabilities.
+    """
+
+    least_probability: float = 0.0
+    only_confirmed: bool = False
+
+
 def assemble_dag(
-    names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKnowledge, least_arrow: float = 0.0
+    names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKnowledge, shown: DrawnArrows | None = None
 ) -> Construction:
-    """The CPDAG of the class of a DAG, given what is known; arrows below a probability are uncertain."""
+    """The CPDAG of the class of a DAG, given what is known; arrows that are not drawn are uncertain."""
     names = tuple(names)
     skeleton = skeleton_of(outcome.dag)
     arrows = knowledge.arrows(skeleton)
@@ -78,7 +94,8 @@ def assemble_dag(
     adjacency = with_arrows(learned, known)
     background = tuple((names[i], names[j]) for i, j in known)
     free = directed_part(adjacency) & ~arrows  # knowledge is not uncertain
-    cpdag = CPDAG(names, adjacency, background, _uncertain(names, free, outcome.posterior, least_arrow))
+    weak = _uncertain(free, outcome.posterior, shown or DrawnArrows())
+    cpdag = CPDAG(names, adjacency, background, tuple((names[i], names[j]) for i, j in np.argwhere(weak)))
     searches = _searches_of_dag(names, outcome, _differences(outcome, knowledge))
     position = {name: index for index, name in enumerate(names)}
     suggested = set() if outcome.unconstrained is None else set(unshielded_colliders(outcome.unconstrained))
@@ -103,20 +120,14 @@ def assemble_dag(
     )
 
 
-def _uncertain(
-    names: Sequence[str], arrows: BoolArray, posterior: Posterior | None, least_arrow: float
-) -> tuple[tuple[str, str], ...]:
-    """The arrows below the least probability or, in a table with categories, that tests do not confirm.
-
-    Scores of categories are approximations: in simulated tables with categories, arrows that tests confirm
-    are right nearly always, and others in about half of the cases, whatever their probabilities.
-    """
+def _uncertain(arrows: BoolArray, posterior: Posterior | None, shown: DrawnArrows) -> BoolArray:
+    """The arrows that are not drawn."""
     if posterior is None:
-        return ()
-    weak = arrows & (posterior.types[0] < least_arrow)
-    if posterior.confirmed is not None and posterior.traits.counted > 0.0:
+        return np.zeros_like(arrows)
+    weak = arrows & (posterior.types[0] < shown.least_probability)
+    if shown.only_confirmed and posterior.confirmed is not None:
         weak |= arrows & ~posterior.confirmed
-    return tuple((names[i], names[j]) for i, j in np.argwhere(weak))
+    return weak
 
 
 def _searches_of_dag(

@@ -62,9 +62,16 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
     lines = len(by_data) - len(arrows) - len(uncertain)
     text = _arrows(result, arrows, lines) if arrows else _no_arrows(lines, len(result.edges))
     if uncertain and result.posterior is not None:
-        least = percent(result.posterior.arrow_probability)
-        shown = listed([_with_probability(edge) for edge in uncertain], 6)
-        text += f" Directions with a probability below {least} are drawn as lines: {shown}."
+        least = result.posterior.arrow_probability
+        below = [edge for edge in uncertain if not edge.probabilities or edge.probabilities.forward < least]
+        untested = [edge for edge in uncertain if edge not in below]
+        for some, why in (
+            (below, f"with a probability below {percent(least)}"),
+            (untested, "that tests do not confirm"),
+        ):
+            if some:
+                shown = listed([_with_probability(edge) for edge in some], 6)
+                text += f" Directions {why} are drawn as lines: {shown}."
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
         text += f" Knowledge, not the data, determines {count(len(known), 'direction')}: {shown}."
