@@ -59,16 +59,17 @@ def show_role(role: str, folder: Path = FOLDER) -> str:
 
 
 def in_short(role: str, folder: Path = FOLDER) -> str:
-    """The arrows of each method without knowledge, and of Robust DCD as drawn and from two thresholds on."""
+    """The arrows of each method; of Robust DCD also as drawn, also with knowledge, and from thresholds on."""
     lines = []
     rows = _frame(role, folder)
     for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):
-        if knowledge != "none" or threshold not in ("", DRAWN, "0.7", "0.9") or method == "no-arrows":
+        told = {"none": "", "half": ", half of the columns known"}.get(knowledge)
+        arrows = {"": "", DRAWN: ", as drawn", "0.7": ", arrows from 0.7 on", "0.9": ", arrows from 0.9 on"}
+        if told is None or threshold not in arrows or method == "no-arrows":
             continue
-        if threshold == DRAWN:
-            name = f"{_label(method)}, as drawn"
-        else:
-            name = f"{_label(method)}, arrows from {threshold} on" if threshold else _label(method)
+        if told and threshold != DRAWN:
+            continue
+        name = f"{_label(method)}{arrows[threshold]}{told}"
         possible, impossible = group[_ARROWS].sum()
         share, error = share_impossible(group)
         lines.append([name, f"{possible:.0f}", f"{impossible:.0f}", f"{share:.0%} ± {error:.0%}"])

@@ -53,6 +53,11 @@ def test_without_confirmation_they_are_lines_only_if_there_are_categories(catego
 def test_without_tests_nothing_is_said_of_them():
     model = dcd.RobustDCD(progress=False, search=dcd.WholeGraph(confirm=False)).fit(collider(0, True))
     assert model.posterior_.confirmed is None
+    tested = dcd.RobustDCD(progress=False).fit(collider(0, True)).probabilities_
+    merged = tested.merge(model.probabilities_, on=["first", "second"])
+    arrows = merged.query("forward_x > 0.5")
+    assert len(arrows) > 0
+    assert (arrows["forward_y"] < arrows["forward_x"]).all()  # none counts as confirmed
     assert {edge.confirmed for edge in dcd.summarise(model).edges} == {None}
     assert "confirmed by tests" not in dcd.report.render(dcd.summarise(model))
 

@@ -19,7 +19,7 @@ from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
 from dcd.search.graph_class import class_types, loss_of
-from dcd.search.posterior import least_error_dag, sample_posterior, with_confirmed
+from dcd.search.posterior import least_error_dag, sample_posterior, with_best_graph
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
 
@@ -281,7 +281,7 @@ def test_a_confirmed_graph_is_left_only_where_the_posterior_is_clear():
     model, task = asked()
     for share, expected in ((0.6, chain), (0.95, collider)):
         types = share * certain(collider) + (1 - share) * certain(chain)
-        counted = with_confirmed(types, chain.astype(np.int8), task)
+        counted = with_best_graph(types, chain.astype(np.int8), task)
         np.testing.assert_allclose(counted.sum(axis=0), 1.0)
         found = least_error_dag(counted, [chain.astype(np.int8), collider.astype(np.int8)], model, task)
         np.testing.assert_array_equal(certain(found.astype(bool)), certain(expected))

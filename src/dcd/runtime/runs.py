@@ -21,9 +21,9 @@ from dcd.runtime.errors import LongRunWarning, TimeLimitError
 
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 _WHOLE_BAR = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}{postfix}]"
-_ROUND = 0.8  # of what is left of a phase, for each of its rounds, of which the first is by far the longest
-_LEAST_PART = 0.005  # of a run, for a stage to say anything about the time of the rest
-_WITH_NEXT = 0.5  # of a run, for a stage that is followed by one whose size is not known yet
+_ROUND = 0.8  # share of the rest of a phase that its next round takes; the first round is by far the longest
+_LEAST_PART = 0.005  # share of a run; the pace of a shorter stage says nothing about the rest
+_WITH_NEXT = 0.5  # share of a run for a stage, if the size of the next one is not known yet
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 

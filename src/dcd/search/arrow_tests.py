@@ -60,11 +60,11 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
 
     types = class_types(dag.astype(bool), oriented)
     arrows, adjacent = types == FORWARD, types != ABSENT
-    contrasts = _Contrasts(dag)
+    contrasts = Contrasts(dag)
     confirmed = arrows & oriented
     by_arrow: dict[VariablePair, list[Contrast]] = defaultdict(list)
     for x, z, y in unshielded_colliders(dag):
-        contrast = contrasts.at(x, z, y, ((x, z), (y, z)))
+        contrast = contrasts.at(x, z, y, confirms=((x, z), (y, z)))
         for arrow in contrast.arrows:
             by_arrow[arrow].append(contrast)
     _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_collider)
@@ -72,7 +72,10 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
         before = confirmed.sum()
         _close_triangles(arrows, confirmed)
         by_arrow = {
-            (z, w): [contrasts.at(*triple, ((z, w),)) for triple in _no_colliders(z, w, confirmed, adjacent)]
+            (z, w): [
+                contrasts.at(*triple, confirms=((z, w),))
+                for triple in _no_colliders(z, w, confirmed, adjacent)
+            ]
             for z, w in np.argwhere(arrows & ~confirmed).tolist()
         }
         _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_none)
@@ -81,7 +84,7 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
 
 
 def _no_colliders(z: int, w: int, confirmed: BoolArray, adjacent: BoolArray) -> Iterator[Triple]:
-    """The triples whose middle z must be no collider if the confirmed arrows are to imply z -> w."""
+    """The triples in which z must not be a collider for the confirmed arrows to imply z -> w."""
     for x in np.flatnonzero(confirmed[:, z] & ~adjacent[:, w]).tolist():
         yield x, z, w
     beside = np.flatnonzero(confirmed[:, w] & adjacent[:, z]).tolist()
@@ -92,17 +95,18 @@ def _no_colliders(z: int, w: int, confirmed: BoolArray, adjacent: BoolArray) -> 
         )
 
 
-class _Contrasts:
-    """Questions about triples of a DAG."""
+class Contrasts:
+    """Questions about the middle of triples of a DAG."""
 
     def __init__(self, dag: IntArray) -> None:
         self._parents = [set(np.flatnonzero(column).tolist()) for column in dag.T]
         self._position = {v: at for at, v in enumerate(topological_order(dag))}
 
-    def at(self, x: int, z: int, y: int, arrows: tuple[VariablePair, ...]) -> Contrast:
+    def at(self, x: int, z: int, y: int, confirms: tuple[VariablePair, ...] = ()) -> Contrast:
+        """Whether z is a collider between x and y."""
         x, y = min(x, y), max(x, y)
         given = self._parents[max(x, y, key=self._position.__getitem__)] - {x, y, z}
-        return Contrast((x, y, *sorted(given)), (x, y, *sorted(given | {z})), arrows)
+        return Contrast((x, y, *sorted(given)), (x, y, *sorted(given | {z})), confirms)
 
 
 def _try_in_turn(

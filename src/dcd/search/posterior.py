@@ -46,7 +46,7 @@ _SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs kept from a chain, and the li
 _ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps change all pairs; beyond it, partners of each
 _MOST_EDGES_A_VARIABLE = 6
 # Weight of the confirmed best graph, from 0 to 1, chosen on seeds 1,810,000 to 1,810,009 of nine settings.
-_CONFIRMED = 0.4
+_BEST_GRAPH = 0.4
 _LIKELY = 0.02  # the probability from which an edge is considered
 
 
@@ -85,10 +85,10 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     return posterior, [dag for dag, *_ in chains]
 
 
-def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArray) -> Posterior:
-    """The probabilities after the arrows of the graph were tested."""
+def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArray | None) -> Posterior:
+    """The probabilities after tests of the arrows of the graph; without tests none counts as confirmed."""
     sampled = posterior.sampled
-    agreed = confirmed & (sampled[FORWARD] >= sampled[BACKWARD])
+    agreed = (sampled[FORWARD] >= sampled[BACKWARD]) & (False if confirmed is None else confirmed)
     types = calibrated(sampled, posterior.traits, _settled(task, sampled), agreed | agreed.T)
     return replace(posterior, types=types, confirmed=confirmed)
 
@@ -183,12 +183,14 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
 # --- the graph -------------------------------------------------------------------------------------------
 
 
-def with_confirmed(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatArray:
+def with_best_graph(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatArray:
     """The probabilities of types with the graph that tests confirmed counted in."""
     from dcd.search.graph_class import class_types
 
     confirmed = class_types(dag.astype(bool), oriented(task))
-    return (1.0 - _CONFIRMED) * types + _CONFIRMED * np.array([confirmed == one for one in range(len(types))])
+    return (1.0 - _BEST_GRAPH) * types + _BEST_GRAPH * np.array(
+        [confirmed == one for one in range(len(types))]
+    )
 
 
 def least_error_dag(

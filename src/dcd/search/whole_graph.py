@@ -24,7 +24,6 @@ import numpy as np
 from dcd.graph.adjacency import (
     directed_part,
     skeleton_of,
-    topological_order,
     undirected_part,
     unshielded_colliders,
 )
@@ -35,14 +34,14 @@ from dcd.runtime.array_types import BoolArray, IntArray
 from dcd.runtime.errors import check_flag, check_number
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.arrow_tests import Question, confirmed_arrows
+from dcd.search.arrow_tests import Contrasts, Question, confirmed_arrows
 from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
 from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
 from dcd.search.posterior import (
     least_error_dag,
     oriented,
     sample_posterior,
-    with_confirmed,
+    with_best_graph,
     with_tested_arrows,
 )
 
@@ -91,8 +90,8 @@ class WholeGraph:
                 posterior, starts = sample_posterior(task, search, self.chains)
                 task.run.phase("the graph of least error", 1.0, rounds=True)
                 dag, tested = self._least_error(task, search, known, posterior, [dag, *starts])
-                if self.confirm:
-                    posterior = with_tested_arrows(posterior, task, _confirmed_arrows(task, dag, known))
+                confirmed = _confirmed_arrows(task, dag, known) if self.confirm else None
+                posterior = with_tested_arrows(posterior, task, confirmed)
             unconstrained = None
             if task.knowledge.says_something:
                 unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
@@ -125,7 +124,7 @@ class WholeGraph:
         starts: Sequence[IntArray],
     ) -> tuple[IntArray, list[TestedEdge]]:
         """The graph with the least expected error and confirmed edges; the best graph is the first start."""
-        types = with_confirmed(posterior.types, starts[0], task)
+        types = with_best_graph(posterior.types, starts[0], task)
         while True:
             dag = least_error_dag(types, starts, search.model, task)
             tested = _test_edges(task, dag, known)
@@ -216,17 +215,14 @@ def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple
     """
     if _FEW * n_shared_parents(dag) > dag.sum():
         return []
-    position = {v: at for at, v in enumerate(topological_order(dag))}
-    asked: dict[Triple, tuple[Question, Question]] = {}
-    for x, z, y in unshielded_colliders(dag):
-        if not (task.knowledge.forbidden[z, x] or task.knowledge.forbidden[z, y]):
-            later = max(x, y, key=position.__getitem__)
-            given = set(np.flatnonzero(dag[:, later]).tolist()) - {z}
-            asked[x, z, y] = (x, y, *sorted(given)), (x, y, *sorted(given | {z}))
-    _ask(task, list(dict.fromkeys(one for pair in asked.values() for one in pair)), known)
-    return [
-        triple for triple, (without, within) in asked.items() if known[without][0] - known[within][0] < _MORE
-    ]
+    contrasts, forbidden = Contrasts(dag), task.knowledge.forbidden
+    asked = {
+        (x, z, y): contrasts.at(x, z, y)
+        for x, z, y in unshielded_colliders(dag)
+        if not (forbidden[z, x] or forbidden[z, y])
+    }
+    _ask(task, list(dict.fromkeys(one for ask in asked.values() for one in (ask.without, ask.within))), known)
+    return [triple for triple, ask in asked.items() if known[ask.without][0] - known[ask.within][0] < _MORE]
 
 
 def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolArray:

@@ -11,6 +11,7 @@ from dcd.results.report.phrases import (
     brief,
     count,
     direction,
+    lacks_only_tests,
     listed,
     number,
     probability,
@@ -63,15 +64,12 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
     text = _arrows(result, arrows, lines) if arrows else _no_arrows(lines, len(result.edges))
     if uncertain and result.posterior is not None:
         least = result.posterior.arrow_probability
-        below = [edge for edge in uncertain if not edge.probabilities or edge.probabilities.forward < least]
-        untested = [edge for edge in uncertain if edge not in below]
-        for some, why in (
-            (below, f"with a probability below {percent(least)}"),
-            (untested, "that tests do not confirm"),
-        ):
+        reasons = {False: f"with a probability below {percent(least)}", True: "that tests do not confirm"}
+        for is_probable, reason in reasons.items():
+            some = [edge for edge in uncertain if lacks_only_tests(edge, least) == is_probable]
             if some:
                 shown = listed([_with_probability(edge) for edge in some], 6)
-                text += f" Directions {why} are drawn as lines: {shown}."
+                text += f" Directions {reason} are drawn as lines: {shown}."
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
         text += f" Knowledge, not the data, determines {count(len(known), 'direction')}: {shown}."

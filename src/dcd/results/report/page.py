@@ -14,6 +14,7 @@ from dcd.results.report.graph_picture import contradicted, draw_graph, edge_clas
 from dcd.results.report.phrases import (
     count,
     direction,
+    lacks_only_tests,
     likelier_arrow,
     listed,
     number,
@@ -101,9 +102,7 @@ def _probabilities(edge: Edge, result: Result) -> dict[str, str]:
         return likelier_arrow(edge)
     arrow = percent(found.forward)
     if edge.uncertain:
-        least = posterior.arrow_probability
-        share = percent_below(found.forward, least) if found.forward < least else percent(found.forward)
-        arrow = f"{direction(edge)} {share}"
+        arrow = f"{direction(edge)} {percent_below(found.forward, posterior.arrow_probability)}"
     return {"edge_share": percent(found.edge), "arrow": arrow, "others": other_types(found)}
 
 
@@ -131,10 +130,9 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
     if edge.uncertain and result.posterior is not None:
-        least, share = result.posterior.arrow_probability, edge.probabilities
-        if share is not None and share.forward >= least:
-            return "uncertain: not confirmed by tests"
-        return f"uncertain: below the {percent(least)} asked for"
+        least = result.posterior.arrow_probability
+        below = f"uncertain: below the {percent(least)} asked for"
+        return "uncertain: not confirmed by tests" if lacks_only_tests(edge, least) else below
     if edge.type == "-":
         return "unknown"
     return {True: "confirmed by tests", False: "not confirmed by tests", None: "as drawn"}[edge.confirmed]

@@ -125,12 +125,16 @@ def probability(edge: Edge) -> str:
 
 def why_a_line(edge: Edge, least: float) -> str:
     """Why an arrow of the class is drawn as a line."""
-    found = edge.probabilities
-    if found is not None and found.forward >= least:
-        return f"its direction has probability {percent(found.forward)}, but tests do not confirm it"
-    share = NONE if found is None else percent_below(found.forward, least)
+    share = NONE if edge.probabilities is None else percent_below(edge.probabilities.forward, least)
+    if lacks_only_tests(edge, least):
+        return f"its direction has probability {share}, but tests do not confirm it"
     tests = ", and tests do not confirm it" if edge.confirmed is False else ""
     return f"its direction has probability {share}, below the limit of {percent(least)}{tests}"
+
+
+def lacks_only_tests(edge: Edge, least: float) -> bool:
+    """Whether an arrow is probable enough to be drawn, and is a line because tests do not confirm it."""
+    return edge.uncertain and edge.probabilities is not None and edge.probabilities.forward >= least
 
 
 def percent_below(share: float, least: float) -> str:

@@ -54,7 +54,7 @@ def check_header(header: Sequence[str], label: str) -> None:
 
 
 def check_length(n_cells: int, n_rows: int, name: str, label: str) -> None:
-    """Raise `InputError` if a column has not as many cells as its file claims to have rows."""
+    """Raise `InputError` if the number of cells of a column differs from the number of rows of its file."""
     if n_cells != n_rows:
         problem = f"has {n_cells} cells in column {name!r}, but {n_rows} rows"
         raise InputError(label, problem, "It is damaged: copy it again.")
