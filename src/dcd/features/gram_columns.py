@@ -134,8 +134,8 @@ def columns_of(dataset: Dataset, scores: Scores | None = None) -> TableColumns |
     return TableColumns(scores_of(dataset) if scores is None else scores)
 
 
-# The Gram matrix from sums of products of columns over any rows. These are functions so that a task that needs
-# it does not hold the rows.
+# The Gram matrix from sums of products of columns over any rows. These are functions so that a task that
+# needs it does not hold the rows.
 
 
 def _gram_of_whole(sums: FloatArray, *, layout: Layout, n_samples: float) -> FamilyGram:
