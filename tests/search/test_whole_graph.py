@@ -289,6 +289,20 @@ def test_where_colliders_are_few_each_has_to_be_confirmed(without, within, kept)
         assert ((0, 2, 1) in unshielded_colliders(outcome.dag)) == kept
 
 
+def test_colliders_of_counted_variables_are_left_to_the_score():
+    """Categories 0 -> 2 <- 1, 2 -> 3 -> 4 -> 5; a test that would refuse the collider of numbers."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        flip = rng.random((6, 1500)) < 0.1
+        x0, x1 = rng.random((2, 1500)) < 0.5
+        x2 = (x0 & x1) ^ flip[2]
+        x3 = x2 ^ flip[3]
+        x4 = x3 ^ flip[4]
+        values = pd.DataFrame(np.transpose([x0, x1, x2, x3, x4, x4 ^ flip[5]])).map("ab".__getitem__)
+        task = task_of(values.add_prefix("x"), SaysOfEnds(-20.0, -0.5))
+        assert (0, 2, 1) in unshielded_colliders(WholeGraph().find(task).dag)
+
+
 def test_a_known_collider_needs_no_confirmation():
     dag = np.zeros((6, 6), dtype=int)
     for cause, effect in ((0, 2), (1, 2), (2, 3), (3, 4), (4, 5)):

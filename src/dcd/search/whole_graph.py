@@ -211,15 +211,17 @@ def _test_edges(task: GraphTask, dag: IntArray, known: _Answers) -> list[TestedE
 def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple]:
     """The colliders `(x, z, y)` that tests do not confirm, if the graph has few.
 
-    At a collider, x and y depend on each other more given z than without it.
+    At a collider, x and y depend on each other more given z than without it. Colliders of counted variables
+    are left to the score, whose model of them is exact.
     """
     if _FEW * n_shared_parents(dag) > dag.sum():
         return []
     contrasts, forbidden = Contrasts(dag), task.knowledge.forbidden
+    counted = np.zeros(len(dag), dtype=bool) if task.categories is None else task.categories.n_levels > 0
     asked = {
         (x, z, y): contrasts.at(x, z, y)
         for x, z, y in unshielded_colliders(dag)
-        if not (forbidden[z, x] or forbidden[z, y])
+        if not (forbidden[z, x] or forbidden[z, y] or counted[[x, z, y]].all())
     }
     _ask(task, list(dict.fromkeys(one for ask in asked.values() for one in (ask.without, ask.within))), known)
     return [triple for triple, ask in asked.items() if known[ask.without][0] - known[ask.within][0] < _MORE]
