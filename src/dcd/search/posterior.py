@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _TEMPER = 1.5
 # If all relations are curved, and if all are linear: at 1, a plain linear collider has probability 0.75. With
 # many variables the prior on the number of edges has its price too; linear edges cost no more than this in all.
-_EDGE_PRICE, _LINEAR_EDGE_PRICE, _LINEAR_EDGE_TOTAL = 1.0, 2.5, 3.0
+_EDGE_PRICE, _LINEAR_EDGE_PRICE, _LINEAR_EDGE_TOTAL = 1.0, 2.5, 3.2
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 200, 100
 _SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs kept from a chain, and the limit on their cells
