@@ -326,7 +326,7 @@ def improve_counted(model, child, members, parents, n_parents):  # type: ignore[
     while score > grown:
         adding = True
         while adding and n_parents <= model.n_samples / _SAMPLES_A_PARENT:
-            best, new = score + IMPROVEMENT, np.int64(-1)
+            best, new = score + IMPROVEMENT, -1
             for v in members:
                 if v not in parents[:n_parents]:
                     parents[n_parents] = v
@@ -340,7 +340,7 @@ def improve_counted(model, child, members, parents, n_parents):  # type: ignore[
         grown = score
         removing = True
         while removing and n_parents > 0:
-            best, out = score + IMPROVEMENT, np.int64(-1)
+            best, out = score + IMPROVEMENT, -1
             for at in range(n_parents):
                 for index in range(n_parents - 1):
                     fewer[index] = parents[index + (index >= at)]
