@@ -241,6 +241,8 @@ def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolAr
 def _ask(task: GraphTask, questions: Sequence[Question], known: _Answers, what: str = "edges") -> None:
     """Add the results of tests that are not known."""
     fresh = [question for question in questions if question not in known]
+    if not fresh:
+        return
 
     def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
         return as_done(_answer, [fresh[at] for at in pending], shared=known.test, n_jobs=task.n_jobs)
