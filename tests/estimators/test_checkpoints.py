@@ -62,6 +62,12 @@ def test_every_number_comes_back_to_the_last_bit():
         back, record = through_json(robust_codecs(5, 4)["edges"], (0, 3, 1, 2), result)
         assert (back, record.interactions) == (log_pvalue, result[1].interactions)
         assert_same_bits(record.balances[1, 2], weights)
+        back, record = through_json(robust_codecs(5, 4)["first"], (0, 3, 1, 2), result)
+        assert (back, record.interactions) == (log_pvalue, result[1].interactions)
+        assert through_json(robust_codecs(5, 4)["first"], (0, 3, 1, 2), (log_pvalue, None)) == (
+            log_pvalue,
+            None,
+        )
 
 
 def assert_same_bits(found, wanted):

@@ -104,6 +104,25 @@ def triangle(seed, n=800, effect=0.0):
     return np.column_stack([c, a, b, signal / signal.std() + effect * c + 0.5 * rng.standard_normal(n)])
 
 
+@pytest.mark.parametrize("decouple", ["where-needed", "always", "never"])
+def test_the_first_part_of_a_test_is_its_result_unless_it_decouples(decouple):
+    decoupled = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a, b, e, f = rng.standard_normal((4, 800))
+        values = np.column_stack([a, b, np.sign(a * b) + 0.5 * e, np.sign(a * b) + 0.5 * f, a + e])
+        for x, y, given in ((2, 3, (0, 1)), (0, 4, (1,)), (1, 4, ()), (0, 2, (1, 3))):
+            test = PartialAssociation(decouple=decouple).bind(make_scores(values), 0.05)
+            first, final = test.first_log_pvalue(x, y, given)
+            whole = test.log_pvalue(y, x, given)
+            assert whole >= first
+            assert final == (not test.record.interactions)
+            assert not final or whole == first
+            decoupled.append(not final)
+    assert any(decoupled) == (decouple != "never")
+    assert not all(decoupled)
+
+
 def test_products_of_a_set_are_adjusted_for():
     """Two effects of A·B, and C and T of the triangle: sums of functions of single variables would not do."""
     found, triangles = [], []

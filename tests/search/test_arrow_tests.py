@@ -91,3 +91,8 @@ def test_few_triples_are_tried_for_an_arrow():
     nothing_shown = []
     confirmed_arrows(star, free(21), lambda some: nothing_shown.extend(some) or dict.fromkeys(some, 0.0))
     assert len(nothing_shown) <= 2 * 4 * 20
+    useless = []
+    confirmed_arrows(star, free(21), lambda some: useless.extend(some) or dict.fromkeys(some, -99.0))
+    assert 20 not in {
+        v for question in useless for v in question[2:]
+    }  # dependent without it: no more questions

@@ -17,7 +17,7 @@ from dcd.graph.equivalence import dag_to_cpdag
 from dcd.search.family_regression import inverse_of
 from dcd.search.family_score import ABSENT, DECAY, regression, workspace
 from dcd.search.family_search import best_form, best_removal, one_more
-from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model
+from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model, with_samples
 from dcd.table.reading import read_table
 
 
@@ -300,6 +300,29 @@ def test_categories_score_as_bdeu_by_hand(parents):
     codes = some_codes()
     expected = bdeu_by_hand(codes, 2, parents) - bdeu_by_hand(codes, 2, [])
     assert evidence_of(counted_model(codes), 2, parents) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_configurations_that_do_not_occur_change_nothing(seed):
+    """3,750 configurations of 60 rows: only those that occur are counted, in any order of the parents."""
+    codes = np.random.default_rng(seed).integers(0, (2, 5, 6, 5, 5, 5), (60, 6))
+    model, expected = counted_model(codes), bdeu_by_hand(codes, 0, [1, 2, 3, 4, 5])
+    for parents in ([1, 2, 3, 4, 5], [5, 3, 1, 4, 2]):
+        total = evidence_of(model, 0, parents) + bdeu_by_hand(codes, 0, [])
+        assert total == pytest.approx(expected, abs=1e-8)
+
+
+def test_scores_of_categories_are_known_again_to_the_last_digit():
+    """In any order of the parents, first met or not; other weights of the rows have scores of their own."""
+    codes = some_codes()
+    model, again = counted_model(codes), counted_model(codes)
+    first = score_of(model, 2, [0, 1, 3])
+    assert first == score_of(model, 2, [3, 1, 0]) == score_of(again, 2, [1, 3, 0])
+    shares = np.arange(1.0, 1.0 + len(model.weights))
+    gram = family_gram(TableColumns(make_scores(np.random.default_rng(0).standard_normal((50, 4)))))
+    other = with_samples(model, gram, shares)
+    assert score_of(other, 2, [0, 1, 3]) != first
+    assert score_of(model, 2, [0, 1, 3]) == first
 
 
 @pytest.mark.slow

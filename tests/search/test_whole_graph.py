@@ -141,7 +141,7 @@ def test_arrows_that_are_not_allowed_are_not_drawn():
 def test_each_edge_is_tested_given_the_other_parents_of_its_effect():
     test = Says(3, -99.0)
     outcome = WholeGraph().find(task_of(linear(COLLIDER, 0, n=600), test))
-    of_edges, of_arrows = [(0, 2, 1), (1, 2, 0)], [(0, 1), (0, 1, 2)]
+    of_edges, of_arrows = [(0, 2, 1), (1, 2, 0)], [(0, 1)]  # dependent without 2: no question given 2
     assert sorted(test.asked) == sorted(of_edges + of_arrows)
     assert [(edge.pair, edge.given, edge.log_pvalue) for edge in outcome.edges] == [
         ((0, 2), (1,), -99.0),
@@ -159,6 +159,46 @@ def test_an_edge_that_a_test_separates_is_not_drawn_and_told():
     nothing = WholeGraph().find(task_of(values, Says(3, 0.0)))
     assert not nothing.dag.any()
     assert set(nothing.separated) >= {(0, 2), (1, 2)}
+
+
+class TwoParts(Says):
+    """A test whose first part separates some pairs, and whose rest, as costly as decoupling, others."""
+
+    def __init__(self, d, first, rest):
+        super().__init__(d, -99.0, rest)
+        self.first = first
+
+    def first_log_pvalue(self, x, y, given):
+        log_pvalue = self.first.get((x, y), -99.0)
+        return log_pvalue, log_pvalue >= np.log(0.05)
+
+
+def test_with_many_variables_the_first_parts_of_all_tests_come_before_the_rest(monkeypatch):
+    monkeypatch.setattr("dcd.search.whole_graph.MANY_VARIABLES", 2)
+    star = np.zeros((5, 5), dtype=int)
+    star[:4, 4] = 1
+    values = linear(star, 0, n=2000)
+    test = TwoParts(5, {(0, 4): -0.5, (1, 4): -0.1}, {(2, 4): 0.0})
+    outcome = WholeGraph(chains=0).find(task_of(values, test))
+    assert set(outcome.separated) >= {(0, 4), (1, 4), (2, 4)}
+    assert outcome.separated[:2] == ((1, 4), (0, 4))  # the largest p-value first, one at a time
+    assert edges_of(outcome.dag) == {(edge.pair) for edge in outcome.edges} >= {(3, 4)}
+    assert all(edge.log_pvalue == -99.0 for edge in outcome.edges)
+    assert not {(0, 4), (1, 4)} & {question[:2] for question in test.asked}  # never decoupled
+    nothing = WholeGraph(chains=0).find(task_of(values, TwoParts(5, {}, {(v, 4): np.nan for v in range(4)})))
+    assert not nothing.dag[:, 4].any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_many_variables_every_edge_passes_the_whole_test(seed, monkeypatch):
+    monkeypatch.setattr("dcd.search.whole_graph.MANY_VARIABLES", 2)
+    dag = dcd.simulate.random_dag(6, graph="erdos-renyi", random_state=seed)
+    task = task_of(dcd.simulate.sample(dag, 400, noise_std=0.3, random_state=seed))
+    outcome = WholeGraph(chains=4).find(task)
+    whole = task_of(dcd.simulate.sample(dag, 400, noise_std=0.3, random_state=seed)).test
+    assert len(outcome.edges) > 2
+    for edge in outcome.edges:
+        assert edge.log_pvalue == whole.log_pvalue(*edge.pair, edge.given) < np.log(0.05)
 
 
 def test_what_no_test_can_tell_is_left_out():

@@ -110,7 +110,7 @@ class _EdgeLine(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
-    """For `RobustDCD`: the test of an edge, with the record of its weights."""
+    """For `RobustDCD`: the test of an edge, with the record of its weights, its first part, and chains."""
 
     def write(result: tuple[float, Record]) -> Any:
         log_pvalue, record = result
@@ -128,6 +128,13 @@ def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
             interactions[(*asked.pair, asked.given)] = asked
         return line.log_pvalue, Record(dict(line.balances), interactions)
 
+    def write_first(result: tuple[float, Record | None]) -> Any:
+        log_pvalue, record = result
+        return log_pvalue if record is None else write((log_pvalue, record))
+
+    def read_first(key: Key, value: Any) -> tuple[float, Record | None]:
+        return read(key, value) if isinstance(value, dict) else (float(value), None)
+
     def write_chain(result: tuple[IntArray, FloatArray, BoolArray]) -> Any:
         dag, counts, sampled = result
         return [_plain(dag), _plain(counts), len(sampled), _text(np.packbits(sampled))]
@@ -140,7 +147,11 @@ def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
         counts = _array(None, counts).reshape(2, 4, *shape)
         return _array(None, dag).reshape(shape).astype(np.int8), counts, sampled
 
-    return {"edges": Codec(write, read), "chains": Codec(write_chain, read_chain)}
+    return {
+        "first": Codec(write_first, read_first),
+        "edges": Codec(write, read),
+        "chains": Codec(write_chain, read_chain),
+    }
 
 
 def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:

@@ -111,6 +111,7 @@ class BoundAssociation(SearchTest):
         self.strategy, self.scores, self._log_level = strategy, scores, float(np.log(level))
         self._screened: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
         self._pairs: dict[tuple[int, int, tuple[int, ...]], tuple[float, Record]] = {}
+        self._first: dict[tuple[int, int, tuple[int, ...]], tuple[float, bool]] = {}
         self._weights = _Weights(strategy.weights, scores)
         self._latest: tuple[tuple[int, ...], Adjustment] | None = None
 
@@ -130,6 +131,13 @@ class BoundAssociation(SearchTest):
         self.record.add(record)
         return log_pvalue
 
+    def first_log_pvalue(self, x: int, y: int, given: Collection[int]) -> tuple[float, bool]:
+        """See `SearchTest`; the association under equal weights, final unless it has to be decoupled."""
+        key = (min(x, y), max(x, y), tuple(sorted(given)))
+        if key not in self._first:
+            self._first[key] = self._without_weights(*key)
+        return self._first[key]
+
     def _adjusted(self, target: int, given: tuple[int, ...]) -> FloatArray:
         """Log p-values (d,) of all variables against the target without weights."""
         result, outside = np.zeros(self.n_variables), self.outside(target, given)
@@ -143,18 +151,27 @@ class BoundAssociation(SearchTest):
             result[some] = log_pvalues(columns, 0, range(1, len(some) + 1))
         return result
 
-    def _answer(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, Record]:
-        """The association under equal weights and, if needed, under weights that decouple the set."""
+    def _members(self, x: int, given: tuple[int, ...]) -> tuple[int, ...]:
+        """What is decoupled: one variable from the set is enough, if the strategy can do that."""
+        return (x, *given) if from_set(self.strategy.weights) else given
+
+    def _without_weights(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, bool]:
         columns = ResidualColumns(self._adjustment(given), [x, y])
         adjusted = float(log_pvalues(columns, 0, [1])[0])
-        # Making one variable independent of the set is enough, if the strategy can do that.
-        members = (x, *given) if from_set(self.strategy.weights) else given
-        if adjusted >= self._log_level or len(members) < 2 or self.strategy.decouple == "never":
+        never = len(self._members(x, given)) < 2 or self.strategy.decouple == "never"
+        if adjusted >= self._log_level or never:
+            return adjusted, True
+        if self.strategy.decouple == "always":
+            return adjusted, False
+        may_explain = structure(columns).may_explain
+        return adjusted, not may_explain(adjusted, self.scores.ess, self.strategy.interaction_level)
+
+    def _answer(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, Record]:
+        """The association under equal weights and, if needed, under weights that decouple the set."""
+        adjusted, final = self.first_log_pvalue(x, y, given)
+        if final:
             return adjusted, _NOTHING
-        if self.strategy.decouple == "where-needed":
-            left = structure(columns)
-            if not left.may_explain(adjusted, self.scores.ess, self.strategy.interaction_level):
-                return adjusted, _NOTHING
+        members = self._members(x, given)
         learned = self._weights(members)
         weighted = Adjustment(self.scores, given, learned.probabilities)
         decoupled = weighted_log_pvalue(weighted, x, y)

@@ -112,6 +112,13 @@ class SearchTest(ABC):
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
         """See `BoundTest`."""
 
+    def first_log_pvalue(self, x: int, y: int, given: Collection[int]) -> tuple[float, bool]:
+        """A log p-value that the full test can only raise, and whether it is final already.
+
+        By default that of the full test. Override this if a part of the test takes far less time.
+        """
+        return self.log_pvalue(x, y, given), True
+
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
         """Rounds of log p-values (d,) of all variables against the target; the full test can only raise them.
 

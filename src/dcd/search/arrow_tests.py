@@ -42,14 +42,6 @@ class Contrast(NamedTuple):
     within: Question
     arrows: tuple[VariablePair, ...]
 
-    def shows_collider(self, log_pvalues: Mapping[Question, float]) -> bool:
-        """Independent without z, dependent given it."""
-        return log_pvalues[self.within] < _LOG_LEVEL < log_pvalues[self.without]
-
-    def shows_none(self, log_pvalues: Mapping[Question, float]) -> bool:
-        """Dependent without z, independent given it."""
-        return log_pvalues[self.without] < _LOG_LEVEL < log_pvalues[self.within]
-
 
 def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
     """(d, d) the arrows of the class of a DAG that tests confirm, or that knowledge settles.
@@ -67,7 +59,7 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
         contrast = contrasts.at(x, z, y, confirms=((x, z), (y, z)))
         for arrow in contrast.arrows:
             by_arrow[arrow].append(contrast)
-    _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_collider)
+    _try_in_turn(by_arrow, confirmed, ask, collider=True)
     while True:
         before = confirmed.sum()
         _close_triangles(arrows, confirmed)
@@ -78,7 +70,7 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
             ]
             for z, w in np.argwhere(arrows & ~confirmed).tolist()
         }
-        _try_in_turn(by_arrow, confirmed, ask, Contrast.shows_none)
+        _try_in_turn(by_arrow, confirmed, ask, collider=False)
         if confirmed.sum() == before:
             return confirmed
 
@@ -113,17 +105,26 @@ def _try_in_turn(
     by_arrow: Mapping[VariablePair, Sequence[Contrast]],
     confirmed: BoolArray,
     ask: Ask,
-    shows: Callable[[Contrast, Mapping[Question, float]], bool],
+    *,
+    collider: bool,
 ) -> None:
-    """Ask one contrast for each arrow that is not confirmed yet, then the next, and mark what they show."""
+    """Ask one contrast for each arrow that is not confirmed yet, then the next, and mark what they show.
+
+    Is a pair independent without the middle of a collider, and dependent given it? Or the reverse, if it is
+    not a collider? The second question of a contrast is asked only if the answer to the first fits.
+    """
     for at in range(_TRIES):
         pending = [some[at] for arrow, some in by_arrow.items() if at < len(some) and not confirmed[arrow]]
-        if not pending:
-            continue
-        distinct = dict.fromkeys(one for contrast in pending for one in (contrast.without, contrast.within))
-        log_pvalues = ask(list(distinct))
-        for contrast in pending:
-            if shows(contrast, log_pvalues):
+        apart = [contrast.without if collider else contrast.within for contrast in pending]
+        log_pvalues = ask(list(dict.fromkeys(apart)))
+        fitting = [
+            (contrast, contrast.within if collider else contrast.without)
+            for contrast, question in zip(pending, apart, strict=True)
+            if log_pvalues[question] > _LOG_LEVEL
+        ]
+        log_pvalues = ask(list(dict.fromkeys(question for _, question in fitting)))
+        for contrast, question in fitting:
+            if log_pvalues[question] < _LOG_LEVEL:
                 confirmed[tuple(np.transpose(contrast.arrows))] = True
 
 

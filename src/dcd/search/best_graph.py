@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
 _VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # if all relations are linear
+# Beyond this many, searches after the first use one price, and the first parts of all tests come first.
+MANY_VARIABLES = 40
 
 
 def best_dag(
@@ -79,6 +81,7 @@ class BestGraph:
         if order is not None:
             self._orders.order = order.copy()
         self.separated: tuple[VariablePair, ...] = ()
+        self._latest: float | None = None  # the price of the best graph
         self._refused: list[Triple] = []
 
     @property
@@ -109,15 +112,17 @@ class BestGraph:
         """The best graph by family scores and the prior on colliders."""
         from dcd.search.order_search import dag_of
 
-        found: list[tuple[float, IntArray, Positions]] = []
-        for price in self._prices:
+        found: list[tuple[float, IntArray, Positions, float]] = []
+        for price in self._prices if self._latest is None else (self._latest,):
             total = self._orders.run(self.model._replace(collider_price=price), self._n_restarts(price))
             dag = dag_of(self._orders.families)
             n_shared, n_edges = n_shared_parents(dag), int(dag.sum())
             prior = float(collider_log_prior(n_shared, n_edges))
             posterior = total + price * n_shared + prior
-            found.append((posterior, dag, self._orders.order))
-        _, dag, self._orders.order = max(found, key=lambda one: one[0])
+            found.append((posterior, dag, self._orders.order, price))
+        _, dag, self._orders.order, price = max(found, key=lambda one: one[0])
+        if len(dag) > MANY_VARIABLES:  # a few forbidden edges hardly change how many colliders there are
+            self._latest = price
         return dag
 
     def _n_restarts(self, price: float) -> int:

@@ -109,26 +109,12 @@ def with_parent(model, child, parents, n_parents, crossed, work, base, some, at)
     return best - price, best_curve, best_cross
 
 
-@inner
-def counted_with_parent(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
-    """The same for a child that is counted."""
-    best, best_curve = -np.inf, False
-    width = n_columns(model, parents[n_parents], model.may_curve[child])
-    for curve in (False, True):
-        if not curve or model.n_line[parents[n_parents]] < width:
-            curved[n_parents] = curve
-            score = counted_score(model, child, parents, curved, n_parents + 1)
-            if score > best:
-                best, best_curve = score, curve
-    return best - prices(model, child, parents, n_parents + 1), best_curve, np.int64(0)
-
-
 @inlined
 def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: ignore[no-untyped-def]
     """The best score of a family with one more parent, and its form."""
     parents[n_parents] = new
     if model.n_levels[child]:
-        return counted_with_parent(model, child, parents, curved, n_parents)
+        return counted_score(model, child, parents, n_parents + 1), False, crossed
     some = no_candidates(model, child, parents[n_parents : n_parents + 1])
     work = workspace(model, child, n_parents + 1, max(crossed, 1))
     base = regression(model, child, parents, curved, n_parents, crossed, work)
@@ -140,7 +126,7 @@ def one_more(model, child, new, parents, curved, n_parents, crossed):  # type: i
 def add_parents(model, child, members, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
     """Add the best parent among the `members` until none improves the score."""
     some, done, sums = no_candidates(model, child, members), np.int64(0), np.empty(work.sums.shape[1])
-    simple = not (model.may_curve[child] or model.may_cross[child] or crossed or model.n_levels[child])
+    simple = not (model.may_curve[child] or model.may_cross[child] or crossed)
     while n_parents <= model.n_samples / _SAMPLES_A_PARENT:
         work = with_room(work, most_columns(model, n_parents + 1, max(crossed, 1)), size)
         some = updated(model, work, some, done, size)
@@ -158,8 +144,6 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
                     sums_with(model.gram, work, some, at, size, sums)
                     s = evidence(model, child, sums) - prices(model, child, parents, n_parents + 1)
                     curve, cross = False, crossed
-                elif model.n_levels[child]:
-                    s, curve, cross = counted_with_parent(model, child, parents, curved, n_parents)
                 else:
                     s, curve, cross = with_parent(
                         model, child, parents, n_parents, crossed, work, size, some, at
@@ -170,14 +154,13 @@ def add_parents(model, child, members, parents, curved, n_parents, crossed, scor
         if new < 0:
             break
         parents[n_parents], curved[n_parents] = new, new_curve
-        if not model.n_levels[child]:
-            stop = n_columns(model, new, new_curve)
-            size = append_parent(model, child, new, np.int64(0), stop, work, size)
-            if new_cross:
-                first = n_parents if crossed else np.int64(1)
-                size = append_products(
-                    model, child, parents, first, n_parents + 1, np.int64(0), new_cross, work, size
-                )
+        stop = n_columns(model, new, new_curve)
+        size = append_parent(model, child, new, np.int64(0), stop, work, size)
+        if new_cross:
+            first = n_parents if crossed else np.int64(1)
+            size = append_products(
+                model, child, parents, first, n_parents + 1, np.int64(0), new_cross, work, size
+            )
         n_parents, crossed, score = n_parents + 1, new_cross, best
     return n_parents, crossed, score, work, size
 
@@ -219,15 +202,8 @@ def best_removal(model, child, parents, curved, n_parents, crossed, work, size, 
         for products in range(crossed + 1):
             if products and left < 2:
                 break
-            if model.n_levels[child]:
-                s = counted_score(model, child, fewer, forms, left) - price
-            else:
-                s = (
-                    evidence_without(
-                        model, child, parents[at], np.bool_(False), products, work, size, inverse
-                    )
-                    - price
-                )
+            s = evidence_without(model, child, parents[at], np.bool_(False), products, work, size, inverse)
+            s -= price
             if s > best:
                 best, where, cross = s, at, products
     return best, where, cross
@@ -262,20 +238,6 @@ def best_form(model, child, parents, curved, n_parents, crossed, work, size, inv
 
 
 @inlined
-def best_counted_form(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
-    """The same for a child that is counted."""
-    best, where = -np.inf, -1
-    for at in range(n_parents if model.may_curve[child] else 0):
-        if model.n_line[parents[at]] < n_columns(model, parents[at], np.bool_(True)):
-            curved[at] = not curved[at]
-            s = counted_score(model, child, parents, curved, n_parents)
-            curved[at] = not curved[at]
-            if s > best:
-                best, where = s, at
-    return best, where, np.int64(0)
-
-
-@inlined
 def simplify(model, child, parents, curved, n_parents, crossed, score, work, size):  # type: ignore[no-untyped-def]
     """Remove parents, and change lines, curves and products, while this improves the score."""
     while n_parents > 0:
@@ -284,12 +246,9 @@ def simplify(model, child, parents, curved, n_parents, crossed, score, work, siz
         fewer, out, cross = best_removal(
             model, child, parents, curved, n_parents, crossed, work, size, inverse
         )
-        if model.n_levels[child]:
-            other, changed, products = best_counted_form(model, child, parents, curved, n_parents)
-        else:
-            other, changed, products = best_form(
-                model, child, parents, curved, n_parents, crossed, work, size, inverse
-            )
+        other, changed, products = best_form(
+            model, child, parents, curved, n_parents, crossed, work, size, inverse
+        )
         other -= prices(model, child, parents, n_parents)
         if max(fewer, other) <= score + IMPROVEMENT:
             break
@@ -300,11 +259,10 @@ def simplify(model, child, parents, curved, n_parents, crossed, score, work, siz
         else:
             crossed = products
         before, score = score, max(fewer, other)
-        if not model.n_levels[child]:
-            size = regression(model, child, parents, curved, n_parents, crossed, work)
-            score = evidence(model, child, work.sums[size]) - prices(model, child, parents, n_parents)
-            if score <= before:  # the improvement was rounding
-                break
+        size = regression(model, child, parents, curved, n_parents, crossed, work)
+        score = evidence(model, child, work.sums[size]) - prices(model, child, parents, n_parents)
+        if score <= before:  # the improvement was rounding
+            break
     return n_parents, crossed, score, work, size
 
 
@@ -359,6 +317,44 @@ def add_pair(model, child, before, one, parents, curved, n_parents, crossed, sco
     return n_parents + 2, products, best, work, size
 
 
+@inlined
+def improve_counted(model, child, members, parents, n_parents):  # type: ignore[no-untyped-def]
+    """The same for a child that is counted; returns `(number of parents, score)`."""
+    score = counted_score(model, child, parents, n_parents)
+    fewer = parents.copy()
+    grown = -np.inf
+    while score > grown:
+        adding = True
+        while adding and n_parents <= model.n_samples / _SAMPLES_A_PARENT:
+            best, new = score + IMPROVEMENT, -1
+            for v in members:
+                if v not in parents[:n_parents]:
+                    parents[n_parents] = v
+                    s = counted_score(model, child, parents, n_parents + 1)
+                    if s > best:
+                        best, new = s, v
+            adding = new >= 0
+            if adding:
+                parents[n_parents] = new
+                n_parents, score = n_parents + 1, best
+        grown = score
+        removing = True
+        while removing and n_parents > 0:
+            best, out = score + IMPROVEMENT, -1
+            for at in range(n_parents):
+                for index in range(n_parents - 1):
+                    fewer[index] = parents[index + (index >= at)]
+                s = counted_score(model, child, fewer, n_parents - 1)
+                if s > best:
+                    best, out = s, at
+            removing = out >= 0
+            if removing:
+                for index in range(out, n_parents - 1):
+                    parents[index] = parents[index + 1]
+                n_parents, score = n_parents - 1, best
+    return n_parents, score
+
+
 @outer
 def improve_family(model, child, before, parents, curved, n_parents, crossed, score):  # type: ignore[no-untyped-def]
     """Grow and shrink a family, in place; returns `(number of parents, products, score)`.
@@ -371,15 +367,13 @@ def improve_family(model, child, before, parents, curved, n_parents, crossed, sc
             members[count] = v
             count += 1
     members = members[:count]
-    work, size = workspace(model, child, n_parents + 2, max(crossed, 1)), np.int64(0)
-    if not model.n_levels[child]:
-        size = regression(model, child, parents, curved, n_parents, crossed, work)
+    if model.n_levels[child]:
+        n_parents, score = improve_counted(model, child, members, parents, n_parents)
+        return n_parents, crossed, score
+    work = workspace(model, child, n_parents + 2, max(crossed, 1))
+    size = regression(model, child, parents, curved, n_parents, crossed, work)
     if np.isnan(score):
-        score = -prices(model, child, parents, n_parents)
-        if model.n_levels[child]:
-            score += counted_score(model, child, parents, curved, n_parents)
-        else:
-            score += evidence(model, child, work.sums[size])
+        score = evidence(model, child, work.sums[size]) - prices(model, child, parents, n_parents)
     while True:
         n_parents, crossed, score, work, size = add_parents(
             model, child, members, parents, curved, n_parents, crossed, score, work, size

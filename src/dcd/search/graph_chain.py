@@ -135,7 +135,7 @@ def best_form(model, child, parents, curved, n_parents):  # type: ignore[no-unty
     if n_parents == 0:
         return -price
     if model.n_levels[child]:
-        return best_counted(model, child, parents, curved, n_parents) - price
+        return counted_score(model, child, parents, n_parents)
     work = workspace(model, child, n_parents, model.may_cross[child])
     size = regression(model, child, parents, curved, n_parents, np.int64(0), work)
     best, crossed, end = evidence(model, child, work.sums[size]), np.int64(0), size
@@ -168,21 +168,6 @@ def best_form(model, child, parents, curved, n_parents):  # type: ignore[no-unty
             size = regression(model, child, parents, curved, n_parents, crossed, work)
             best = evidence(model, child, work.sums[size])
     return best - price
-
-
-@inlined
-def best_counted(model, child, parents, curved, n_parents):  # type: ignore[no-untyped-def]
-    """The same for a child that is counted, without prices."""
-    best = counted_score(model, child, parents, curved, n_parents)
-    for at in range(n_parents if n_parents > 1 else 0):
-        if has_curve(model, child, parents[at]):
-            curved[at] = not curved[at]
-            score = counted_score(model, child, parents, curved, n_parents)
-            if score > best:
-                best = score
-            else:
-                curved[at] = not curved[at]
-    return best
 
 
 @outer
@@ -225,10 +210,10 @@ def gains_with(model, child, parents, curved, n_parents, curves, gains):  # type
         if other == child or not model.allowed[other, child] or other in parents[:n_parents]:
             continue
         parents[n_parents], curved[n_parents] = other, curves[other, child]
-        price = prices(model, child, parents, n_parents + 1)
         if model.n_levels[child]:
-            gains[other, child] = counted_score(model, child, parents, curved, n_parents + 1) - price
+            gains[other, child] = counted_score(model, child, parents, n_parents + 1)
         else:
+            price = prices(model, child, parents, n_parents + 1)
             stop = n_columns(model, other, curved[n_parents])
             end = append_parent(model, child, other, np.int64(0), stop, work, size)
             gains[other, child] = evidence(model, child, work.sums[end]) - price

@@ -28,6 +28,7 @@ _LINEAR_PRICE, _LINEAR_GROWTH = 3.5, 0.75
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
 _POSSIBLE = 2.0  # standard errors of a third moment from which a product enters at all
 _CLEAR = 3.5  # standard errors of a third moment from which pairs are tried
+_KNOWN = 2**17  # sets of parents of categories whose evidence is kept
 
 
 # Of 1,500, 2,500, 4,000 and 6,000, the best on curves, networks and trees of 8,000 and 40,000 samples.
@@ -79,12 +80,14 @@ def score_model(
         codes=np.zeros((n_variables, 0), np.int64),
         n_levels=np.zeros(n_variables, np.int64),
         weights=np.zeros(0),
+        signs=np.random.default_rng(0).integers(1, 2**63, size=(2, n_variables), dtype=np.uint64),
+        keys=np.zeros(0, np.uint64),
+        known=np.zeros(0),
     )
     if categories is not None:
-        model = model._replace(
+        model = _counting(model, categories.weights)._replace(
             codes=categories.codes.astype(np.int64),
             n_levels=categories.n_levels.astype(np.int64),
-            weights=categories.weights,
             # A curve of a number captures its whole relation to a category; a category captures only the mean
             # of a number. If both were allowed, arrows would point at categories whatever the truth.
             may_curve=categories.n_levels == 0,
@@ -103,12 +106,16 @@ def score_model(
 
 def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
     """The same model with every sample counting as a share of one."""
-    return model._replace(
+    return _counting(model, share * model.weights)._replace(
         gram=share * model.gram,
         n_samples=share * model.n_samples,
         raw_offset=share * model.raw_offset,
-        weights=share * model.weights,
     )
+
+
+def _counting(model: ScoreModel, weights: FloatArray) -> ScoreModel:
+    """The same model with these weights of combinations of categories, nothing of which is known."""
+    return model._replace(weights=weights, keys=np.zeros(_KNOWN, np.uint64), known=np.zeros(_KNOWN))
 
 
 def _members(table: FamilyGram) -> Positions:
@@ -195,7 +202,7 @@ def with_samples(model: ScoreModel, table: FamilyGram, shares: FloatArray | None
     model = model._replace(gram=np.ascontiguousarray(gram))
     if shares is None:
         return model
-    return model._replace(weights=shares * (model.weights.sum() / shares.sum()))
+    return _counting(model, shares * (model.weights.sum() / shares.sum()))
 
 
 def _line_columns(starts: Positions, n_line: Positions, raw: Positions) -> Positions:

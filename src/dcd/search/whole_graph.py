@@ -36,7 +36,7 @@ from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.arrow_tests import Contrasts, Question, confirmed_arrows
 from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
-from dcd.search.best_graph import BestGraph, best_dag, n_shared_parents
+from dcd.search.best_graph import MANY_VARIABLES, BestGraph, best_dag, n_shared_parents
 from dcd.search.posterior import (
     least_error_dag,
     oriented,
@@ -104,7 +104,7 @@ class WholeGraph:
         rounds = 0
         while True:
             dag = search.best()
-            tested = _test_edges(task, dag, known)
+            tested = _test_edges(task, dag, known, confirm=self.confirm)
             failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
             if failing:
                 search.forbid(_apart(failing))
@@ -127,7 +127,7 @@ class WholeGraph:
         types = with_best_graph(posterior.types, starts[0], task)
         while True:
             dag = least_error_dag(types, starts, search.model, task)
-            tested = _test_edges(task, dag, known)
+            tested = _test_edges(task, dag, known, confirm=self.confirm)
             failing = [edge for edge in tested if self.confirm and _fails(edge, task)]
             if not failing:
                 return dag, tested
@@ -143,11 +143,18 @@ _MOST_ADDED, _MOST_SETS = 2, 4  # variables of the clique that are added to the 
 
 
 class _Answers(dict[Question, tuple[float, Record]]):
-    """The results of tests so far; the test goes to other processes once, and keeps what it caches there."""
+    """The results of tests so far; the test goes to other processes once, and keeps what it caches there.
+
+    `bounds` are log p-values that the rest of a test can only raise (`SearchTest.first_log_pvalue`).
+    """
 
     def __init__(self, test: SearchTest) -> None:
         super().__init__()
-        self.test = Shared(test)
+        self.test, self.bounds = Shared(test), dict[Question, float]()
+
+    def least(self, question: Question) -> float:
+        """What is known of a log p-value."""
+        return self[question][0] if question in self else self.bounds[question]
 
 
 def _fails(edge: TestedEdge, task: GraphTask) -> bool:
@@ -193,19 +200,36 @@ def _questions(dag: IntArray) -> dict[VariablePair, list[Question]]:
     return questions
 
 
-def _test_edges(task: GraphTask, dag: IntArray, known: _Answers) -> list[TestedEdge]:
-    """The edges of a graph, each with its largest p-value; `known` are the results so far."""
+def _test_edges(task: GraphTask, dag: IntArray, known: _Answers, *, confirm: bool) -> list[TestedEdge]:
+    """The edges of a graph, each with its largest p-value; `known` are the results so far.
+
+    With many variables, edges that fail the first part of a test are returned alone: the graph around them
+    will change, and with it the sets that the rest of the tests would decouple.
+    """
     questions = _questions(dag)
-    _ask(task, [question for asked in questions.values() for question in asked], known)
-    untold = [pair for pair, asked in questions.items() if all(np.isnan(known[one][0]) for one in asked)]
-    _ask(task, untold, known)  # too few rows are complete; the pair alone may have enough
-    tested = []
-    for pair, asked in questions.items():
-        told = [one for one in asked if not np.isnan(known[one][0])] or [pair]
-        least = max(told, key=lambda one: known[one][0])
-        tested.append(TestedEdge(pair, least[2:], known[least][0]))
+    every = [question for asked in questions.values() for question in asked]
+    if confirm and len(dag) > MANY_VARIABLES:
+        _ask_first(task, every, known)
+        failing = [_tested(*edge, known) for edge in questions.items() if not _untold(edge[1], known)]
+        failing = [edge for edge in failing if _fails(edge, task)]
+        if failing:
+            return failing
+    _ask(task, every, known)
+    # If too few rows are complete, the pair alone may have enough.
+    _ask(task, [pair for pair, asked in questions.items() if _untold(asked, known)], known)
     task.test.record = _all_records(known, questions)
-    return tested
+    return [_tested(*edge, known) for edge in questions.items()]
+
+
+def _untold(asked: Sequence[Question], known: _Answers) -> bool:
+    return all(np.isnan(known.least(question)) for question in asked)
+
+
+def _tested(pair: VariablePair, asked: Sequence[Question], known: _Answers) -> TestedEdge:
+    """An edge with its largest p-value."""
+    told = [one for one in asked if not np.isnan(known.least(one))] or [pair]
+    largest = max(told, key=known.least)
+    return TestedEdge(pair, largest[2:], known.least(largest))
 
 
 def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple]:
@@ -243,12 +267,32 @@ def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolAr
 def _ask(task: GraphTask, questions: Sequence[Question], known: _Answers, what: str = "edges") -> None:
     """Add the results of tests that are not known."""
     fresh = [question for question in questions if question not in known]
+    if not fresh:
+        return
 
     def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
         return as_done(_answer, [fresh[at] for at in pending], shared=known.test, n_jobs=task.n_jobs)
 
     answers = task.run.gather("edges", fresh, compute, label=f"tests of {what}")
     known.update(zip(fresh, answers, strict=True))
+
+
+def _ask_first(task: GraphTask, questions: Sequence[Question], known: _Answers) -> None:
+    """Add the results of the first parts of tests, unless more is known."""
+    fresh = [question for question in questions if question not in known and question not in known.bounds]
+    if not fresh:
+        return
+
+    def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
+        return as_done(_first_answer, [fresh[at] for at in pending], shared=known.test, n_jobs=task.n_jobs)
+
+    for question, (log_pvalue, record) in zip(
+        fresh, task.run.gather("first", fresh, compute, label="tests of edges"), strict=True
+    ):
+        if record is None:
+            known.bounds[question] = log_pvalue
+        else:
+            known[question] = log_pvalue, record
 
 
 def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[Question]]) -> Record:
@@ -267,3 +311,12 @@ def _answer(test: SearchTest, question: Question) -> tuple[float, Record]:
     with one_blas_thread():
         log_pvalue = test.log_pvalue(x, y, given)
     return log_pvalue, test.record
+
+
+def _first_answer(test: SearchTest, question: Question) -> tuple[float, Record | None]:
+    """A log p-value, and what was recorded; None if the rest of the test may raise it."""
+    test.record = Record()
+    x, y, *given = question
+    with one_blas_thread():
+        log_pvalue, final = test.first_log_pvalue(x, y, given)
+    return log_pvalue, test.record if final else None
