@@ -27,7 +27,7 @@ def made(seed, *, levels=None, n=400):
 
 @pytest.fixture
 def one_split(monkeypatch):
-    """Of the rows into folds: more of them change no symmetry, and take as many times as long."""
+    """Of the rows into folds: over more, predictions are averaged, which takes as many times as long."""
     monkeypatch.setattr(effect_estimates, "_SPLITS", 1)
 
 
@@ -127,7 +127,7 @@ def test_poor_overlap_is_told(one_split):
 
 
 @pytest.mark.slow
-def test_intervals_of_90_percent_hold_in_90_percent():
+def test_intervals_of_90_percent_hold_in_90_percent(one_split):
     n_tables, n_held = 12, []
     for scenario in SCENARIOS:
         rows = repeated(scenario, 300, n_tables)
