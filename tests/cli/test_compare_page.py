@@ -188,12 +188,18 @@ def test_the_page_of_a_run(call, data, tmp_path):
     assert "2 of 2" in text
 
 
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as browser:
+        yield browser
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("names", [tuple("abcdefgh"), HOSTILE], ids=["plain", "hostile"])
-def test_in_a_browser(names, width, tmp_path):
+def test_in_a_browser(names, width, browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(made_page(names, n_graphs=4, title=names[0])[0], encoding="utf-8")
-    with launched() as browser, visits(browser) as visit:
+    with visits(browser) as visit:
         page = visit(file.as_uri(), width)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.locator("script, img, iframe").count() == 0
