@@ -5,24 +5,32 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "tests"
 collect_ignore_glob = ["tests/*/conftest.py"]  # several have this name, and none has examples to run
 
-# The first fit of a whole graph compiles the search, which takes half a minute. The first file does so; the
-# next ones need no such fit, so that a second process has other work meanwhile. Then come the longest, so
-# that none is left at the end.
+# The first fit of a whole graph compiles the search, which takes most of a minute. The first file does so;
+# the next eight fit no whole graph, so that a second process finds the search compiled when it needs it,
+# instead of compiling it as well. Then come the longest, so that none is left at the end.
 FIRST = (
     "search/test_whole_graph.py",
     "independence/test_association.py",
-    "weights/test_joint.py",
     "independence/test_many_rows.py",
+    "estimators/test_effect_estimates.py",
+    "graph/test_adjustment_sets.py",
+    "weights/test_joint.py",
+    "interop/test_round_trips.py",
+    "search/test_algorithm1.py",
     "features/test_kernel_blocks.py",
     "test_experiments.py",
     "evaluation/test_baselines.py",
-    "search/test_algorithm1.py",
-    "test_docs.py",
     "test_hostile_values.py",
-    "test_watch.py",
-    "results/test_report_in_browser.py",
-    "cli/test_terminal.py",
+    "test_docs.py",
     "runtime/test_checkpoint.py",
+    "cli/test_terminal.py",
+    "results/test_pictures_in_browser.py",
+    "results/test_report_in_browser.py",
+    "estimators/test_effects.py",
+    "cli/test_compare_page.py",
+    "estimators/test_groups.py",
+    "estimators/test_robust.py",
+    "test_watch.py",
     "runtime/test_cluster.py",
 )
 

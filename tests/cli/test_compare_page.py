@@ -49,14 +49,14 @@ def test_a_method_that_takes_knowledge_obeys_it_and_the_others_are_told_apart(ca
     known = tmp_path / "known.toml"
     known.write_text('roots = ["cause"]\n')
     arguments = ["compare", data(frame), "--methods", "robust-dcd,pc,ges", "--knowledge", known]
-    document = json.loads(call(*arguments, "--json", "-").out)
+    shown = call(*arguments, "--json", tmp_path / "answer.json").out
+    document = json.loads((tmp_path / "answer.json").read_text())
     told = document["methods"]
     assert told["robust-dcd"]["directed"] == told["pc-fisherz"]["directed"] == [["cause", "effect"]]
     assert told["ges"]["undirected"] == [["cause", "effect"]]
     assert [one["takes_knowledge"] for one in told.values()] == [True, True, False]
     assert document["knowledge"] == ["cause is a root (no arrow points at it)."]
     assert document["shd"]["robust-dcd"] == {"robust-dcd": 0, "pc-fisherz": 0, "ges": 1}
-    shown = call(*arguments).out
     assert re.search(r"^  ges +1 +0 +\d+\.\d\d +cannot be used$", shown, flags=re.MULTILINE)
     assert re.search(r"^  pc-fisherz +1 +1 +\d+\.\d\d +used$", shown, flags=re.MULTILINE)
 
@@ -188,12 +188,18 @@ def test_the_page_of_a_run(call, data, tmp_path):
     assert "2 of 2" in text
 
 
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as browser:
+        yield browser
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("names", [tuple("abcdefgh"), HOSTILE], ids=["plain", "hostile"])
-def test_in_a_browser(names, width, tmp_path):
+def test_in_a_browser(names, width, browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(made_page(names, n_graphs=4, title=names[0])[0], encoding="utf-8")
-    with launched() as browser, visits(browser) as visit:
+    with visits(browser) as visit:
         page = visit(file.as_uri(), width)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.locator("script, img, iframe").count() == 0

@@ -70,7 +70,8 @@ def test_errors_with_evil_names_are_clean_too(call, data):
 
 @needs_terminal
 def test_names_are_text_in_a_terminal(data):
-    with Terminal("discover", data(chain(names=(EVIL, MARKUP))), NO_COLOR="1", TQDM_DISABLE="1") as shown:
+    path = data(chain(names=(EVIL, MARKUP)))
+    with Terminal("discover", path, "--method", "dcd", NO_COLOR="1", TQDM_DISABLE="1") as shown:
         seen, code = shown.read_to_end()
     assert code == 0
     assert not ESCAPES.search(seen.removesuffix("\x1b[0m"))  # of a library, when the process ends
@@ -118,7 +119,7 @@ def test_a_pipe_that_closes_is_no_error(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "closed"),
     [
-        (["discover", "DATA"], "stdout"),
+        (["discover", "DATA", "--method", "dcd"], "stdout"),
         (["methods"], "stdout"),
         (["audit", "DATA", "--json", "-"], "stdout"),
         (["audit", "nowhere.csv"], "stderr"),
@@ -137,9 +138,8 @@ def test_a_closed_pipe_is_141_for_every_answer(arguments, closed, data):
 
 
 def test_an_encoding_without_the_letters_is_no_error(data):
-    answer = in_process(
-        "discover", data(chain(names=("Größe", "漢字"))), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
-    )
+    arguments = ("discover", data(chain(names=("Größe", "漢字"))), "--method", "dcd")
+    answer = in_process(*arguments, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert answer.returncode == 0
     assert "Gr\\xf6\\xdfe  -  \\u6f22\\u5b57" in answer.stdout
 

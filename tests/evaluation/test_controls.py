@@ -76,15 +76,21 @@ def test_sorting_follows_its_criterion():
     assert falling[1].sum() == 2
 
 
-def test_the_empty_graph_and_categories():
+@pytest.fixture(scope="module")
+def worker():
+    with dcd.baselines.Worker() as worker:
+        yield worker
+
+
+def test_the_empty_graph_and_categories(worker):
     table = pd.DataFrame({"a": list("pqr") * 40, "b": np.arange(120.0), "c": list("pqrqrp") * 20})
-    assert not dcd.baselines.run("empty", table).adjacency.any()
-    assert dcd.baselines.run("spanning-tree", table).adjacency.sum() == 4
+    assert not worker.solve("empty", table).cpdag.adjacency.any()
+    assert worker.solve("spanning-tree", table).cpdag.adjacency.sum() == 4
     with pytest.raises(dcd.InputError, match="unordered categories"):
-        dcd.baselines.run("sort-r2", table)
+        worker.solve("sort-r2", table)
 
 
 @pytest.mark.parametrize("method", ["sort-variance", "sort-r2", "sort-falling-r2"])
-def test_more_variables_than_rows_bear_are_refused(method):
+def test_more_variables_than_rows_bear_are_refused(method, worker):
     with pytest.raises(dcd.InputError, match="rows"):
-        dcd.baselines.run(method, np.random.default_rng(0).standard_normal((12, 12)))
+        worker.solve(method, np.random.default_rng(0).standard_normal((12, 12)))

@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -23,11 +24,16 @@ from dcd.runtime.checkpoint import Checkpoint
 # --- the same result --------------------------------------------------------------------------------------
 
 
+@cache
+def fitted(name):
+    """The fit without a checkpoint, which the others are compared with."""
+    return fresh(name).fit(table_for(name))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
     """Every line can be the last before a crash, and none is needed."""
-    path, table = tmp_path / "run.dcd", table_for(name)
-    wanted = fresh(name).fit(table)
+    path, table, wanted = tmp_path / "run.dcd", table_for(name), fitted(name)
     kept = fresh(name).fit(table, checkpoint=path)
     assert_same_result(kept, wanted)
     whole = path.read_bytes().splitlines(keepends=True)
@@ -39,7 +45,7 @@ def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
 
 def test_the_robust_record_is_not_trivial():
     for name in ("always", "weights", "gaps"):
-        diagnostics = fresh(name).fit(table_for(name)).diagnostics_
+        diagnostics = fitted(name).diagnostics_
         assert diagnostics.sets, name
         assert name == "weights" or diagnostics.interactions, name
 
@@ -148,8 +154,7 @@ def test_what_could_not_be_tested_is_kept_as_such(tmp_path):
 
 
 def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
-    path, table = tmp_path / "run.dcd", table_for("always")
-    wanted = fresh("always").fit(table)
+    path, table, wanted = tmp_path / "run.dcd", table_for("always"), fitted("always")
     true_add = Checkpoint.add
 
     def interrupted(self, *given):
@@ -165,6 +170,14 @@ def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
 
 
 # --- whose it is ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The checkpoint of a run to its end."""
+    path = tmp_path_factory.mktemp("finished") / "run.dcd"
+    RobustDCD().fit(interacting_table(), checkpoint=path)
+    return path.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -184,16 +197,15 @@ def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
         ({"version": "9.9"}, f"version was '{dcd.__version__}', is '9.9'"),
     ],
 )
-def test_other_runs_are_refused_with_what_differs(change, named, tmp_path, monkeypatch):
+def test_other_runs_are_refused_with_what_differs(change, named, finished, tmp_path, monkeypatch):
     path = tmp_path / "run.dcd"
-    RobustDCD().fit(interacting_table(), checkpoint=path)
-    before = path.read_bytes()
+    path.write_bytes(finished)
     settings = {"model": RobustDCD(), "X": interacting_table()} | change
     monkeypatch.setattr(checkpoints, "__version__", settings.pop("version", dcd.__version__))
     with pytest.raises(InputError, match=named) as refusal:
         settings.pop("model").fit(**settings, checkpoint=path)
     assert "belongs to another run" in refusal.value.problem
-    assert path.read_bytes() == before
+    assert path.read_bytes() == finished
 
 
 def test_other_weights_are_refused(tmp_path):

@@ -205,6 +205,7 @@ def test_steps_concern_all_pairs_of_few_variables_and_else_those_that_matter(d):
     pairs = posterior._pairs_of_steps(model, dag * model.allowed, np.zeros((d, d), bool))
     chosen = {(int(a), int(b)) for a, b in pairs}
     assert len(chosen) == len(pairs)
+    assert pairs.flags.c_contiguous  # as a single pair is: one layout, so that the chain is compiled once
     assert all(a < b for a, b in chosen)
     last = task.names.index(f"x{d - 1}")
     assert tuple(sorted((task.names.index("x0"), last))) not in chosen

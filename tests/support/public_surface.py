@@ -34,7 +34,8 @@ NOT_CALLED = {
     *("ConvexWeights.learn", "GrowShrink.boundary", "WholeGraph.find", "HSICDescent.learn"),
     *("HSICDescent.learn_apart", "PartialAssociation.bind", "WeightedAssociation.bind"),
 }
-CHEAP = {"n_resamples": 2, "n_permutations": 2, "progress": False, "time_limit": 10.0}
+# All parameters of an effect are read before its estimator sees any of them.
+CHEAP = {"n_resamples": 2, "n_permutations": 2, "progress": False, "time_limit": 10.0, "estimator": "linear"}
 FUNCTIONS = {"markov_boundary", "pvalue", "worded"}
 NOT_WALKED = {"errors"}  # the exceptions, and the checks themselves
 
@@ -44,14 +45,17 @@ class Odd:
 
 
 def hostile_values():
-    """New ones at each call: some can be read only once."""
+    """New ones at each call: some can be read only once.
+
+    Small whole numbers are 2: as `n_jobs`, the processes that are there serve the next call too.
+    """
     nested = []
     for _ in range(50):
         nested = [nested]
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
     return [
-        *(None, True, False, 0, -1, 3, 10**30, -(10**30), 0.5, 1.5, -0.5, 1e308, np.nan, np.inf, -np.inf, 1j),
-        *(pd.NA, pd.NaT, np.ma.masked, np.int8(3), np.float32(0.5), np.bool_(True), np.complex128(1j)),
+        *(None, True, False, 0, -1, 2, 10**30, -(10**30), 0.5, 1.5, -0.5, 1e308, np.nan, np.inf, -np.inf, 1j),
+        *(pd.NA, pd.NaT, np.ma.masked, np.int8(2), np.float32(0.5), np.bool_(True), np.complex128(1j)),
         *(np.timedelta64(1, "D"), np.datetime64("2020-01-01"), np.datetime64("NaT"), pd.Timestamp(0)),
         *(decimal.Decimal(1), fractions.Fraction(1, 2), datetime.date(2020, 1, 1), datetime.timedelta(1)),
         *("", "a", "nominal", "nowhere.csv", "\ud800", "a\0b", "x" * 5000, "é\u202e", b"a", bytearray(b"a")),
@@ -152,7 +156,7 @@ def public_callables():
 
 
 def calls(valid, values=hostile_values):
-    """(path, parameter, shown value, thunk) for every parameter of every public callable with each value."""
+    """(path, parameter, value to show, thunk): every parameter of every public callable with each value."""
     for path, function, owner in public_callables():
         known = {name.removeprefix(f"{function.__name__}."): value for name, value in valid.items()}
         parameters = list(inspect.signature(function).parameters.values())
@@ -175,14 +179,20 @@ def calls(valid, values=hostile_values):
                     if other.name in CHEAP and other.default is not other.empty
                 }
                 arguments = cheap | others | {name: value}
-                yield path, name, f"#{number} {_shown(value)}", _call(function, owner, arguments)
+                yield path, name, Shown(number, value), _call(function, owner, arguments)
 
 
-def _shown(value):
-    try:
-        return repr(value)[:60].replace("\n", " ")
-    except Exception:
-        return "?"
+class Shown:
+    """A value as text for a message, made when it is asked for: most never are."""
+
+    def __init__(self, number, value):
+        self.number, self.value = number, value
+
+    def __str__(self):
+        try:
+            return f"#{self.number} {repr(self.value)[:60]}".replace("\n", " ")
+        except Exception:
+            return f"#{self.number} ?"
 
 
 def _call(function, owner, arguments):

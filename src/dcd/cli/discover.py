@@ -59,14 +59,12 @@ the probabilities of this arrow and of any edge between the two."""
 @click.option("--report", metavar="FILE", help="Write the report (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--plot", metavar="FILE", help="Draw the graph (.png, .svg or .pdf).")
-@click.option(
-    "--rows/--no-rows", default=True, help="Keep some rows of the table in the page and JSON, for plots."
-)
+@options.rows
 @click.option("--title", help="Title of the page; the file's name by default.")
 @click.option(
     "--verbose", is_flag=True, help="List every conflict; long lists are cut and counted otherwise."
 )
-@click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
+@options.jobs
 @options.seed
 @options.handles_real_columns
 @options.reads_table

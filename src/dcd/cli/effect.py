@@ -40,30 +40,20 @@ are taken as known. With --knowledge, a result answers for its class."""
 @options.method
 @options.alpha
 @options.several("--levels", text="Two levels of the treatment to compare: from, to.", metavar="FROM,TO")
-@click.option(
+@options.choice(
     "--adjust",
-    type=click.Choice(["optimal", "parents"]),
-    default="optimal",
-    show_default=True,
-    help="Adjust for the set with the least variance, or for the direct causes of the treatment.",
+    ["optimal", "parents"],
+    "Adjust for the set with the least variance, or for the direct causes of the treatment.",
 )
-@click.option(
+@options.choice(
     "--estimator",
-    type=click.Choice(["flexible", "linear"]),
-    default="flexible",
-    show_default=True,
-    help="Curves and boosted trees (double machine learning), or least squares.",
+    ["flexible", "linear"],
+    "Curves and boosted trees (double machine learning), or least squares.",
 )
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence level of each interval.",
-)
+@options.level("--confidence", 0.95, "Confidence level of each interval.")
 @options.json_file
 @click.option("--plot", metavar="FILE", help="Draw the answers (.png, .svg or .pdf).")
-@click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
+@options.jobs
 @options.seed
 @options.handles_real_columns
 @options.reads_table

@@ -34,13 +34,7 @@ The exit code is 1 if the data contradict the graph."""
 
 @click.command(epilog=_EPILOG, short_help="Test a graph against data.")
 @click.argument("graph")
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Probability of any violation if the graph is true.",
-)
+@options.level("--alpha", 0.05, "Probability of any violation if the graph is true.")
 @click.option(
     "--permutations",
     "n_permutations",
@@ -62,11 +56,9 @@ The exit code is 1 if the data contradict the graph."""
     "--report", "--page", "report", metavar="FILE", help="Write a page (HTML); '-' is standard output."
 )
 @options.json_file
-@click.option(
-    "--rows/--no-rows", default=True, help="Keep some rows of the table in the page and JSON, for plots."
-)
+@options.rows
 @click.option("--title", help="Title of the page; the names of the files by default.")
-@click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
+@options.jobs
 @options.seed
 @options.handles_rows
 @options.reads_table

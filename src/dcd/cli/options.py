@@ -88,6 +88,17 @@ def several(*declaration: str, text: str, metavar: str = "A,B") -> Callable[[Com
     return click.option(*declaration, multiple=True, callback=_names, metavar=metavar, help=text)
 
 
+def choice(name: str, words: Sequence[str], text: str) -> Callable[[Command], Command]:
+    """An option that takes one of some words, by default the first."""
+    return click.option(name, type=click.Choice(list(words)), default=words[0], show_default=True, help=text)
+
+
+def level(name: str, default: float, text: str) -> Callable[[Command], Command]:
+    """An option that takes a probability between 0 and 1, without these."""
+    between = click.FloatRange(0, 1, min_open=True, max_open=True)
+    return click.option(name, type=between, default=default, show_default=True, help=text)
+
+
 def _gathered(
     keyword: str, kind: type[Any], *options: Callable[[Command], Command]
 ) -> Callable[[Command], Command]:
@@ -127,19 +138,11 @@ reads_table = _gathered(
 
 # --- options of several commands -------------------------------------------------------------------------
 
-method = click.option(
-    "--method",
-    type=click.Choice(["robust-dcd", "robust", "dcd"]),
-    default="robust-dcd",
-    show_default=True,
-    help="The method; dcd is the published one.",
-)
-alpha = click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of the tests.",
+method = choice("--method", ["robust-dcd", "robust", "dcd"], "The method; dcd is the published one.")
+alpha = level("--alpha", 0.05, "Level of the tests.")
+jobs = click.option("--jobs", type=int, metavar="N", help="Processes to use, -1 for all cores.")
+rows = click.option(
+    "--rows/--no-rows", default=True, help="Keep some rows of the table in the page and JSON, for plots."
 )
 knowledge = click.option(
     "--knowledge",
@@ -197,13 +200,7 @@ kinds = click.option(
 def missing(*choices: str) -> Callable[[Command], Command]:
     """`--missing`, with some of its choices."""
     *first, last = (_MISSING[choice] for choice in choices)
-    return click.option(
-        "--missing",
-        type=click.Choice(list(choices)),
-        default="refuse",
-        show_default=True,
-        help=f"Missing values: {', '.join(first)}, or {last}.",
-    )
+    return choice("--missing", choices, f"Missing values: {', '.join(first)}, or {last}.")
 
 
 def _checked_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001

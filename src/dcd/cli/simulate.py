@@ -28,22 +28,14 @@ column of the effect. 'dcd score' reads it."""
     "--variables", type=click.IntRange(min=3), default=10, show_default=True, help="Number of columns."
 )
 @click.option("--rows", type=click.IntRange(min=2), default=800, show_default=True, help="Number of rows.")
-@click.option(
-    "--graph",
-    type=click.Choice(["scale-free", "erdos-renyi"]),
-    default="scale-free",
-    show_default=True,
-    help="Kind of random graph.",
-)
+@options.choice("--graph", ["scale-free", "erdos-renyi"], "Kind of random graph.")
 @click.option(
     "--degree", type=int, default=2, show_default=True, help="Neighbours of a variable, on average."
 )
-@click.option(
+@options.choice(
     "--mechanism",
-    type=click.Choice(["func", "bounded", "linear", "mlp", "product", "mixed"]),
-    default="func",
-    show_default=True,
-    help="How effects depend on causes: a function of their sum, a bounded one, their sum itself, a neural "
+    ["func", "bounded", "linear", "mlp", "product", "mixed"],
+    "How effects depend on causes: a function of their sum, a bounded one, their sum itself, a neural "
     "network, products, or a mix of numbers and categories (half of the columns are text).",
 )
 @click.option(

@@ -126,6 +126,10 @@ class Knowledge:
         `left_out` maps unused columns to the reason; statements that name one are rejected.
         """
         columns = tuple(str(name) for name in as_tuple("parameter 'names'", names, "names=['a', 'b']"))
+        if len(set(columns)) < len(columns):
+            repeated = next(name for name in columns if columns.count(name) > 1)
+            problem = f"has {repeated!r} more than once"
+            raise InputError("parameter 'names'", problem, "Name each column once.")
         if left_out is not None:
             check_type("left_out", left_out, Mapping, "Try {'a': 'it is constant'}.")
         return self._bind(Binder(columns, left_out=left_out))

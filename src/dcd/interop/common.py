@@ -82,11 +82,9 @@ def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
 # --- from others-------------------------------------------------------------------------------------------
 
 
-def class_of_edges(
-    names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = (), *, as_given: bool = False
-) -> CPDAG:
+def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
     """The CPDAG of a graph from its nodes and edges; arrows in both directions are an undirected edge."""
-    return class_of_frame(frame_of_edges(names, arrows, lines), as_given=as_given)
+    return class_of_frame(frame_of_edges(names, arrows, lines))
 
 
 def frame_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> pd.DataFrame:

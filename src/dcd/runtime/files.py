@@ -81,7 +81,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def check_path(path: object, name: str = "path") -> None:
+def check_path(path: object) -> None:
     """Raise `InputError` unless it can be the path of a file."""
     problem = None
     try:
@@ -95,7 +95,7 @@ def check_path(path: object, name: str = "path") -> None:
     except UnicodeEncodeError as error:
         problem = f"cannot be the name of a file ({error})"
     if problem is not None:
-        raise InputError(f"parameter '{name}'", problem, "Name a file, such as 'result.json'.")
+        raise InputError("parameter 'path'", problem, "Name a file, such as 'result.json'.")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

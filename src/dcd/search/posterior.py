@@ -181,7 +181,8 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
             best = np.argsort(-scores, axis=0, kind="stable")[:_PARTNERS]
             chosen[best, np.arange(n_variables)] = True
     chosen &= model.allowed | model.allowed.T
-    return np.argwhere(np.triu(chosen | chosen.T, k=1)).astype(np.int64)
+    # `argwhere` returns two or more pairs by columns; another layout would compile the chain once more.
+    return np.argwhere(np.triu(chosen | chosen.T, k=1)).astype(np.int64, order="C")
 
 
 # --- the graph -------------------------------------------------------------------------------------------

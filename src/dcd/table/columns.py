@@ -34,6 +34,7 @@ LARGEST_WHOLE = 2**53 - 1  # beyond it, two whole numbers can be the same float
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
 _FIRST_ROWS = 256  # where most columns already differ
+_SHOWN = 5  # names listed in one message
 
 CellType = Literal["numbers", "Booleans", "text", "categories", "ordered categories", "dates"]
 
@@ -135,10 +136,10 @@ def check_names(names: Sequence[str]) -> None:
         raise InputError(column_list(repeated), problem, "Rename or drop all but one.")
 
 
-def column_list(names: Sequence[str], shown: int = 5) -> str:
+def column_list(names: Sequence[str]) -> str:
     """'column' or 'columns' and the first few names."""
-    listed = ", ".join(repr(name) for name in names[:shown])
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    listed = ", ".join(repr(name) for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,13 +11,11 @@ import numpy as np
 import pandas as pd
 
 from dcd.graph.cpdag import CPDAG
-from dcd.results.report.phrases import count, listed, pvalue
+from dcd.results.report.phrases import count, label, listed, pvalue
 from dcd.runtime.array_types import IntArray
 from dcd.runtime.files import write_text
-from dcd.runtime.text import shortened
 
 _SHOWN = 20  # statements listed in text
-_CELLS = 40  # of a name in a sentence
 _NO_TREND = 0.05  # correlation below which a violated statement is about a curve, a spread or the like
 
 
@@ -57,7 +54,8 @@ class Independence:
         return f"{words} {self.correlation:+.2f}"
 
     def __str__(self) -> str:
-        return f"{brief(self.first)} is independent of {brief(self.second)}{given_words(self.given)}"
+        given = f" given {listed([label(name) for name in self.given])}" if self.given else ""
+        return f"{label(self.first)} is independent of {label(self.second)}{given}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class EdgeTest:
     n_rows: int
 
     def __str__(self) -> str:
-        return f"{brief(self.first)} {self.type} {brief(self.second)}"
+        return f"{label(self.first)} {self.type} {label(self.second)}"
 
 
 @dataclass(frozen=True)
@@ -259,16 +257,6 @@ class Account:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON, completely or not at all."""
         write_text(path, json.dumps(self.to_dict(), indent=1) + "\n")
-
-
-def brief(name: str) -> str:
-    """A name for a sentence."""
-    return shortened(name, _CELLS) if name.strip() else "(no name)"
-
-
-def given_words(given: Sequence[str]) -> str:
-    """` given a and b`, or nothing."""
-    return f" given {listed([brief(name) for name in given])}" if given else ""
 
 
 def _violation_line(one: Independence) -> str:

@@ -36,16 +36,15 @@ def rows_behind(dataset: Dataset, columns: Sequence[int], adjustment: Adjustment
     n_rows = adjustment.scores.n_samples
     chosen = np.sort(np.random.default_rng(_SEED).permutation(n_rows)[:SHOWN_ROWS])
     measured = [
-        Shown(_rounded(adjustment.scores.values[chosen, position]), levels)
-        for position, levels in enumerate(_levels(dataset, columns[:2]))
+        Shown(
+            _rounded(adjustment.scores.values[chosen, position]),
+            dataset.summary.levels.get(dataset.names[column]),
+        )
+        for position, column in enumerate(columns[:2])
     ]
     with one_blas_thread():
         adjusted = [_residuals(adjustment, position, chosen, measured[position]) for position in (0, 1)]
     return (measured[0], measured[1]), (adjusted[0], adjusted[1])
-
-
-def _levels(dataset: Dataset, columns: Sequence[int]) -> list[tuple[str, ...] | None]:
-    return [dataset.summary.levels.get(dataset.names[column]) for column in columns]
 
 
 def _residuals(adjustment: Adjustment, position: int, chosen: Positions, measured: Shown) -> Shown:
