@@ -126,6 +126,9 @@ class Knowledge:
         `left_out` maps unused columns to the reason; statements that name one are rejected.
         """
         columns = tuple(str(name) for name in as_tuple("parameter 'names'", names, "names=['a', 'b']"))
+        if len(set(columns)) < len(columns):
+            twice = next(name for at, name in enumerate(columns) if name in columns[:at])
+            raise InputError("parameter 'names'", f"has {twice!r} more than once", "Name each column once.")
         if left_out is not None:
             check_type("left_out", left_out, Mapping, "Try {'a': 'it is constant'}.")
         return self._bind(Binder(columns, left_out=left_out))
