@@ -53,3 +53,34 @@ def test_the_audit_of_a_real_table(call, data):
     assert bad.code == 1
     assert "constant" in bad.out
     assert "copy" in bad.out
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_columns_of_weights_and_counts_are_not_variables(extension, call, tmp_path):
+    frame = chain().assign(w=np.linspace(0.5, 1.5, len(chain())), k=2)
+    path = tmp_path / f"table.{extension}"
+    frame.to_csv(path, index=False) if extension == "csv" else frame.to_parquet(path)
+    weighted = call("audit", path, "--exclude", "k", "--sample-weight", "w", "--json", "-")
+    counted = call("audit", path, "--exclude", "w", "--counts", "k", "--json", "-")
+    for answer, n_rows in ((weighted, len(frame)), (counted, 2 * len(frame))):
+        assert answer.code == 0, answer.err
+        audited = json.loads(answer.out)
+        assert [column["name"] for column in audited["columns"]] == list(chain())
+        assert audited["n_rows"] == n_rows
+
+
+def test_weights_that_a_fit_would_refuse(call, data):
+    frame = chain().assign(w=1.0, k=0.5)
+    for options, words in (
+        (["--sample-weight", "ww"], "column 'ww' (--sample-weight): is not in the table"),
+        (["--counts", "k"], "option --counts: has values that are not whole numbers, such as 0.5"),
+        (["--counts", "w", "--sample-weight", "k"], "option --counts: was given together with"),
+    ):
+        answers = [call(command, data(frame), *options) for command in ("audit", "discover")]
+        assert [answer.code for answer in answers] == [2, 2]
+        assert words in " ".join(answers[0].err.split())
+        assert answers[0].err == answers[1].err
+    frame["w"] = np.where(np.arange(len(frame)) < 12, 1.0, 1e-9)
+    answer = call("audit", data(frame), "--exclude", "k", "--sample-weight", "w")
+    assert answer.code == 1
+    assert "with an effective sample size of 12" in " ".join(answer.out.split())

@@ -161,3 +161,9 @@ def test_a_contradiction_of_patterns_shows_at_the_table(stated, words):
     with pytest.raises(InputError, match="contradicts itself") as caught:
         knowledge.bind(COLUMNS)
     assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "a"], ["a", 1, "1"], "x" * 5000])
+def test_a_column_that_is_named_twice_is_refused(names):
+    with pytest.raises(InputError, match=r"parameter 'names': has '[a1x]' more than once"):
+        Knowledge(roots=["a"]).bind(names)

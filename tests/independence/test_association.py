@@ -205,7 +205,7 @@ def test_coefficients_are_those_of_ridge_regression():
     adjustment = Adjustment(scores, (0, 1))
     responses = rng.standard_normal((150, 3))
     fit = adjustment.fit(lambda rows: responses[rows], 3)
-    design = design_for(scores, (0, 1)).part(slice(0, 150))
+    design = design_for(scores, (0, 1))[0](slice(0, 150))
     centred = design - design.mean(axis=0)
     for column, penalty in enumerate(PENALTIES[fit.penalties]):
         gram = centred.T @ centred / 150 + penalty * np.eye(design.shape[1])

@@ -69,6 +69,13 @@ def test_a_killed_process_does_not_end_the_run(tmp_path):
     assert (tmp_path / "died").exists()
 
 
+def test_nor_does_it_with_multiprocessing_which_would_wait_forever(tmp_path):
+    with parallel_config(backend="multiprocessing", n_jobs=2):
+        done = dict(as_done(die_once, range(12), shared=Shared(tmp_path)))
+    assert done == {item: item * item for item in range(12)}
+    assert (tmp_path / "died").exists()
+
+
 def test_work_that_always_kills_its_process_does(tmp_path):
     with pytest.raises(BrokenExecutor):
         list(as_done(die, [3, 3, 3], shared=Shared(tmp_path), n_jobs=2))
@@ -100,15 +107,20 @@ FITS = {
 }
 
 
+class AllAtOnce(Counting):
+    supports_return_generator = False
+
+
+@pytest.mark.parametrize("backend", [Counting, AllAtOnce])
 @pytest.mark.parametrize("name", FITS)
-def test_the_context_decides_where_work_is_done(name):
-    register_parallel_backend("counting", Counting)
+def test_the_context_decides_where_work_is_done(name, backend):
+    register_parallel_backend("counting", backend)
     alone = FITS[name]()
-    Counting.submitted = 0
+    Counting.submitted = AllAtOnce.submitted = 0
     with parallel_config(backend="counting", n_jobs=2):
         assert n_processes(None) == 2
         assert FITS[name]() == alone
-    assert Counting.submitted >= 3
+    assert backend.submitted >= 3
 
 
 def test_one_process_is_this_one():

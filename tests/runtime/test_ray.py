@@ -46,7 +46,7 @@ def test_data_are_sent_once():
     shared = Shared(Counted())
     found = [found for _ in range(2) for _, found in as_done(add_up, range(20), shared=shared)]
     assert sorted(number for number, *_ in found) == sorted([*range(20)] * 2)
-    assert departures == [os.getpid()]
+    assert departures == [os.getpid()] * 2  # once to see how large it is
     assert {n_arrivals for _, _, n_arrivals, _ in found} == {1}
     assert os.getpid() not in {pid for _, pid, _, _ in found}
 

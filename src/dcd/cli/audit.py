@@ -29,7 +29,7 @@ or warn about."""
 
 
 @click.command(epilog=_EPILOG, short_help="Is a table ready for a fit?")
-@options.handles_groups
+@options.handles_kinds
 @click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
@@ -46,9 +46,9 @@ def audit(
     check_outputs({"--report": report, "--json": json_path}, [source.path])
     from dcd.table import audit as auditing
 
-    table, groups = handling.read(source)
+    table, of_rows = handling.read(source)
     kinds = handling.kinds or None
-    audited = auditing.audit(table, kinds=kinds, memory_limit=handling.memory_limit, **groups)
+    audited = auditing.audit(table, kinds=kinds, memory_limit=handling.memory_limit, **of_rows)
     write_json(json_path, _as_dict(audited))
     if "-" not in (json_path, report):
         _show(audited)

@@ -127,9 +127,8 @@ class Knowledge:
         """
         columns = tuple(str(name) for name in as_tuple("parameter 'names'", names, "names=['a', 'b']"))
         if len(set(columns)) < len(columns):
-            repeated = next(name for name in columns if columns.count(name) > 1)
-            problem = f"has {repeated!r} more than once"
-            raise InputError("parameter 'names'", problem, "Name each column once.")
+            twice = next(name for at, name in enumerate(columns) if name in columns[:at])
+            raise InputError("parameter 'names'", f"has {twice!r} more than once", "Name each column once.")
         if left_out is not None:
             check_type("left_out", left_out, Mapping, "Try {'a': 'it is constant'}.")
         return self._bind(Binder(columns, left_out=left_out))

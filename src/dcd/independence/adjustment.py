@@ -49,8 +49,7 @@ class Adjustment:
         self.probabilities = scores.probabilities if probabilities is None else probabilities
         self.ess = effective_sample_size(self.probabilities) / scores.design_effect
         self.given = tuple(given)
-        design = design_for(scores, given)
-        self.design = scores.matrix(design.part, design.n_columns)
+        self.design = scores.matrix(*design_for(scores, given))
         self._mean, self.variances, self._directions = self._decomposed()
 
     @property

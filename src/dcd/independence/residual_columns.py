@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dcd.features.rank_scores import BULK_SQUARE, LINEAR, N_TESTED, SQUARE, SmoothColumns, VariableScores
 from dcd.features.whitening import whiteners
-from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, residual_scores
+from dcd.independence.adjustment import SMALLEST_VARIANCE, Adjustment, Fit, residual_scores
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part
 
@@ -51,10 +52,13 @@ class ResidualColumns:
             slice(start, start + width) for start, width in zip(self._starts, widths, strict=False)
         )
         self.width = sum(widths)
-        self._fit = adjustment.fit(self._raw, len(self.variables) * self.width)
-        self.penalties: Positions = self._fit.penalties.reshape(-1, self.width)[:, 0]
-        scores = adjustment.scores
-        self._adjusted = scores.matrix(self._adjust, len(self.variables) * self.width)
+        n_columns, scores = len(self.variables) * self.width, adjustment.scores
+        raw = partial(_raw, self._groups, self._starts, (len(self.variables), self.width), scores.dtype)
+        fit = adjustment.fit(raw, n_columns)
+        self.penalties: Positions = fit.penalties.reshape(-1, self.width)[:, 0]
+        # A method of this object would keep it, with its adjustment, until garbage is collected.
+        adjusted = partial(_adjusted, adjustment, fit, raw)
+        self._adjusted = scores.matrix(adjusted, n_columns)
         self._scale = self._scales()
         self.varies = (self._scale > 0).reshape(-1, self.width)
         self._maps = self._whiteners()
@@ -68,19 +72,6 @@ class ResidualColumns:
             residuals = dict(zip(smooth, residual_scores(self.adjustment, smooth), strict=True))
         made = [_makers_of(scores.variables[v], residuals.get(v)) for v in self.variables]
         return list(zip(*made, strict=True))
-
-    def _raw(self, rows: slice) -> FloatArray:
-        """Some rows before adjustment, (b, v k)."""
-        shape = (rows.stop - rows.start, len(self.variables), self.width)
-        raw = np.zeros(shape, dtype=self.adjustment.scores.dtype)
-        for start, group in zip(self._starts, self._groups, strict=False):
-            for index, (make, n_columns) in enumerate(group):
-                if n_columns:
-                    raw[:, index, start : start + n_columns] = make(rows)
-        return raw.reshape(len(raw), -1)
-
-    def _adjust(self, rows: slice) -> FloatArray:
-        return self.adjustment.residuals(self._fit, rows, self._raw(rows))
 
     def _scales(self) -> FloatArray:
         """(v k,) the scale that makes the variance of each column 1; 0 for those that the set determines."""
@@ -122,6 +113,26 @@ class ResidualColumns:
         for index, whitener in self._maps.items():
             part[:, index, self.lead] = part[:, index, self.lead] @ whitener.T
         return part
+
+
+def _raw(
+    groups: Sequence[Sequence[Maker]],
+    starts: Positions,
+    shape: tuple[int, int],
+    dtype: np.dtype[Any],
+    rows: slice,
+) -> FloatArray:
+    """Some rows (b, v k) before adjustment, of v variables with k columns each."""
+    raw: FloatArray = np.zeros((rows.stop - rows.start, *shape), dtype=dtype)
+    for start, group in zip(starts, groups, strict=False):
+        for index, (make, n_columns) in enumerate(group):
+            if n_columns:
+                raw[:, index, start : start + n_columns] = make(rows)
+    return raw.reshape(len(raw), -1)
+
+
+def _adjusted(adjustment: Adjustment, fit: Fit, raw: Part, rows: slice) -> FloatArray:
+    return adjustment.residuals(fit, rows, raw(rows))
 
 
 def _makers_of(variable: VariableScores, residuals: SmoothColumns | None) -> tuple[Maker, ...]:

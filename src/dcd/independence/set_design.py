@@ -23,7 +23,7 @@ from scipy.linalg.lapack import dtrtri
 from dcd.features.kernels import pivoted_cholesky
 from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
 from dcd.runtime.array_types import FloatArray
-from dcd.runtime.rows import BlockMatrix, Part
+from dcd.runtime.rows import Part
 
 Rows = npt.NDArray[np.intp]
 # Scales and decay chosen at n = 200, 800 and 3000 over nulls with lines, kinks, waves and products.
@@ -37,8 +37,8 @@ _CANDIDATES = 500  # rows from which the landmarks are chosen
 _TOLERANCE = 1e-4  # of the kernel; keeps the factor of the landmarks well conditioned in single precision
 
 
-def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
-    """The design (n, p) of a set."""
+def design_for(scores: Scores, given: Sequence[int]) -> tuple[Part, int]:
+    """The design (n, p) of a set: how to compute some rows of it, and p."""
     variables = [scores.variables[v] for v in given]
     n_waves = _n_waves(scores.n_samples, len(given))
     parts = [_columns_of_one(variable, n_waves) for variable in variables]
@@ -50,7 +50,7 @@ def design_for(scores: Scores, given: Sequence[int]) -> BlockMatrix:
             return np.empty((rows.stop - rows.start, 0), dtype=scores.dtype)
         return np.hstack([part(rows) for part, _ in parts])
 
-    return BlockMatrix(make, sum(n_columns for _, n_columns in parts), 0, scores.memory)
+    return make, sum(n_columns for _, n_columns in parts)
 
 
 def _n_waves(n_samples: int, n_variables: int) -> int:

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
+from dcd.runtime.ray_tasks import results_on_ray
 from dcd.runtime.threads import one_blas_thread
 
 Data = TypeVar("Data")
@@ -42,11 +43,17 @@ _SEND_BYTES = 2**22  # a second
 _WORKER_SECONDS = 60.0  # for workers to come to a cluster that has lost all of them, or as joblib is told
 _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file
-_ROUND = 8  # tasks for each process
 _MOST_LOSSES = 3  # of processes in succession, without a result between them
 _LOSSES = {  # errors of a cluster that do not come from the work, by library
     "distributed": ("KilledWorker",),
-    "ray": ("RayActorError", "WorkerCrashedError", "NodeDiedError", "ObjectLostError", "OutOfMemoryError"),
+    "ray": (
+        "GetTimeoutError",
+        "NodeDiedError",
+        "ObjectLostError",
+        "OutOfMemoryError",
+        "RayActorError",
+        "WorkerCrashedError",
+    ),
 }
 
 
@@ -76,7 +83,7 @@ class Shared(Generic[Data]):
         if getattr(backend, "supports_sharedmem", False):
             return self
         store = getattr(backend, "client", None)  # the Dask client; None on this machine
-        if type(backend).__module__.startswith("ray."):
+        if _is_ray(backend):
             import ray
 
             store = ray
@@ -91,7 +98,7 @@ class Shared(Generic[Data]):
         if hasattr(store, "scatter"):
             return _scattered(store, self)
         if store is not None:
-            return _Ticket(store.put(self), self.token)
+            return _Ticket(store.put(self), self.token, self.sending_seconds())
         is_small = self.n_bytes() <= _SMALL
         packed = pickle.dumps(self) if is_small else b""
         # Only joblib can send what is defined in a notebook.
@@ -101,6 +108,10 @@ class Shared(Generic[Data]):
     def n_bytes(self) -> int:
         """The size of all arrays in the data."""
         return sum(array.nbytes for array in _Arrays(self._value).found)
+
+    def sending_seconds(self) -> float:
+        """How long the data may take to arrive at a worker of a cluster."""
+        return _SEND_SECONDS + self.n_bytes() / _SEND_BYTES
 
     def send_again(self) -> None:
         """Assume that the sent copy is lost."""
@@ -112,7 +123,10 @@ class Shared(Generic[Data]):
 
 def n_processes(n_jobs: int | None) -> int:
     """The number of parallel processes; None means joblib's default: one, or that of its context."""
-    return int(effective_n_jobs(n_jobs))
+    try:
+        return int(effective_n_jobs(n_jobs))
+    except KeyError:  # Ray has lost all machines with cores, for which tasks can wait
+        return 2
 
 
 def as_done(
@@ -161,22 +175,32 @@ def _spread(
     n_jobs: int | None,
 ) -> Iterator[tuple[int, Result]]:
     ticket = shared.ticket()
-    tasks = [delayed(_numbered)(work, ticket, position, item) for position, item in pending.items()]
+    tasks = [(work, ticket, position, item) for position, item in pending.items()]
     backend, _ = get_active_backend()
-    if backend.supports_return_generator:
-        # loky warns when it replaces a process whose memory grows.
-        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
-        is_local = type(backend).__name__ == "LokyBackend"  # joblib starts processes on this machine
-        watch = {"initializer": _end_with, "initargs": (os.getpid(),)} if is_local else {}
-        options = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED, **watch}
-        parallel = Parallel(**options)
-        with _while_there_are_workers(parallel, backend):
-            yield from parallel(tasks)
+    if _is_ray(backend):
+        import ray
+
+        options = getattr(backend, "ray_remote_args", None) or {}
+        at_once, limit = n_processes(n_jobs), _patience(backend)
+        yield from results_on_ray(ray, _numbered, tasks, n_at_once=at_once, limit=limit, options=options)
         return
-    size = _ROUND * n_processes(n_jobs)  # Ray returns all results at once, so tasks are sent in rounds
-    with Parallel(n_jobs=n_jobs) as parallel:
-        for start in range(0, len(tasks), size):
-            yield from parallel(tasks[start : start + size])
+    # loky warns when it replaces a process whose memory grows.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+    how: dict[str, Any] = {"n_jobs": n_jobs, "return_as": "generator_unordered", "max_nbytes": _MAPPED}
+    kind = type(backend).__name__
+    if kind in ("LokyBackend", "MultiprocessingBackend"):  # joblib starts processes on this machine
+        how |= {"initializer": _end_with, "initargs": (os.getpid(),)}
+    if kind == "MultiprocessingBackend":  # it would wait forever for a lost process
+        how |= {"n_jobs": n_processes(n_jobs), "backend": "loky"}
+    elif not backend.supports_return_generator:
+        how["return_as"] = "list"
+    parallel = Parallel(**how)
+    with _while_there_are_workers(parallel, backend):
+        yield from parallel(delayed(_numbered)(*task) for task in tasks)
+
+
+def _is_ray(backend: Any) -> bool:
+    return type(backend).__module__.startswith("ray.")
 
 
 def _is_loss(error: Exception) -> bool:
@@ -264,7 +288,7 @@ def _scattered(client: Any, shared: Shared[Any]) -> Any:
     sender.start()
     sender.join(_SEND_SECONDS)
     if sender.is_alive():
-        sender.join(shared.n_bytes() / _SEND_BYTES)
+        sender.join(shared.sending_seconds() - _SEND_SECONDS)
     if outcome:
         return outcome[0]
     if errors and not isinstance(errors[0], (KeyError, OSError, TimeoutError, CancelledError)):
@@ -295,8 +319,8 @@ class _Ticket:
     wrapped because Ray does not resolve bare ones in batches of tasks.
     """
 
-    def __init__(self, content: Any, token: str) -> None:
-        self._content, self._token = content, token
+    def __init__(self, content: Any, token: str, limit: float | None = None) -> None:
+        self._content, self._token, self._limit = content, token, limit
 
     def result(self) -> Any:
         if self._token in _received:
@@ -305,7 +329,7 @@ class _Ticket:
             return pickle.loads(self._content.data)
         import ray
 
-        return ray.get(self._content)
+        return ray.get(self._content, timeout=self._limit)
 
 
 # --- in the worker processes -----------------------------------------------------------------------------

@@ -6,27 +6,35 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.memory import Memory
 from dcd.runtime.text import counted
 from dcd.table.checks import (
-    ALL_CHECKS,
+    MIN_ROWS,
+    VALUE_CHECKS,
     Problem,
     check_shape,
     complete_rows,
+    constant,
+    copies,
     few_rows_note,
+    linear_combinations,
     missing_values,
     problems_of,
+    rare_categories,
     without,
 )
 from dcd.table.columns import Kind, TableColumn
-from dcd.table.dataset import TableOptions
+from dcd.table.dataset import TableOptions, of_used_rows
 from dcd.table.notes import notes_of
 from dcd.table.reading import with_kinds
 from dcd.table.row_groups import row_groups, used_groups
-from dcd.table.sources import columns_of
+from dcd.table.row_weights import repeated, survey_weights
+from dcd.table.sources import columns_of, stored
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,8 @@ def audit(
     table: Any,
     *,
     kinds: Mapping[str, Kind] | None = None,
+    sample_weight: Any = None,
+    counts: Any = None,
     groups: Any = None,
     memory_limit: int | str | None = None,
 ) -> Audit:
@@ -96,7 +106,8 @@ def audit(
     ----------
     table : any table that the estimators accept.
     kinds, memory_limit : as in `DCD`.
-    groups : (n,) which rows belong together, as in `RobustDCD.fit`: rows of a group may resemble each other.
+    sample_weight, counts, groups : (n,) as in `RobustDCD.fit`: weights of the rows, how often each was
+        observed, and which rows belong together. Rows of weight 0 count only for kinds and missing values.
 
     Examples
     --------
@@ -108,23 +119,50 @@ def audit(
     """
     options = TableOptions(kinds=kinds, memory=Memory.of(memory_limit))
     options.check()
+    table, _ = repeated(table, counts, sample_weight, groups)
     columns = columns_of(table, options.memory)
     if not columns:
         raise InputError("the table", "has no columns", "Pass at least two.")
     columns, reasons = with_kinds(columns, kinds)
-    problems = problems_of(ALL_CHECKS, columns, options)
-    audited = tuple(_audited(column, *reasons[column.name], problems) for column in columns)
     n_rows = len(columns[0].values)
-    codes = used_groups(row_groups(groups, n_rows))
-    n_groups = None if codes is None else int(codes.max()) + 1
+    weights, codes = survey_weights(sample_weight, n_rows), row_groups(groups, n_rows)
     usable = [column for column in columns if column.trouble is None]
     n_complete = int(complete_rows(usable).sum()) if usable else n_rows
+    sizes = [(column.n_missing, column.n_distinct) for column in columns]
+    kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+    problems, used = _problems(columns, options, kept)
+    codes = used_groups(None if codes is None else codes[kept])
+    n_groups = None if codes is None else int(codes.max()) + 1
+    of_table = _of_the_table((n_rows, len(columns)), n_complete, kept, weights, n_groups)
     sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
-    missing = missing_values(columns, options)
-    used = without(usable, [problem for problem in problems if problem not in missing])
     notes = [note.text for note in notes_of(used, codes)]
-    of_table = _of_the_table(len(columns), n_rows, n_complete, n_groups)
+    audited = tuple(
+        _audited(column.name, *reasons[column.name], size, problems)
+        for column, size in zip(columns, sizes, strict=True)
+    )
     return Audit(audited, n_rows, n_complete, (*sentences, *of_table, *notes), n_groups)
+
+
+def _problems(
+    columns: Sequence[TableColumn], options: TableOptions, kept: BoolArray
+) -> tuple[list[Problem], list[TableColumn]]:
+    """The problems of all columns, and the rows to use of those that have none but missing values.
+
+    As in a fit, rows that are not used count for the values of a column, not for its relations to others.
+    """
+    of_values = problems_of(VALUE_CHECKS, columns, options)
+    readable = without(columns, of_values)
+    missing = missing_values(readable, options)
+    if not kept.all():
+        readable = [stored(column, column.values[: kept.sum()], kept) for column in readable]
+        if kept.sum() < MIN_ROWS:
+            return [*of_values, *missing], []
+    relations = problems_of([constant, copies, rare_categories], readable, options)
+    remaining = without(readable, relations)
+    combined = linear_combinations(remaining, options)
+    dropped = {problem.column for problem in relations}
+    missing = [problem for problem in missing if problem.column not in dropped]
+    return [*of_values, *relations, *combined, *missing], without(remaining, combined)
 
 
 def _rendered(template: str, worded: Callable[[str], str], **values: Any) -> str:
@@ -134,20 +172,34 @@ def _rendered(template: str, worded: Callable[[str], str], **values: Any) -> str
     return templates.get_template(template).render(values)
 
 
-def _audited(column: TableColumn, kind: Kind, why: str, problems: Sequence[Problem]) -> ColumnAudit:
-    of_column = [problem for problem in problems if problem.column == column.name]
+def _audited(
+    name: str, kind: Kind, why: str, size: tuple[int, int], problems: Sequence[Problem]
+) -> ColumnAudit:
+    of_column = [problem for problem in problems if problem.column == name]
     problem = "; ".join(problem.text for problem in of_column) or None
     remedy = " ".join(problem.remedy for problem in of_column) or None
-    return ColumnAudit(column.name, kind, why, column.n_missing, column.n_distinct, problem, remedy)
+    return ColumnAudit(name, kind, why, *size, problem, remedy)
 
 
-def _of_the_table(n_columns: int, n_rows: int, n_complete: int, n_groups: int | None) -> list[str]:
+def _of_the_table(
+    shape: tuple[int, int],
+    n_complete: int,
+    kept: BoolArray,
+    weights: FloatArray | None,
+    n_groups: int | None,
+) -> list[str]:
     """Problems of the table as a whole."""
+    n_rows, n_used = len(kept), int(kept.sum())
     try:
-        check_shape(n_rows, n_columns)
-        sentences = [few_rows_note(n_rows, n_groups=n_groups)]
+        check_shape(*shape)
+        sentences = [
+            few_rows_note(n_used, None if weights is None else of_used_rows(weights[kept]), n_groups)
+        ]
     except InputError as error:
         sentences = [f"The table {error.problem}. {error.remedy}"]
+    if n_used < MIN_ROWS <= n_rows:
+        few = f"Only {n_used} of {n_rows} rows have a weight above 0, fewer than {MIN_ROWS}."
+        sentences = [f"{few} Give more rows a weight above 0."]
     if 0 < n_complete < n_rows / 2:
         sentences.append("More than half of the rows have missing values; missing='testwise' keeps them.")
     return [sentence for sentence in sentences if sentence]

@@ -74,10 +74,7 @@ def problems_of(
     """The problems of all checks; columns that have to be dropped anyway are not checked further."""
     problems: list[Problem] = []
     for check in checks:
-        new = check(columns, options)
-        problems += new
-        if check is not linear_combinations:  # where any one of several columns can be dropped
-            columns = without(columns, new)
+        problems += check(without(columns, problems), options)
     return problems
 
 
@@ -244,13 +241,3 @@ def complete_rows(columns: Sequence[TableColumn]) -> BoolArray:
         if column.n_missing:
             complete &= ~np.isnan(column.values)
     return complete
-
-
-ALL_CHECKS: tuple[Check, ...] = (
-    *VALUE_CHECKS,
-    constant,
-    copies,
-    rare_categories,
-    linear_combinations,
-    missing_values,
-)
