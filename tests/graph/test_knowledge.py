@@ -96,11 +96,6 @@ def test_a_bad_file_is_told_by_its_key(tmp_path, text, message):
         Knowledge.from_toml(path)
 
 
-def test_columns_have_different_names():
-    with pytest.raises(InputError, match="parameter 'names': has 'b' more than once"):
-        Knowledge().bind(["a", "b", "b"])
-
-
 def test_no_file_and_no_mapping(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         Knowledge.from_toml(tmp_path / "none.toml")

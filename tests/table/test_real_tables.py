@@ -334,17 +334,15 @@ def test_the_level_holds_if_weights_go_along_with_what_is_tested(method):
     assert rejected(found, 0.01) < within(0.01, 200)
 
 
-@pytest.mark.slow
-def test_no_renaming_of_categories_changes_the_graph():
-    for seed in range(6):
-        dag = dcd.simulate.random_dag(6, graph="erdos-renyi", degree=2, random_state=seed)
-        table = dcd.simulate.sample_mixed(dag, 300, share_nominal=0.7, random_state=seed)
-        expected = dcd.RobustDCD().fit(table).cpdag_
-        rng = np.random.default_rng(seed)
-        for _ in range(2):
-            names = dict(zip("abcde", rng.permutation(list("vwxyz")), strict=True))
-            renamed = table.replace({column: names for column in table if table[column].dtype == object})
-            assert dcd.RobustDCD().fit(renamed).cpdag_ == expected
+@pytest.mark.parametrize("seed", [0, 4, 5])
+def test_no_renaming_of_categories_changes_anything(seed):
+    dag = dcd.simulate.random_dag(6, graph="erdos-renyi", degree=2, random_state=seed)
+    table = dcd.simulate.sample_mixed(dag, 300, share_nominal=0.7, random_state=seed)
+    expected = dcd.RobustDCD().fit(table)
+    names = dict(zip("abcde", np.random.default_rng(seed).permutation(list("vwxyz")), strict=True))
+    renamed = dcd.RobustDCD().fit(table.replace({one: names for one in table if table[one].dtype == object}))
+    assert renamed.cpdag_ == expected.cpdag_
+    pd.testing.assert_frame_equal(renamed.probabilities_, expected.probabilities_)
 
 
 def test_the_sign_of_two_categories_is_that_of_their_values():

@@ -68,6 +68,7 @@ class TableColumns:
         self._scale = np.sqrt(sum(squares))
         self.values, self.probabilities, self.blocks = scores.values, scores.probabilities, scores.blocks
         self.groups, self.n_samples, self.memory = scores.groups, scores.ess, scores.memory
+        self.nominal = [v for v, variable in enumerate(scores.variables) if variable.kind == "nominal"]
         own = sum(len(chosen) for _, chosen in columns)
         self.width = 1 + own + len(self._layout.products) + len(columns)
         self.gram = partial(_gram_of_whole, layout=self._layout, n_samples=self.n_samples)
@@ -104,6 +105,7 @@ class GapColumns:
         n_line = np.array([line for _, line, _ in parts], dtype=np.intp)
         layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
         self.values, self.probabilities, self.memory = dataset.values, dataset.probabilities, dataset.memory
+        self.nominal = [v for v, name in enumerate(dataset.names) if dataset.kinds[name] == "nominal"]
         self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
         self.width = len(parts) + sum(block.shape[1] for block in self._parts)
         self.groups, alike = dataset.groups, np.array([alike for *_, alike in parts])

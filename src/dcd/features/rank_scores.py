@@ -323,10 +323,16 @@ def _shown(codes: Codes) -> Codes:
     The order depends on the samples alone, not on the names of values. Of two values, the second is used, so
     that the sign of an association is that of the values.
     """
-    values, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    by_count = values[np.lexsort((first, -counts))]
-    shown: Codes = values[1:] if len(values) == 2 else by_count[1:]
+    by_count = by_frequency(codes)
+    shown: Codes = np.sort(by_count)[1:] if len(by_count) == 2 else by_count[1:]
     return shown
+
+
+def by_frequency(codes: Codes) -> Codes:
+    """The values in order of falling frequency; of equally frequent ones, the one that comes first."""
+    values, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    ordered: Codes = values[np.lexsort((first, -counts))]
+    return ordered
 
 
 def independent(gram: FloatArray, smallest: float) -> list[int]:

@@ -72,8 +72,17 @@ def row_parts(columns: TableColumns | GapColumns, rng: np.random.Generator) -> l
     order = np.arange(len(columns.probabilities))
     if len(order) <= SAMPLE_ROWS:
         # Few rows are assigned in the order of their values, so that their own order does not matter.
-        order = np.lexsort([columns.probabilities, *np.asarray(columns.values).T])
+        order = np.lexsort([columns.probabilities, *_keys(columns)])
     return _dealt(order, columns.groups, rng)
+
+
+def _keys(columns: TableColumns | GapColumns) -> list[FloatArray]:
+    """The values of all columns; categories by how many rows have them, so that their names do not matter."""
+    keys = list(np.array(columns.values, dtype=np.float64).T)
+    for v in columns.nominal:
+        _, level, counts = np.unique(keys[v], return_inverse=True, return_counts=True)
+        keys[v] = counts[level.reshape(-1)].astype(np.float64)
+    return keys
 
 
 def _sums_of_groups(columns: TableColumns | GapColumns, groups: Sequence[Positions]) -> FloatArray:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dtrtri
 
 from dcd.features.kernels import pivoted_cholesky
-from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores
+from dcd.features.rank_scores import LINEAR, Scores, SmoothColumns, VariableScores, by_frequency
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.rows import Part
 
@@ -155,8 +155,10 @@ def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
 
 def _rank(variable: VariableScores) -> Rows:
     """The position (n,) of each row in the order of a variable, without ties."""
-    make = variable.make
-    values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(variable.codes)
+    make, codes = variable.make, variable.codes
+    values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(codes)
+    if codes is not None and variable.kind == "nominal":  # the names of categories must not matter
+        values = np.argsort(by_frequency(codes))[codes].astype(np.float64)
     rank = np.empty(len(values), dtype=np.intp)
     rank[np.argsort(values, kind="stable")] = np.arange(len(values))
     return rank
