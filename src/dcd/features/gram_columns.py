@@ -105,7 +105,7 @@ class GapColumns:
         n_line = np.array([line for _, line, _ in parts], dtype=np.intp)
         layout = Layout(widths, (), n_line, np.full(len(parts), -np.inf))
         self.values, self.probabilities, self.memory = dataset.values, dataset.probabilities, dataset.memory
-        self.nominal = [v for v, name in enumerate(dataset.names) if dataset.kinds[name] == "nominal"]
+        self.nominal = [v for v, kind in enumerate(dataset.kinds) if kind == "nominal"]
         self.blocks = tuple(dataset.memory.blocks(len(dataset.values), 8 * 5 * len(parts)))
         self.width = len(parts) + sum(block.shape[1] for block in self._parts)
         self.groups, alike = dataset.groups, np.array([alike for *_, alike in parts])

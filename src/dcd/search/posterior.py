@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # Chosen on seeds 1,200,000 to 1,300,009, of 1 to 5, so that edges hold; `arrow_calibration` does the rest.
 _TEMPER = 1.5
 # If all relations are curved, and if all are linear: at 1, a plain linear collider has probability 0.75. With
-# many variables the prior on the number of edges has its price too; both together cost no more than the total.
+# many variables the prior on the number of edges has its price too; both together cost no more than a total.
 _EDGE_PRICE, _LINEAR_EDGE_PRICE, _LINEAR_EDGE_TOTAL = 1.0, 2.5, 3.2
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 200, 100
@@ -146,7 +146,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
 def _edge_price(model: ScoreModel) -> float:
     """The cost of an edge in the log posterior besides the prior, by the share of children with curves."""
     curved = float((model.may_curve | (model.may_cross > 0)).mean())
-    # The prior on the number of edges if variables have three neighbours: pairs without an edge, for each edge.
+    # What the prior on the number of edges charges for one, if variables have three neighbours.
     by_number = np.log(max(len(model.allowed) - 4.0, 1.0) / 3.0)
     linear = float(np.clip(_LINEAR_EDGE_TOTAL - by_number, 0.0, _LINEAR_EDGE_PRICE))
     return linear + curved * (_EDGE_PRICE - linear)
