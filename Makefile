@@ -33,7 +33,8 @@ test-dowhy: .venv-dowhy/ready
 test-ray: .venv-ray/ready
 	.venv-ray/bin/python -m pytest tests/runtime/test_ray.py tests/test_docs.py -k "ray or scale"
 
-# The lowest versions of the dependencies that pyproject.toml allows, where wheels of them exist.
+# The lowest versions of the dependencies that pyproject.toml allows, where wheels of them exist. scikit-learn 1.6
+# reads the column names of polars by a protocol that polars 1.40 deprecates and polars 2 lacks.
 test-lowest: .venv-lowest/ready
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" \
 		tests/estimators tests/features tests/graph tests/search tests/weights
@@ -137,7 +138,7 @@ exogenous: .venv/exogenous
 	$(PYTHON) -m venv .venv-lowest
 	$(PYTHON) packaging/lowest.py > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[causal-learn,parquet,plot]" \
-		"ges==1.1.1" "networkx>=3.3" "polars>=1.0" "pyparsing<3.3" "pytest>=8.0" "pytest-xdist>=3.7"
+		"ges==1.1.1" "networkx>=3.3" "polars>=1.0,<1.40" "pyparsing<3.3" "pytest>=8.0" "pytest-xdist>=3.7"
 	touch $@
 
 clean:
