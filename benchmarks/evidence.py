@@ -101,6 +101,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "controls-f1": wide(SIMULATED, tables.CONTROLS, "f1"),
     "controls-aid": wide(SIMULATED, tables.CONTROLS, "ancestor_aid"),
     "no-arrows": evaluation(lambda rows: tables.without_arrows(rows, SIMULATED, (*tables.OURS, "FLOP"))),
+    "ablations": wide(SIMULATED, tables.ABLATIONS, "shd_c"),
     "sortability": evaluation(lambda rows: tables.sortabilities(rows, SIMULATED)),
     "networks-shd": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "shd_c"),
     "networks-f1": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "f1"),

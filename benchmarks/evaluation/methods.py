@@ -71,18 +71,19 @@ def _own(name: str, graphs: int = MOST_GRAPHS, **options: Any) -> Method:
 METHODS: dict[str, Method] = {
     "Robust DCD": _own("robust-dcd"),
     "Robust DCD, one graph": _own("robust-dcd", search=dcd.WholeGraph(chains=0)),  # without averaging
+    "Robust DCD, no tests": _own("robust-dcd", search=dcd.WholeGraph(confirm=False)),
     "Robust DCD, equal weights": _own("robust-dcd-equal"),
     "Robust DCD, always weights": _own("robust-dcd-always"),
     "Robust DCD, weights alone": _own("robust-dcd-unadjusted"),
-    "DCD": Method("dcd", graphs=FEW, most_variables=20, most_rows=2000),
+    "DCD": Method("dcd", most_variables=20, most_rows=2000),
     "FLOP": Method("flop"),
     "BOSS": Method("boss"),
     "GRaSP": Method("grasp", most_variables=20),
     "GES": Method("ges", {"penalty": 1.0}, most_variables=20),  # as FLOP and BOSS
     "GES, generalised score": Method("ges-general", graphs=FEW, most_variables=5, most_rows=200),
     "PC": Method("pc-fisherz"),
-    "PC, our test": Method("pc-dcd", graphs=FEW, most_variables=10, most_rows=2000),
-    "DAGMA": Method("dagma", graphs=FEW, most_variables=20),
+    "PC, our test": Method("pc-dcd", most_variables=10, most_rows=2000),
+    "DAGMA": Method("dagma", most_variables=20),
     "DirectLiNGAM": Method("directlingam", most_variables=20),
     "GES, BDeu": Method("ges-bdeu", continuous=False, discrete=True, graphs=FEW, most_variables=40),
     "PC, G²": Method("pc-gsq", continuous=False, discrete=True, graphs=FEW),

@@ -13,7 +13,8 @@ from benchmarks.evaluation.methods import METHODS
 from dcd.runtime.array_types import FloatArray
 
 OURS = ("Robust DCD", "Robust DCD, one graph")
-PEERS = tuple(name for name, method in METHODS.items() if name not in OURS and not method.control)
+ABLATIONS = tuple(name for name in METHODS if name.startswith("Robust DCD"))
+PEERS = tuple(name for name, method in METHODS.items() if name not in ABLATIONS and not method.control)
 CONTROLS = tuple(name for name, method in METHODS.items() if method.control)
 NETWORK_CELLS = [f"{name}-{n}" for name in NETWORKS for n in NETWORK_SIZES]
 DIGITS = {"shd_c": 1, "f1": 2, "ancestor_aid": 2, "cpu_seconds": 3, "shd_c_no_arrows": 1, "f1_no_arrows": 2}
