@@ -69,7 +69,7 @@ class Changes:
 
     @property
     def by_constraint(self) -> tuple[Change, ...]:
-        """What knowledge changed but did not settle: of the graphs it allows, the data prefer another."""
+        """Changes that knowledge caused but did not settle: among the graphs it allows, the data decide."""
         return tuple(change for change in self.edges if self.informed and not change.given)
 
 
