@@ -1,6 +1,6 @@
 """The command line, one file per command.
 
-    arguments -> command -> table.formats -> the library -> answer (standard output), remarks (standard error)
+    arguments -> command -> table.formats -> the library -> results (stdout), messages (stderr)
 
 `running` turns errors into one line and an exit code. The library is imported inside functions, so that
 `dcd --help` is fast.

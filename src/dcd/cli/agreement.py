@@ -1,4 +1,4 @@
-"""Where the graphs of several methods agree, how far apart they are, and what contradicts knowledge."""
+"""Where the graphs of several methods agree, their distances, and contradictions to knowledge."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def against_knowledge(graph: CPDAG, known: BoundKnowledge) -> list[str]:
 
 
 def _edge(graphs: Mapping[str, CPDAG], a: str, b: str) -> dict[str, Any] | None:
-    """What each method draws between two variables; None if no method draws an edge."""
+    """The edge of each method between two variables; None if no method draws one."""
     marks = {method: _MARKS[graph.role(a, b)] for method, graph in graphs.items()}
     drawn = Counter(mark for mark in marks.values() if mark)
     if not drawn:

@@ -136,7 +136,7 @@ def _known_methods(names: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Task:
-    """What every method is given."""
+    """The input of every method."""
 
     frame: pd.DataFrame = field(repr=False)
     reading: TableOptions

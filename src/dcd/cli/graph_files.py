@@ -25,7 +25,7 @@ _UNDIRECTED = ("-", "--", "---", "undirected")
 
 
 def read_given_graph(path: str) -> CPDAG | Result:
-    """The graph in a file, its arrows taken as known; a result as it is, with the graphs that it sampled."""
+    """The graph in a file, its arrows taken as known; a result unchanged, with its sampled graphs."""
     from dcd.estimators.effects import as_given
 
     if Path(path).suffix.lower() == ".json":

@@ -1,4 +1,4 @@
-"""A result as text for the terminal: the graph, and what a reader should know about it."""
+"""A result as text for the terminal: the graph, its probabilities, conflicts and caveats."""
 
 from __future__ import annotations
 

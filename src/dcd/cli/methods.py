@@ -1,4 +1,4 @@
-"""`dcd methods`: what can run here."""
+"""`dcd methods`: the methods that can run here."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class TableFile:
 
     @property
     def title(self) -> str:
-        """The file's name, for headings."""
+        """The name of the file, for headings."""
         return "standard input" if self.path == "-" else file_name(self.path)
 
 

@@ -1,4 +1,4 @@
-"""What a fit keeps of its table for `dcd.summarise`: some rows, and the strengths of relations."""
+"""The part of its table that a fit keeps for `dcd.summarise`: some rows, and the strengths of relations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Strength:
 
     Attributes
     ----------
-    measure : what `before` and `after` are, by the kinds of the two variables.
+    measure : the meaning of `before` and `after`, by the kinds of the two variables.
     before : under equal weights, or those passed by the user; None if too few rows have both values.
     after : under the weights that decouple the variables around the target; None if there are none.
     """
@@ -37,7 +37,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class Account:
-    """What is kept of the table of a fit.
+    """The part of its table that a fit keeps.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Account:
 
 
 def with_shown_rows(dataset: Dataset) -> Dataset:
-    """The dataset, with a choice of the rows that its account shows."""
+    """The dataset, with the rows chosen that its account shows."""
     chosen = np.random.default_rng(_SEED).permutation(len(dataset.rows))[:SHOWN_ROWS]
     return replace(dataset, shown=np.sort(dataset.rows[chosen]))
 
@@ -84,7 +84,7 @@ def keep_account(
 def _strength(
     dataset: Dataset, pair: tuple[str, str], shown: Positions, weights: FloatArray | None
 ) -> Strength:
-    """Before comes from the data; after adds the change that the weights make among the shown rows."""
+    """`before` comes from the data; `after` adds the change due to the weights among the shown rows."""
     places = [dataset.names.index(name) for name in pair]
     nominal = (dataset.kinds[places[0]] == "nominal", dataset.kinds[places[1]] == "nominal")
     every = slice(None, None, -(-len(dataset.values) // _MOST_ROWS))

@@ -1,4 +1,4 @@
-"""What estimators share: their parameters and, for estimators of graphs, `fit` and diagnostics."""
+"""Common parts of estimators: their parameters and, for estimators of graphs, `fit` and diagnostics."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ class Discovery(FittedGraph, TableEstimator):
         return "\n".join([repr(self), *(edges or ["(no edges)"])])
 
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:
-        """The checkpoint of a fit, which must be of these data and parameters."""
+        """The checkpoint of a fit, which must match these data and parameters."""
         shared = describe(self, dataset, without=["random_state"])
         return Checkpoint(path, Description("fit", shared, {"random_state": seed}), self._codecs(dataset))
 

@@ -1,4 +1,4 @@
-"""What a checkpoint of a fit or its resamples holds: the inputs that results depend on, and the results.
+"""The contents of a checkpoint of a fit or its resamples: the inputs that results depend on, and the results.
 
 Results are JSON values checked by msgspec and restored to the last bit. Arrays are stored as the bytes of
 their float64 numbers in base64, half the size of decimals; single numbers as decimals with all digits.
@@ -196,7 +196,7 @@ def _read(value: Any, kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """An array or a number of NumPy as JSON holds it."""
+    """An array or a number of NumPy as a JSON value."""
     if isinstance(value, np.ndarray):
         return _text(np.asarray(value, dtype="<f8"))
     return value.item()

@@ -40,7 +40,7 @@ class PublishedDiagnostics(Diagnostics):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The variables whose boundary rests on weights that left more dependence than chance.
+        """The variables whose boundary relies on weights that left more dependence than chance.
 
         Their edges may be due to dependence that decoupling could not remove.
         """
@@ -110,9 +110,9 @@ class DCD(Discovery):
     alpha : float, default=0.05
         Level of the test, as in the paper. With many variables a smaller level avoids false edges.
     objective : "pairwise", "joint" or "from-set", default="pairwise"
-        What the weights minimise: the HSIC of all pairs, as published; the joint dependence of all variables
-        of a set; or, with separate weights for each candidate, its dependence on all other candidates
-        jointly. The last two do not use `learning_rate`, `max_steps` and `init_scale`.
+        The dependence that the weights minimise: the HSIC of all pairs, as published; the joint dependence of
+        all variables of a set; or, with separate weights for each candidate, its dependence on all other
+        candidates jointly. The last two do not use `learning_rate`, `max_steps` and `init_scale`.
     learning_rate : float, default=10
         Step size of the descent on the mean weighted HSIC of the pairs of variables. The paper does not
         specify this and the next two.
@@ -126,7 +126,8 @@ class DCD(Discovery):
     max_subsets : int or None, default=None
         Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
         are searched in increasing order as long as all subsets of a size fit (size 1 in any case). A cut
-        gives a warning and is listed in `diagnostics_.cuts`. None never cuts, as published.
+        raises a warning and is listed in `diagnostics_.cuts`. With None the search is never cut, as
+        published.
     subsets : "all" or "pruned", default="all"
         Exclude all subsets of every boundary, as published, or only those that can add information if the
         boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
@@ -139,7 +140,7 @@ class DCD(Discovery):
         numbers continuous. Dates and times are refused unless they are declared: as "continuous" or "ordinal"
         they are days.
     missing : "refuse", "complete-rows" or "testwise", default="refuse"
-        What to do about missing values: refuse the table, use its complete rows, or let each test use the
+        How to handle missing values: refuse the table, use its complete rows, or let each test use the
         rows that are complete in its variables (testwise deletion).
     drop_degenerate : bool, default=False
         Leave out columns that are constant or copies of others, instead of refusing them.
@@ -236,7 +237,7 @@ class DCD(Discovery):
     def _announce(self, boundaries: Boundaries, run: Run) -> None:
         """Warn before a long search of subsets, and refuse one that would not finish.
 
-        Pruned searches need far fewer sets than there are, so they warn only once they turn out long.
+        Pruned searches need far fewer sets than there are, so they warn only once they turn out to be long.
         """
         if self.subsets == "pruned":
             return

@@ -33,7 +33,7 @@ class EffectAnswer:
     estimate, standard_error, interval : of the effect; all 0 if there is none.
     share : of the sampled graphs, or of the graphs of the class; None if there are too many to count.
     n_rows : rows complete in treatment, outcome and adjustment; 0 if nothing had to be estimated.
-    caution : what makes the estimate uncertain beyond its interval; empty if nothing does.
+    caution : a source of uncertainty beyond the interval; empty if there is none.
     """
 
     adjustment: tuple[str, ...] | None

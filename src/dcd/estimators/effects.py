@@ -59,7 +59,7 @@ class EffectOptions:
 
 @dataclass(frozen=True)
 class FittedGraphs:
-    """What a fit knows about graphs.
+    """The graphs of a fit.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class FittedGraphs:
     note: str = ""
 
     def adjustments(self, pair: tuple[str, str], over: Over | None, rule: Rule) -> tuple[Adjustments, Over]:
-        """What graphs ask to hold fixed, and which graphs these are: sampled ones by default."""
+        """The adjustment sets of graphs, and which graphs these are: sampled ones by default."""
         over = ("class" if self.sampled is None else "posterior") if over is None else over
         check_choice("over", over, OVER)
         if over == "class":
@@ -125,16 +125,16 @@ def effect(
 ) -> Effect:
     """The average effect of a treatment on an outcome, over all graphs that a CPDAG represents.
 
-    Each graph says which variables to hold fixed, or that the treatment is not a cause. The effect is
+    Each graph determines which variables to hold fixed, or that the treatment is not a cause. The effect is
     estimated once for each different adjustment, and the result is the range of these estimates. Rows with a
     missing value in a column that is used are left out.
 
     Parameters
     ----------
     graph : CPDAG, labelled DataFrame or saved result
-        Uncertain arrows of a CPDAG may also be reversed. The arrows of an labelled adjacency
-        matrix are taken as known: a DAG has one answer. A result with sampled graphs answers as its model
-        would: over these, without further knowledge.
+        Uncertain arrows of a CPDAG may also be reversed. The arrows of a labelled adjacency matrix are taken
+        as known: a DAG has one answer. A result with sampled graphs gives the answer of its model: over these
+        graphs, without further knowledge.
     X : table, with a column for each variable that is needed.
     treatment, outcome : str
         Two variables of the graph.
@@ -267,7 +267,7 @@ def estimated(
 ) -> Effect:
     """The effect of one variable of a pair on the other, given the adjustments that graphs need.
 
-    `order_is_known` says that by knowledge the outcome cannot be a cause of the treatment.
+    `order_is_known` means that, by knowledge, the outcome cannot be a cause of the treatment.
     """
     treatment, outcome = pair
     levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
@@ -360,7 +360,7 @@ def _cautions(
 
 
 def _no_effect(result: Effect, order_is_known: bool) -> str:
-    """What "no effect" rests on."""
+    """The basis of "no effect"."""
     if order_is_known:
         return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
     tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'

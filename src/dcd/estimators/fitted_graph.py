@@ -50,7 +50,7 @@ class FittedGraph:
         ----------
         true_graph : CPDAG, labelled or plain adjacency matrix, or graph of networkx or pgmpy. A DAG is
             replaced by its CPDAG, which is all that data can determine; arrows of the model that only
-            knowledge directs are treated likewise.
+            knowledge directs become undirected.
         metric : str, default="shd_c"
             "shd_c" (the number of pairs of variables on which the two differ), "precision", "recall" or "f1"
             of edges with their direction, or any of these of the skeleton: "skeleton_shd",

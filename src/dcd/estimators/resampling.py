@@ -190,7 +190,7 @@ def _rows_of(drawn: Positions, groups: Positions) -> tuple[Positions, Positions]
 
 @dataclass(frozen=True)
 class _Resampled:
-    """What every refit needs: the method, the table with its weights, and the draws."""
+    """The input of every refit: the method, the table with its weights, and the draws."""
 
     model: Discovery
     table: Any
@@ -221,7 +221,7 @@ def _refit(task: _Resampled, index: int) -> _Refit:
         reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         return {"failure": reason}
     absent = [name for name in task.names if name not in graph.names]
-    if absent:  # it says nothing about the pairs of that column, so it does not count
+    if absent:  # it has no information about the pairs of that column, so it does not count
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {"directed": list(graph.directed_edges), "undirected": list(graph.undirected_edges)}
 

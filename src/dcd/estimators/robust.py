@@ -109,7 +109,7 @@ class RobustDCD(Discovery):
     Parameters
     ----------
     alpha : float, default=0.05
-        Level of the test that each edge has to pass.
+        Level of the test of each edge.
     test : PartialAssociation, WeightedAssociation, a test of your own or None
         The conditional independence test, by default `PartialAssociation()`.
     search : WholeGraph, a GraphSearch of your own or None
@@ -139,7 +139,7 @@ class RobustDCD(Discovery):
         arrow first -> second (`forward`), the arrow second -> first (`backward`), an `undirected` edge or
         none (`absent`). None with `WholeGraph(chains=0)` or a search that returns no posterior.
     posterior_ : Posterior
-        What the probabilities are computed from: how often sampled graphs have each type, the properties of
+        The basis of the probabilities: how often sampled graphs have each type, the properties of
         the table used to calibrate arrows, and some of the sampled graphs, which `effect` uses. None without
         probabilities.
     diagnostics_ : RobustDiagnostics

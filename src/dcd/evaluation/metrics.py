@@ -71,10 +71,10 @@ class AdjustmentDistances:
 def adjustment_distances(true_graph: Graph, estimated_graph: Graph) -> AdjustmentDistances:
     """Adjustment identification distances of two DAGs or CPDAGs, by the package gadjid.
 
-    For every ordered pair (t, y) the estimated graph says that t has no effect on y, that its effect cannot
-    be identified by adjustment, or which set to adjust for; that is wrong if the true graph says otherwise
-    (Henckel, Würtzen and Weichwald, *Adjustment identification distance*, 2024). Graphs are matched as in
-    `compare`, and used as given: a DAG is not replaced by its CPDAG.
+    For every ordered pair (t, y) the estimated graph implies that t has no effect on y, that its effect
+    cannot be identified by adjustment, or which set to adjust for; that is wrong if it does not hold in the
+    true graph (Henckel, Würtzen and Weichwald, *Adjustment identification distance*, 2024). Graphs are
+    matched as in `compare`, and used as given: a DAG is not replaced by its CPDAG.
     """
     try:
         import gadjid

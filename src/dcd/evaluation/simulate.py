@@ -232,7 +232,7 @@ def sample_mixed(
 
 
 def _checked(dag: npt.ArrayLike, n_samples: int) -> IntArray:
-    """The adjacency matrix, if so many samples of its variables are possible."""
+    """The adjacency matrix, if this many samples of its variables are possible."""
     adjacency = check_adjacency(dag, "dag")
     most = _MOST_CELLS // max(1, len(adjacency))
     check_number("n_samples", n_samples, at_least=2, at_most=most, whole=True, suggestion=800)

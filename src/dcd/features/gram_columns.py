@@ -1,11 +1,11 @@
 """The columns of a table in its Gram matrix, and the pass over the rows that computes it.
 
 A numeric variable has a line (its normal score) and a curve (polynomials of its ranks and higher ones of its
-normal score); a nominal one, or an ordinal one with few levels, has indicators of its categories. (If it had
-a line and a curve, it would explain numbers by more columns than they explain it by.) Variables with a line
-also have products of two lines and of three, two of which may be the same. Products of three, and with many
-variables those of two, are kept only if their moments on a sample of the rows show an association with
-another variable.
+normal score); a nominal one, or an ordinal one with few levels, has indicators of its categories. (With a
+line and a curve, it would have more columns to explain numbers than numbers have to explain it.) Variables
+with a line also have products of two lines and of three, two of which may be the same. Products of three, and
+with many variables those of two, are kept only if their moments on a sample of the rows show an association
+with another variable.
 
 The matrix is a sum over blocks of rows, which any number of threads, processes or machines can share. Once it
 is computed, nothing depends on the number of rows.
@@ -40,7 +40,7 @@ from dcd.table.dataset import Dataset
 from dcd.table.row_groups import design_effect
 
 # The curve of a numeric variable: columns of `rank_scores` in the order of their weight in the prior: bulk,
-# tails (without them the effect of a cube or an exponential fits better backwards), finer bulk.
+# tails (without them the effect of a cube or an exponential fits better in reverse), finer bulk.
 _CURVE = (BULK_SQUARE, BULK_CUBE, SQUARE, CUBE, 5, 6, 7)
 _FEW_LEVELS = 5  # up to this many, the levels of an ordinal variable are counted
 _FEW_VARIABLES = 30  # up to this many, the products of all pairs are kept
@@ -91,7 +91,7 @@ class TableColumns:
 
 
 class GapColumns:
-    """Columns that say which values are present, then all columns of the table, 0 where values are missing.
+    """Indicators of which values are present, then all columns of the table, 0 where values are missing.
 
     Every entry of the Gram matrix comes from the rows that have both variables. Such a matrix need not be the
     Gram matrix of any sample, so negative eigenvalues are set to zero. The effective sample size is the mean

@@ -1,9 +1,9 @@
 r"""Kernel features of a table with many rows, in blocks of rows and single precision.
 
-The columns of a `kernels.FeatureMap` are principal components, with variances that fall geometrically. Most
-entries of their covariance are therefore negligible: a squared entry, which is a term of the loss, is at most
-the product of two variances (under equal weights), and entries whose product is at most `NEGLIGIBLE` are
-left out. With the columns of all variables in order of falling variance, the remaining entries form a
+The columns of a `kernels.FeatureMap` are principal components, with variances that decrease geometrically.
+Most entries of their covariance are therefore negligible: a squared entry, which is a term of the loss, is at
+most the product of two variances (under equal weights), and entries whose product is at most `NEGLIGIBLE` are
+left out. With the columns of all variables in order of decreasing variance, the remaining entries form a
 staircase: the smaller the variances of a panel of columns, the fewer other columns it meets.
 
 Work is split into fixed tasks of rows, done on threads. Sums over a block are in single precision, sums of
@@ -156,7 +156,7 @@ class Staircase:
 
     Attributes
     ----------
-    columns : (R,) positions of the features, in order of falling variance.
+    columns : (R,) positions of the features, in order of decreasing variance.
     panels : columns of the covariance and the rows that are kept for them, as slices.
     kept : (R, R) 1 for the entries that are kept, each standing for itself and its mirror image.
     """

@@ -1,10 +1,10 @@
 r"""One variable to low-rank features of its RBF kernel.
 
-The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the
-median of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its
-eigenvalues fall so fast that about 20 columns give it to 1e-10 at any sample size (more for heavy tails:
-40 for Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal):
-:math:`K \approx \Phi \Phi^\top` with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
+The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the median
+of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its eigenvalues
+decrease so fast that about 20 columns give it to 1e-10 at any sample size (more for heavy tails: 40 for
+Student's t with 2 degrees of freedom, 90 for a strongly skewed lognormal): :math:`K \approx \Phi \Phi^\top`
+with :math:`\Phi` of shape (n, r), by pivoted Cholesky.
 
 The kernel of a nominal variable is 1 for two samples of the same category and 0 otherwise.
 
@@ -31,7 +31,7 @@ def median_bandwidth(x: FloatArray, shares: FloatArray | None = None) -> float:
     """Median distance of two samples that differ, in O(n log n) time and O(n) memory.
 
     Pairs of equal values are left out, so that a zero-inflated count has a bandwidth, and a row that occurs
-    twice counts the same as one with twice the share; `shares` (n,) are equal by default.
+    twice counts like one with twice the share; `shares` (n,) are equal by default.
     """
     values, of_row = np.unique(x, return_inverse=True)
     shares_of_values = np.bincount(of_row.reshape(-1), shares).astype(np.float64)
@@ -47,7 +47,7 @@ def median_bandwidth(x: FloatArray, shares: FloatArray | None = None) -> float:
     if half == 0:  # a constant, whose kernel is 1 with any bandwidth
         return 1.0
     furthest = float(values[-1] - values[0])
-    # A distance with exactly half of the pairs below it is one of two in the middle.
+    # A distance with exactly half of the pairs below it is one of the two in the middle.
     return 0.5 * sum(_distance_at(mass_of_pairs, furthest, half * (1.0 + side)) for side in (-1e-12, 1e-12))
 
 
@@ -156,7 +156,7 @@ class FeatureMap:
 
     Attributes
     ----------
-    variances : (r,) of the components, falling.
+    variances : (r,) of the components, in decreasing order.
     """
 
     variances: FloatArray
@@ -214,7 +214,7 @@ def feature_map(
 
 
 def _leading(variances: FloatArray, least: float) -> npt.NDArray[np.intp]:
-    """Positions of the variances above the least, falling; always including the largest."""
+    """Positions of the variances above the least, in decreasing order; always including the largest."""
     falling = np.argsort(-variances, kind="stable")
     return falling[: max(1, int((variances > least).sum()))]
 

@@ -6,10 +6,10 @@ With ranks :math:`r_k` and :math:`u_k = (r_k - 1/2) / n`, the columns of a varia
 * the Hermite polynomials :math:`z^2 - 1` and :math:`z^3 - 3z`: the tails;
 * the Legendre polynomials of :math:`2u - 1` from degree 2 on: the bulk.
 
-Ranks make the columns free of the units and of the marginal distribution of a variable. A nominal variable
-has no ranks; its columns are indicators of its categories. Every column has mean 0 and variance 1; columns
-that ties make linearly dependent (a binary variable has one function of its ranks, not twenty) are not among
-`adjusters`.
+Ranks make the columns independent of the units and of the marginal distribution of a variable. A nominal
+variable has no ranks; its columns are indicators of its categories. Every column has mean 0 and variance 1;
+columns that ties make linearly dependent (a binary variable has one function of its ranks, not twenty) are
+not among `adjusters`.
 
 Only z and u of each variable are kept. Its columns are computed from them on request, a block of rows at a
 time, unless all columns together are small. With many rows both are in single precision: an error of 1e-7,
@@ -86,7 +86,7 @@ class Scores:
     variables : the columns of each variable.
     probabilities : (n,) the share of each sample in all means.
     blocks : the rows, in parts that are processed one after another.
-    dtype : precision of the columns: single if rows are many.
+    dtype : precision of the columns: single if there are many rows.
     memory : where large arrays go.
     shown : see `Dataset.shown_positions`.
     groups : (n,) the group of each sample, from 0; None if each is on its own.
@@ -318,7 +318,7 @@ def _few_values(column: FloatArray, kind: Kind) -> Codes | None:
 
 
 def _shown(codes: Codes) -> Codes:
-    """Every value but the most frequent, in order of falling frequency.
+    """Every value but the most frequent, in order of decreasing frequency.
 
     The order depends on the samples alone, not on the names of values. Of two values, the second is used, so
     that the sign of an association is that of the values.
@@ -329,7 +329,7 @@ def _shown(codes: Codes) -> Codes:
 
 
 def by_frequency(codes: Codes) -> Codes:
-    """The values in order of falling frequency; of equally frequent ones, the one that comes first."""
+    """The values in order of decreasing frequency; equally frequent ones by first appearance."""
     values, first, counts = np.unique(codes, return_index=True, return_counts=True)
     ordered: Codes = values[np.lexsort((first, -counts))]
     return ordered

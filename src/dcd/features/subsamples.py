@@ -2,8 +2,8 @@
 
 Rows are divided into groups at random. The sums of each group are computed once, and a part is a few groups,
 whose sums are added up. Ranks, columns and products are those of the whole table, and so is the number of
-samples that a part counts for: it shows how moments vary between samples, not what fewer samples would show.
-Rows that belong together (`Dataset.groups`) stay together.
+samples that a part counts for: it shows how moments vary between samples, not the effect of having fewer
+samples. Rows that belong together (`Dataset.groups`) stay together.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _counted(combinations: Positions, shares: FloatArray) -> tuple[Positions, Fl
 
 
 def _dealt(order: Positions, together: Positions | None, rng: np.random.Generator) -> list[Positions]:
-    """The rows, in an order, dealt into groups at random, with those that belong `together` in one."""
+    """The rows, in an order, dealt into groups at random; those that belong `together` are in one group."""
     if together is None:
         return np.array_split(order[rng.permutation(len(order))], N_GROUPS)
     in_order = together[order]

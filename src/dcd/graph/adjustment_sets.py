@@ -1,4 +1,4 @@
-"""What to hold fixed to estimate the effect of x on y, in each graph of a Markov equivalence class.
+"""Adjustment sets for the effect of x on y, in each graph of a Markov equivalence class.
 
 The graphs of a class can differ in the parents of x, and with them in the effect. IDA (Maathuis, Kalisch and
 Bühlmann 2009) goes through the sets of parents that x has in some member. Once the parents of x are fixed,
@@ -112,7 +112,7 @@ def _shares(total: Mapping[Adjustment, float]) -> dict[Adjustment, float]:
 
 
 def _reached(arrows: IntArray | BoolArray, start: int) -> BoolArray:
-    """The variables that directed paths lead to, with the first."""
+    """The variables that directed paths reach, including the start."""
     found = np.zeros(len(arrows), dtype=bool)
     found[breadth_first_order(np.asarray(arrows, dtype=np.int8), start, return_predecessors=False)] = True
     return found

@@ -146,7 +146,7 @@ class CPDAG:
         return CPDAG(names, self.adjacency[np.ix_(order, order)], self.background, self.uncertain)
 
     def role(self, member: str, target: str) -> Role | None:
-        """What `member` is to `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
+        """Role of `member` for `target`: "parent", "child", "neighbour" (undirected) or None (no edge)."""
         i, j = self.index(member), self.index(target)
         forward, backward = bool(self.drawn[i, j]), bool(self.drawn[j, i])
         if forward and backward:

@@ -57,7 +57,7 @@ def _is_implied(a: int, b: int, arrows: BoolArray, undirected: BoolArray, adjace
 
 
 def dag_to_cpdag(dag: npt.ArrayLike) -> IntArray:
-    """The CPDAG of a DAG: its skeleton, its unshielded colliders, and what these imply."""
+    """The CPDAG of a DAG: its skeleton, its unshielded colliders, and the arrows that these imply."""
     matrix = check_adjacency(dag, "dag")
     topological_order(matrix)
     pattern = skeleton_of(matrix).astype(np.int8)

@@ -39,7 +39,8 @@ class Knowledge:
         No arrow between the two in either direction.
     tiers : lists of names, the earliest first
         No arrow points from a later tier to an earlier one. A pattern takes the columns that no tier names
-        and no earlier tier has taken, so a last tier `["*"]` holds all others. Variables in no tier are free.
+        and no earlier tier has taken, so a last tier `["*"]` contains all others. Variables in no tier are
+        free.
     roots : names
         Variables without causes among the columns.
     leaves : names

@@ -1,7 +1,7 @@
 """From edges, known arrows and colliders that may contradict each other to a pattern with a DAG extension.
 
-Known arrows take precedence, then the strongest evidence; what does not fit is left out and reported. Dor and
-Tarsi's algorithm (`consistent_extension`) decides what fits.
+Known arrows take precedence, then the strongest evidence; whatever does not fit is left out and reported. Dor
+and Tarsi's algorithm (`consistent_extension`) decides this.
 """
 
 from __future__ import annotations

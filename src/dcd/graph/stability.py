@@ -38,8 +38,8 @@ _ENTRIES: dict[str, Any] = {
 class Stability:
     """Edge frequencies over resamples, as returned by `dcd.stability`.
 
-    They show what another sample might give. How probable an edge is given this sample is a different
-    question, which `probabilities_` of a fitted `RobustDCD` answers.
+    They show how results vary between samples. `probabilities_` of a fitted `RobustDCD` answers a different
+    question: how probable an edge is given this sample.
 
     Attributes
     ----------
@@ -112,8 +112,8 @@ class Stability:
 
         Because the result is a CPDAG, a proposed arrow that no collider of this skeleton implies is
         undirected: resamples may have had it because of edges that are too rare to be included, or by
-        knowledge. And some skeletons are impossible without more colliders than were proposed (four variables
-        in a ring); the result then has those of a DAG that agrees with the accepted arrows.
+        knowledge. Some skeletons are impossible without more colliders than were proposed (four variables in
+        a ring); the result then has those of a DAG that agrees with the accepted arrows.
         """
         check_number("threshold", threshold, at_least=0, below=1, suggestion=0.5)
         skeleton = (self.edge > threshold + 1e-12).astype(np.int8)

@@ -58,7 +58,7 @@ class Adjustment:
         return self.design.n_columns
 
     def _decomposed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Means of the columns, and falling eigenvalues and the eigenvectors of their covariance.
+        """Means of the columns, and the eigenvalues (decreasing) and eigenvectors of their covariance.
 
         In double precision: with sums in single precision, columns that depend on each other would have
         eigenvalues further below zero than the smallest penalty can compensate.

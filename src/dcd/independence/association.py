@@ -3,8 +3,8 @@
 **Adjust.** Test the association of the residuals of both variables given the set (`partial_pvalues`), on the
 whole sample.
 
-**Decouple where needed.** No regression can follow every function of a set: the residuals of two effects of
-sign(A·B) both keep a part of it. If adjustment has left structure in the residuals of x and of y
+**Decouple where needed.** No regression can fit every function of a set: the residuals of two effects of
+sign(A·B) both retain part of it. If adjustment has left structure in the residuals of x and of y
 (`neighbours`), enough to explain their association, the association must survive under weights that make x
 independent of S (`dcd.weights`), with S adjusted for as well. Otherwise the whole sample is used.
 """
@@ -37,11 +37,11 @@ _AT_ONCE = 16  # variables that are tested together if there are many rows
 # is about a quarter of them.
 _DECOUPLED_ROWS = 2_500
 _NOTHING = Record()  # of a test without weights; never changed
-_KEPT_BYTES = 2**26  # of cached weights; a set that recurs after many others has its weights learned again
+_KEPT_BYTES = 2**26  # of cached weights; weights of a set that recurs after many others are learned again
 
 
 class _Weights:
-    """The most recently used weights of sets on one table, and the accounts of all."""
+    """The most recently used weights of sets on one table, and summaries of all."""
 
     def __init__(self, strategy: Weighting, scores: Scores) -> None:
         self.accounts: dict[tuple[int, ...], SampleWeights] = {}
@@ -80,7 +80,7 @@ class PartialAssociation:
     ----------
     weights : how to decouple. `HSICDescent(objective="from-set")` makes one of the two variables independent
         of the set jointly; other strategies make the members of the set independent of each other.
-    decouple : "where-needed" tests an association again under weights if both residuals keep structure;
+    decouple : "where-needed" tests an association again under weights if both residuals retain structure;
         "always" does so in any case; "never" only adjusts.
     interaction_level : level of the test for structure left by adjustment.
     """
@@ -96,7 +96,7 @@ class PartialAssociation:
         check_number("interaction_level", self.interaction_level, above=0, below=1, suggestion=0.05)
 
     def bind(self, scores: Scores, level: float) -> BoundAssociation:
-        """The test on one table; p-values above `level` without weights are not computed again with them."""
+        """The test on one table; p-values above `level` without weights are not recomputed with weights."""
         return BoundAssociation(self, scores, level)
 
 
@@ -152,7 +152,7 @@ class BoundAssociation(SearchTest):
         return result
 
     def _members(self, x: int, given: tuple[int, ...]) -> tuple[int, ...]:
-        """What is decoupled: one variable from the set is enough, if the strategy can do that."""
+        """The variables to decouple: one from the set is enough, if the strategy can do that."""
         return (x, *given) if from_set(self.strategy.weights) else given
 
     def _without_weights(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, bool]:
@@ -198,7 +198,7 @@ def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:
 
 @dataclass(frozen=True)
 class WeightedAssociation:
-    """Weights without adjustment: the test rests on decoupling alone, as published.
+    """Weights without adjustment: the test relies on decoupling alone, as published.
 
     To test x against y given a set, x and the set are decoupled from each other.
     """

@@ -33,9 +33,8 @@ class CITest(Protocol):
         """The test on one table without missing values.
 
         `scores.values` are the values (n, d), `scores.kinds` the kinds of the variables and
-        `scores.probabilities` (n,) the shares of the rows; `scores.groups` (n,) tells which rows belong
-        together, or is None. p-values will be compared with `level`, so a test may save work on those above
-        it.
+        `scores.probabilities` (n,) the shares of the rows; `scores.groups` (n,) is the group of each row, or
+        None. p-values will be compared with `level`, so a test may save work on those above it.
         """
         ...
 
@@ -69,11 +68,11 @@ class Interaction:
 
 @dataclass
 class Record:
-    """What a test did under weights since the record was begun, whether its results are new or cached.
+    """The outcomes of tests under weights since the record was begun, whether new or cached.
 
     Attributes
     ----------
-    balances : the account of the weights of each decoupled set. If missing values make a test decouple one
+    balances : a summary of the weights of each decoupled set. If missing values make a test decouple one
         set on several parts of the rows, that of the part with the smallest effective sample size.
     interactions : the associations that were tested again under weights.
     """
@@ -115,7 +114,7 @@ class SearchTest(ABC):
     def first_log_pvalue(self, x: int, y: int, given: Collection[int]) -> tuple[float, bool]:
         """A log p-value that the full test can only raise, and whether it is final already.
 
-        By default that of the full test. Override this if a part of the test takes far less time.
+        By default the full test. Override this if a part of the test takes far less time.
         """
         return self.log_pvalue(x, y, given), True
 

@@ -10,9 +10,9 @@ curves of values, the products whose means are tested are
 * *modification*: :math:`a_x l_y \varphi` and :math:`l_x c_y \varphi` with :math:`\varphi` the leading
   principal components of the set: the effect of x on y varies with the set, even in sign.
 
-Each column has a weight that falls with its order. The smallest of the five p-values, each divided by its
-share of the level (`SHARES`), is the result (weighted Bonferroni), so that a linear relation loses little
-power to being tested in five ways.
+Each column has a weight that decreases with its order. The smallest of the five p-values, each divided by its
+share of the level (`SHARES`), is the result (weighted Bonferroni), so that testing in five ways costs a
+linear relation little power.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]
     """All rows (n, k) of the columns of the target, and for each row the one used for its distribution.
 
     If samples have weights, given or learned, that is the row itself: a nearby row with little weight can be
-    far from those with much. The same holds for groups, because nearby rows are of other groups.
+    far from those with much. The same applies to groups, because nearby rows are of other groups.
     """
     adjustment = columns.adjustment
     scores = adjustment.scores
@@ -140,7 +140,7 @@ def _statistics(columns: ResidualColumns) -> dict[str, tuple[_Term, ...]]:
 
 
 def _weights(columns: ResidualColumns, groups: Sequence[slice], fall: float) -> FloatArray:
-    """Weights (k,) of the columns of some groups: 1 for leads, falling with the order for curves."""
+    """Weights (k,) of the columns of some groups: 1 for leads, decreasing with the order for curves."""
     weights = np.zeros(columns.width)
     for group in groups:
         n_columns = group.stop - group.start

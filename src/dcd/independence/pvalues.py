@@ -23,7 +23,7 @@ Column = str | int
 class IndependenceTest:
     """`test(x, y, given)`: the p-value for the independence of x and y given other columns of a table.
 
-    What several calls have in common is computed once, so keep the object for many tests of one table.
+    Calls share intermediate results, so keep the object for many tests of one table.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class IndependenceTest:
     test : PartialAssociation, WeightedAssociation, a test of your own or None
         By default `PartialAssociation()`.
     level : float, default=1.0
-        A p-value above this is not computed again under decoupling weights, which can only raise it. If you
+        A p-value above this is not recomputed under decoupling weights, which can only raise it. If you
         pass the level that p-values will be compared with, decisions are the same and take less time.
     kinds, missing, sample_weight, counts, groups : as for `RobustDCD` and its `fit`. With missing="testwise"
         the p-value is NaN if too few rows are complete in these columns.

@@ -98,7 +98,7 @@ class ResidualColumns:
         maps = np.zeros((len(self.variables), width, width), dtype=self.adjustment.scores.dtype)
         for (index, n), covariance in zip(several.items(), covariances, strict=True):
             whitener, ranks = whiteners(covariance[None, :n, :n], SMALLEST_VARIANCE)
-            # In the order of falling variance, so that directions that the set determines come last.
+            # In the order of decreasing variance, so that directions that the set determines come last.
             maps[index, :n, :n] = whitener[0, ::-1]
             self.varies[index, self.lead] = np.arange(width) < ranks[0]
         return {index: maps[index] for index in several}

@@ -1,7 +1,7 @@
 """Shared by all conversions: the edges of a graph, and the equivalence class of a foreign graph.
 
-Characters of a name that DOT or GraphML cannot hold (control characters, surrogates) become `_xHHHH_`, as in
-Office Open XML; in names that already contain this form, the first underscore becomes `_x005F_`.
+Characters of a name that DOT or GraphML cannot represent (control characters, surrogates) become `_xHHHH_`,
+as in Office Open XML; in names that already contain this form, the first underscore becomes `_x005F_`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def load(module: str, extra: str) -> Any:
 
 
 def hide_impossible(name: str) -> str:
-    """The name with every character that a text format cannot hold as `_xHHHH_`."""
+    """The name with every character that a text format cannot represent as `_xHHHH_`."""
     return _TO_HIDE.sub(lambda match: f"_x{ord(match[0]):04X}_", name)
 
 

@@ -74,7 +74,7 @@ def read_graphml(text: str, *, names: str = "id") -> pd.DataFrame:
 
 def _parsed(text: str) -> ElementTree.Element:
     try:
-        # Text has been decoded: an encoding that it declares was that of the file.
+        # The text has been decoded: an encoding that it declares was that of the file.
         content = text.removeprefix("\ufeff").encode()
         parse_safely(io.BytesIO(content), encoding="utf-8")
         root = ElementTree.fromstring(content, ElementTree.XMLParser(encoding="utf-8"))

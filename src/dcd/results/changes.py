@@ -1,4 +1,4 @@
-"""What differs between two results on the same table, such as without and with background knowledge."""
+"""Differences between two results on the same table, such as without and with background knowledge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Change:
     Attributes
     ----------
     given : whether the edge or its direction now follows from knowledge, directly or by implication.
-    shares : the probabilities, before and now, of what is drawn now; None if a result has none.
+    shares : the probabilities, before and now, of the edge as drawn now; None if a result has none.
     """
 
     first: str
@@ -69,12 +69,12 @@ class Changes:
 
     @property
     def by_constraint(self) -> tuple[Change, ...]:
-        """What knowledge changed but did not settle: of the graphs it allows, the data prefer another."""
+        """Changes that knowledge caused but did not settle: among the graphs it allows, the data decide."""
         return tuple(change for change in self.edges if self.informed and not change.given)
 
 
 def changes_since(before: Result, after: Result) -> Changes:
-    """What changed between two results of the same table; raises `InputError` for different tables."""
+    """The changes between two results of the same table; raises `InputError` for different tables."""
     check_type("before", before, Result, "Pass the result of dcd.load_result.")
     if before.data.fingerprint != after.data.fingerprint or set(before.names) != set(after.names):
         remedy = "Compare results of the same rows and columns."
@@ -110,7 +110,7 @@ def _probabilities(result: Result) -> _Told | None:
 
 
 def _share(told: _Told | None, first: str, second: str, role: Role | None) -> float | None:
-    """The probability that a pair is as a role says; of a line that of any edge."""
+    """The probability that a pair has a given role; for a line, that of any edge."""
     if told is None:
         return None
     found = told.get((first, second), _APART)

@@ -1,4 +1,4 @@
-"""Checks of a saved result that the types of `model` cannot express: the version, and how the parts fit.
+"""Checks of a saved result that the types of `model` cannot express: the version, and consistency.
 
 `model` imports this module, so results have no type here.
 """
@@ -37,7 +37,7 @@ def check_version(document: Any, version: int, source: str) -> None:
 
 
 def check_json(document: Any, source: str) -> None:
-    """Raise `InputError` for anything that JSON cannot hold, and for deep nesting."""
+    """Raise `InputError` for anything that JSON cannot represent, and for deep nesting."""
     layer: list[tuple[str, Any]] = [("", document)]
     for _ in range(_DEEPEST):
         inner: list[tuple[str, Any]] = []
@@ -56,7 +56,7 @@ def check_json(document: Any, source: str) -> None:
 
 def _is_plain(value: Any) -> bool:
     if isinstance(value, int):
-        return abs(value) < 10**300  # far beyond any seed, and what a float can hold
+        return abs(value) < 10**300  # far beyond any seed, and still within the range of a float
     return value is None or isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
 
 
@@ -84,7 +84,7 @@ def _shown(value: Any) -> str:
 
 
 def check_fit(result: Any, source: str) -> None:
-    """Raise `InputError` if parts of a result, each right by itself, do not fit together."""
+    """Raise `InputError` if parts of a result, each valid by itself, are inconsistent."""
     for place, problem in _misfits(result):
         raise InputError(source, f"{place} {problem}", _REMEDY)
 

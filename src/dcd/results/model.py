@@ -108,7 +108,7 @@ class ProbablePair(_Part, frozen=True):
 
 
 class SampledGraphs(_Part, frozen=True):
-    """Some of the graphs along the chains, which `dcd.effect` goes through.
+    """Some of the graphs along the chains, for `dcd.effect`.
 
     Attributes
     ----------
@@ -334,7 +334,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
         return CPDAG(self.names, adjacency, background, uncertain)
 
     def fitted_graphs(self) -> FittedGraphs:
-        """The graphs of the fit, so that `dcd.effect` takes a result and answers as the model would."""
+        """The graphs of the fit, so that `dcd.effect` gives the same answer for a result as for the model."""
         sampled = None if self.posterior is None else self.posterior.graphs
         return FittedGraphs(
             self.cpdag,
@@ -387,7 +387,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
 
 def _json(value: Any) -> str:
-    """JSON in UTF-8, with escapes if a name holds half a surrogate pair, which UTF-8 cannot."""
+    """JSON in UTF-8, with escapes if a name contains half a surrogate pair, which UTF-8 cannot represent."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode("utf-8")

@@ -50,7 +50,7 @@ def given_in(result: Result) -> Given:
 
 
 def _stated(result: Result, cpdag: CPDAG) -> Iterable[tuple[str, str]]:
-    """Arrows whose opposite knowledge forbids: the data were not asked about their direction."""
+    """Arrows whose opposite knowledge forbids: the data did not decide their direction."""
     forbidden = bind_knowledge(knowledge_of(result.reproduction.parameters), cpdag.names).forbidden
     for cause, effect in cpdag.directed_edges:
         if forbidden[cpdag.index(effect), cpdag.index(cause)]:
@@ -58,7 +58,7 @@ def _stated(result: Result, cpdag: CPDAG) -> Iterable[tuple[str, str]]:
 
 
 def is_with_knowledge(conflict: ReportedConflict) -> bool:
-    """Whether data and knowledge are at odds, and not the data with themselves."""
+    """Whether data and knowledge conflict, rather than the data among themselves."""
     refused = conflict.kind == "refused_collider" and conflict.action.startswith("Knowledge")
     return refused or conflict.kind in _WITH_KNOWLEDGE
 

@@ -89,5 +89,5 @@ def toml_entry(names: Sequence[str]) -> str:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a text file can hold a name; half of a surrogate pair cannot be written."""
+    """Whether a name can be written to a text file; half of a surrogate pair cannot."""
     return not any("\ud800" <= character <= "\udfff" for character in name)

@@ -1,6 +1,7 @@
 """Sampled graphs in a saved result: all their arrows once, and each graph as a number whose bits are arrows.
 
-640 graphs of 20 variables with 20 to 60 edges took 46 to 58 kB so; lists of edges would take 140 to 400.
+In this form, 640 graphs of 20 variables with 20 to 60 edges took 46 to 58 kB; lists of edges would take 140
+to 400.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Packed = tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[int, ...]]
 
 
 def packed(graphs: BoolArray, names: Sequence[str]) -> Packed:
-    """The arrows of (k, d, d) graphs, each different graph as a hexadecimal number, and how often it comes.
+    """The arrows of (k, d, d) graphs, each different graph as a hexadecimal number, and how often it occurs.
 
     The first arrow is the lowest bit. All numbers have as many digits as the arrows need.
     """
@@ -49,7 +50,7 @@ def _n_digits(n_arrows: int) -> int:
 
 
 def misfits(sampled: Any, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The place and the problem of everything that does not fit; names of variables are right."""
+    """The place and the problem of every inconsistency; names of variables are valid."""
     n_digits = _n_digits(len(sampled.arrows))
     if len(set(sampled.arrows)) < len(sampled.arrows) or any(a == b for a, b in sampled.arrows):
         yield "posterior.graphs.arrows", "has an arrow twice, or from a variable to itself"

@@ -1,4 +1,4 @@
-"""`summarise`: from a fitted model to a `Result`. It only reads what the fit kept."""
+"""`summarise`: from a fitted model to a `Result`. It only reads attributes of the fitted model."""
 
 from __future__ import annotations
 

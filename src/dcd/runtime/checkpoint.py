@@ -1,9 +1,9 @@
 """Checkpoints: a line that describes the run, then one JSON line for each finished task.
 
-A file is rejected unless its description is that of the run, so results of different data or parameters
-never mix. Every line is flushed to disk before the next task counts; a line that was cut off by a crash is
-dropped and its task repeated. One file can hold several kinds of work on the same table (a fit and its
-resamples), each with its own description. A checkpoint is data: reading it runs no code.
+A file is rejected unless its description matches the run, so results of different data or parameters never
+mix. Every line is flushed to disk before the next task counts; a line that was cut off by a crash is dropped
+and its task repeated. One file can hold several kinds of work on the same table (a fit and its resamples),
+each with its own description. A checkpoint is data: reading it runs no code.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Description:
     own: Mapping[str, Any]
 
     def header(self) -> dict[str, Any]:
-        """The line that stands for it in the file."""
+        """Its line in the file."""
         return {"kind": _KIND, "format": _FORMAT, **vars(self)}
 
 
@@ -86,7 +86,7 @@ class Checkpoint:
         self.path = Path(path)
         self._codecs = codecs
         self.done: dict[tuple[str, Key], Any] = {}
-        # The functions of os.path accept any text, even one that no system accepts as a name.
+        # The functions of os.path accept any text, even if no system accepts it as a name.
         is_folder, in_folder = os.path.isdir(path), os.path.isdir(self.path.absolute().parent)
         if is_folder or not in_folder or is_special(self.path):
             raise self._refusal("no file can be created there", "Name a file in a folder that exists.")

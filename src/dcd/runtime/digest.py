@@ -13,8 +13,8 @@ import numpy.typing as npt
 def digest(parts: Iterable[str | bytes | npt.NDArray[Any]]) -> str:
     """SHA-256 of the parts in their order, in hexadecimal.
 
-    Text counts as its number of bytes (8 bytes, little-endian) and its bytes in UTF-8, so that no two lists
-    of texts read the same. Arrays count as little-endian doubles, with one zero and one NaN.
+    A text contributes its number of bytes (8 bytes, little-endian) and its bytes in UTF-8, so that no two
+    lists of texts are confused. Arrays count as little-endian doubles, with one zero and one NaN.
     """
     sha = hashlib.sha256()
     for part in parts:

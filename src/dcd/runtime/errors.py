@@ -68,7 +68,7 @@ class TableWarning(UserWarning):
 
 
 class SmallSampleWarning(UserWarning):
-    """The table has so few rows that an absent edge says little."""
+    """The table has so few rows that an absent edge is weak evidence."""
 
 
 class RowsLostWarning(UserWarning):
@@ -80,7 +80,7 @@ class SearchCutWarning(UserWarning):
 
 
 class LongRunWarning(UserWarning):
-    """A fit is expected to take long; given before the work begins, or as soon as it can be estimated."""
+    """A fit is expected to take long; raised before the work begins, or as soon as this can be estimated."""
 
 
 class FailedResamplesWarning(UserWarning):

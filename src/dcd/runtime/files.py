@@ -1,6 +1,6 @@
 """Files are read up to a maximum size, and written completely or not at all.
 
-A link stays a link and leads to the new file, a file keeps its permissions, and anything but a regular file
+A link stays a link and points to the new file, a file keeps its permissions, and anything but a regular file
 (a device, a pipe) is written to, never replaced.
 """
 
@@ -30,7 +30,7 @@ _CHUNK = 2**20
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file to write to, which replaces `path` on success and is removed otherwise.
 
-    Raises `InputError` if the file cannot be written: a full disk, a folder, a link that leads nowhere.
+    Raises `InputError` if the file cannot be written: a full disk, a folder, a broken link.
     """
     check_path(path)
     special = is_special(path)

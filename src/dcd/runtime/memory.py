@@ -70,7 +70,7 @@ class Memory:
         return _scratch(shape, np.dtype(dtype), size)
 
     def fits(self, size: int) -> bool:
-        """Whether an array of so many bytes stays in memory."""
+        """Whether an array of this many bytes stays in memory."""
         return self.limit is None or size <= self.limit // _SCRATCH
 
     def blocks(self, n_rows: int, bytes_per_row: int, most: int = BLOCK_ROWS) -> list[slice]:
@@ -85,7 +85,7 @@ class Memory:
         return self if self.limit is None else Memory(self.limit // max(1, n_processes))
 
     def check(self, n_rows: int, n_processes: int = 1) -> None:
-        """Raise `InputError` if the limit is too small for so many rows in each process."""
+        """Raise `InputError` if the limit is too small for this many rows in each process."""
         needed = (FIXED + PER_ROW * n_rows) * n_processes
         if self.limit is not None and self.limit < needed:
             problem = f"is {self.limit} bytes, too small for {n_rows} rows"
@@ -141,7 +141,7 @@ def _scratch(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> npt.NDA
     descriptor = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     if descriptor.exists():
         Path(file.name).unlink()
-        # By this name joblib's workers map the same file instead of being sent a copy.
+        # With this name joblib's workers map the same file instead of receiving a copy.
         array.filename = str(descriptor)
         weakref.finalize(mapped, file.close)
     else:  # without /proc the file keeps its name until it is no longer used

@@ -1,6 +1,6 @@
 """Work on a cluster of Ray, with a limit for every wait.
 
-Ray's backend for joblib is a pool of actors: one that is lost takes the results of all with it, new ones take
+Ray's backend for joblib is a pool of actors: losing one loses the results of all, new ones take
 seconds to start, and its waits have no limit. Ray's own tasks are independent: Ray repeats those of a lost
 process in another one, and returns each result as soon as it is there.
 """

@@ -12,7 +12,7 @@ from dcd.runtime.memory import Memory
 
 # Up to DENSE_ROWS an (n, n) kernel matrix is held in memory: 0.5 GB at 8,000.
 DENSE_ROWS = 8_000
-# Tests use samples of these sizes; what is not clear on one is tested on the next, and finally on all rows.
+# Tests use samples of these sizes; an unclear result on one is tested on the next, and finally on all rows.
 TEST_ROWS = (1_000, 5_000, 20_000)
 SAMPLE_ROWS = TEST_ROWS[-1]
 # The number of rows on which edges found by the score are confirmed: a million would detect every misfit of

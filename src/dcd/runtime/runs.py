@@ -22,7 +22,7 @@ from dcd.runtime.errors import LongRunWarning, TimeLimitError
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 _WHOLE_BAR = "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}{postfix}]"
 _ROUND = 0.8  # share of the rest of a phase that its next round takes; the first round is by far the longest
-_LEAST_PART = 0.005  # share of a run; the pace of a shorter stage says nothing about the rest
+_LEAST_PART = 0.005  # share of a run; the pace of a shorter stage does not predict the rest
 _WITH_NEXT = 0.5  # share of a run for a stage, if the size of the next one is not known yet
 
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
@@ -215,7 +215,7 @@ class _Meter:
 
 
 class _Whole:
-    """The bar of a whole run, of which phases and stages are parts; hidden where nobody watches."""
+    """The bar of a whole run, of which phases and stages are parts; hidden if nobody is watching."""
 
     def __init__(self, progress: bool) -> None:
         self._progress = progress
@@ -256,7 +256,7 @@ class _Whole:
 class ProgressBar(tqdm):
     """A bar with a lock of this process alone.
 
-    tqdm's own lock is shared with forked processes; one that is killed while it holds it blocks all others.
+    tqdm's own lock is shared with forked processes; one that is killed while holding it blocks all others.
     """
 
     _lock = RLock()

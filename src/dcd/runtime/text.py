@@ -49,7 +49,7 @@ def is_number(text: str) -> bool:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case, whatever joins them.
+    """The words of a name in lower case, however they are joined.
 
     >>> words_of("birthYear_2 (mother)")
     ['birth', 'year', '2', 'mother']

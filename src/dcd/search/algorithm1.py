@@ -1,10 +1,10 @@
 """Algorithm 1 (DCD-C): from Markov boundaries to the CPDAG, with any boundary identifier.
 
 A neighbour of a target is in its boundary within every subset of variables; a spouse drops out once all
-common children and their descendants are excluded. So every non-empty proper subset of each boundary is
-excluded in turn: a member that drops is a spouse, and the excluded variables are candidate colliders between
-the two. (`pruned_subsets` excludes fewer subsets.) `assemble` builds the CPDAG from the neighbours and the
-candidates. With a perfect identifier it is the true CPDAG (Theorem 2).
+common children and their descendants are excluded. Every non-empty proper subset of each boundary is
+therefore excluded in turn: a member that drops out is a spouse, and the excluded variables are candidate
+colliders between the two. (`pruned_subsets` excludes fewer subsets.) `assemble` builds the CPDAG from the
+neighbours and the candidates. With a perfect identifier it is the true CPDAG (Theorem 2).
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def construct(
 ) -> Construction:
     """`construct_cpdag` without its warning.
 
-    `prepare(sets, label, then)` is called before each round of queries with the sets to be decoupled, what
-    they are, and what comes next; `announce(boundaries)` when the boundaries are known and their subsets are
-    to be searched.
+    `prepare(sets, label, then)` is called before each round of queries with the sets to be decoupled, their
+    label, and the name of the next stage; `announce(boundaries)` when the boundaries are known and their
+    subsets are to be searched.
     """
     check_subsets(subsets, max_subsets)
     names = name_list("names", names)

@@ -1,6 +1,6 @@
 r"""Calibration of the directions of sampled graphs.
 
-Sampled graphs agree on directions more often than they are right. Directions follow from missing edges, so
+Sampled graphs agree on directions more often than these are right. Directions follow from missing edges, so
 one edge that all of them miss reverses others, and in a dense graph many are missed. So the shares s of the
 two directions and of no direction, among the graphs that join a pair, are tempered:
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Traits(NamedTuple):
-    """The properties of a table that determine how far its arrows can be trusted.
+    """The properties of a table that determine how reliable its arrows are.
 
     Attributes
     ----------

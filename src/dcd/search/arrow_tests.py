@@ -1,7 +1,7 @@
 r"""Which arrows of a graph tests confirm.
 
-Arrows follow from colliders, and these from missing edges. A score sees both through its model; a test can
-look at them with fewer assumptions.
+Arrows follow from colliders, and these from missing edges. A score judges both by its model; a test makes
+fewer assumptions.
 
 - **Colliders.** At an unshielded collider x -> z <- y, x and y are independent without z and dependent given
   it. Both of its arrows are confirmed if tests at 5 % find this.
@@ -36,7 +36,7 @@ _TRIES = 4  # for an arrow, of either kind
 
 
 class Contrast(NamedTuple):
-    """Two questions that tell whether z is a collider between x and y, and the arrows they can confirm."""
+    """Two questions that decide whether z is a collider between x and y, and the arrows they can confirm."""
 
     without: Question
     within: Question
@@ -108,7 +108,7 @@ def _try_in_turn(
     *,
     collider: bool,
 ) -> None:
-    """Ask one contrast for each arrow that is not confirmed yet, then the next, and mark what they show.
+    """Ask one contrast for each unconfirmed arrow, then the next, and mark the arrows that they confirm.
 
     Is a pair independent without the middle of a collider, and dependent given it? Or the reverse, if it is
     not a collider? The second question of a contrast is asked only if the answer to the first fits.

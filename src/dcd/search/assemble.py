@@ -1,9 +1,9 @@
-"""From the outcome of a search to a valid CPDAG: the class of a DAG, or the findings that fit together.
+"""From the outcome of a search to a valid CPDAG: the class of a DAG, or of compatible findings.
 
 Findings of Algorithm 1 may contradict each other. The skeleton has every edge suggested by at least one of
 its ends; then colliders are oriented and Meek's rules applied. Background knowledge takes precedence, then
-the strongest evidence; what does not fit is left out and recorded, so that the result is always the CPDAG of
-some DAG.
+the strongest evidence; whatever does not fit is left out and recorded, so that the result is always the CPDAG
+of some DAG.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class DrawnArrows(NamedTuple):
 def assemble_dag(
     names: Sequence[str], outcome: GraphOutcome, knowledge: BoundKnowledge, shown: DrawnArrows | None = None
 ) -> Construction:
-    """The CPDAG of the class of a DAG, given what is known; arrows that are not drawn are uncertain."""
+    """The CPDAG of the class of a DAG, given knowledge; arrows that are not drawn are uncertain."""
     names = tuple(names)
     skeleton = skeleton_of(outcome.dag)
     arrows = knowledge.arrows(skeleton)

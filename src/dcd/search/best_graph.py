@@ -6,7 +6,7 @@ Scores come from a Gram matrix (`family_score`), the best graph from a search ov
 share of the edges that lead to a variable with other parents is uniform up to a half: if V of N edges are
 such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear colliders the
 first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of family scores
-cannot express this, so the search is repeated at falling prices for each parent beyond the first, and the
+cannot express this, so the search is repeated at decreasing prices for each parent beyond the first, and the
 prior chooses among the results.
 """
 

@@ -147,7 +147,7 @@ class BoundaryIdentifier:
 def decouple_set(table: Prepared, members: Sequence[int]) -> DecoupledSet:
     """Learn weights for one set and test every variable against its members.
 
-    With the objective "from-set" each member has its own weights; the account is that of the member with the
+    With the objective "from-set" each member has its own weights; the summary is that of the member with the
     smallest effective sample size, and row i of the HSIC matrices is under the weights of member i. With
     missing values the weights belong to the rows that are complete in the set, and a target is tested on
     those that also have the target.

@@ -118,7 +118,7 @@ def append(gram, work, column, sd, size, known):  # type: ignore[no-untyped-def]
 
 
 class Candidates(NamedTuple):
-    """Columns that may be added, with their rows of L and what each would add on its own.
+    """Columns that may be added, with their rows of L and their separate contributions.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def sums_with(gram, work, some, at, size, sums):  # type: ignore[no-untyped-def]
 
 
 class Inverse(NamedTuple):
-    """What is needed to remove columns from a regression.
+    """The quantities needed to remove columns from a regression.
 
     Attributes
     ----------

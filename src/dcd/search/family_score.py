@@ -13,7 +13,7 @@ distribution. The scales of the prior belong to the child and are chosen by evid
 price (`edge_price`), and each beyond the first an additional one (`collider_price`).
 
 A child with few levels is counted: its evidence given parents with few levels is BDeu, that of the counts
-under Dirichlet priors. Other parents contribute what they add to the evidence of the regression.
+under Dirichlet priors. Other parents contribute their gain in the evidence of the regression.
 
 This module is compiled by Numba; import it where it is used. A family is in arrays: `parents[:m]`,
 `curved[:m]` (whether each enters as a curve) and `crossed` (0 without products, 1 with those of two, 2 with

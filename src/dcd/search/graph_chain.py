@@ -185,7 +185,7 @@ def score_family(model, state, curves, child):  # type: ignore[no-untyped-def]
 
 @outer
 def partner_scores(model, dag, curves):  # type: ignore[no-untyped-def]
-    """(2, d, d) `[., u, v]`: what v gains from u as an additional parent, and from u as its only one."""
+    """(2, d, d) `[., u, v]`: the gain of v from u as an additional parent, and from u as its only one."""
     n = dag.shape[0]
     gains = np.full((2, n, n), -np.inf)
     parents, curved = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.bool_)

@@ -18,7 +18,7 @@ def class_types(dag, oriented):  # type: ignore[no-untyped-def]
     """(d, d) the type of each pair `[i, j]` in the class of a DAG: i -> j, j -> i, undirected or absent.
 
     Unshielded colliders, and edges for which knowledge allows only one direction, are arrows; Meek's four
-    rules add those that these imply.
+    rules add the arrows that these imply.
     """
     n = dag.shape[0]
     arrows, lines = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)

@@ -1,8 +1,8 @@
 """Search over orders of the variables for the graph with the highest sum of family scores.
 
 In an order, the parents of each variable are chosen among those before it, by growing and shrinking. A
-variable is moved to its best place by exchanging it with its neighbours in the order, one after another; an
-exchange affects only the families of these two. When no move improves the score, a few variables are
+variable is moved to its best position by exchanging it with its neighbours in the order, one after another;
+an exchange affects only the families of these two. When no move improves the score, a few variables are
 exchanged at random and the search starts again from there, as in FLOP (Wienöbst et al. 2025).
 
 This module is compiled by Numba; import it where it is used.
@@ -197,7 +197,7 @@ def lose_parent(model, families, child, lost, order, position, memo):  # type: i
 def gain_parent(model, families, child, new, order, position):  # type: ignore[no-untyped-def]
     """Add a variable that now comes before the child as a parent, if this improves its family.
 
-    Nothing else did before, so nothing else is tried unless it does: alone, or in a pair with another one.
+    No other variable improved it before, so others are tried only if this one does, alone or in a pair.
     """
     parents, curved, n_parents = families.parents[child], families.curved[child], families.n_parents[child]
     crossed, before = families.crossed[child], predecessors(order, position)
@@ -246,7 +246,7 @@ def copy_into(target, source):  # type: ignore[no-untyped-def]
 
 @inlined
 def move_variable(model, variable, state, start, best, memo):  # type: ignore[no-untyped-def]
-    """Move a variable to its best place; `start` and `best` are workspace like `state`."""
+    """Move a variable to its best position; `start` and `best` are workspace like `state`."""
     order, families = state
     position = 0
     while order[position] != variable:

@@ -3,15 +3,15 @@ r"""The posterior distribution over graphs: for each pair of variables the proba
 **Sampling.** Markov chains over DAGs (`graph_chain`) run on the scores of random parts of the rows, each from
 the best graph of its part. Parts show how far scores depend on the sample, and on rows that fit the model
 poorly. Averages over chains are bagged posteriors (Huggins and Miller 2020), which are less certain than the
-posterior of a model that is taken to be exact.
+posterior of a model that is assumed to be exact.
 
 **Prior.** The share of pairs that are joined is uniform, so an edge needs less evidence if there are many.
 The share of edges that lead to a variable with other parents is uniform up to a half, as in the search. Each
 edge has an additional price, since the misfit of a curve looks like another parent.
 
-**The graph** is the one with the least expected SHD_c, with the best graph counted in: unlike those of
-sampled graphs, its edges and colliders have been confirmed by tests, and on trees and bounded curves it has
-fewer errors than the graph that the posterior alone would give.
+**The graph** is the one with the least expected SHD_c, with the best graph included in the average: unlike
+those of sampled graphs, its edges and colliders have been confirmed by tests, and on trees and bounded curves
+it has fewer errors than the graph that the posterior alone would give.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dcd.search.best_graph import BestGraph, collider_log_prior
 if TYPE_CHECKING:
     from dcd.search.family_score import ScoreModel
 
-# Chosen on seeds 1,200,000 to 1,300,009, of 1 to 5, so that edges hold; `arrow_calibration` does the rest.
+# Chosen from 1 to 5 on seeds 1,200,000 to 1,300,009, to calibrate edges; `arrow_calibration` does the rest.
 _TEMPER = 1.5
 # If all relations are curved, and if all are linear: at 1, a plain linear collider has probability 0.75. With
 # many variables the prior on the number of edges has its price too; both together cost no more than a total.
@@ -53,7 +53,7 @@ _LIKELY = 0.02  # the probability from which an edge is considered
 
 @dataclass(frozen=True)
 class _ChainTask:
-    """What all chains share; `oriented` is true where knowledge allows only one direction."""
+    """The data shared by all chains; `oriented` is true where knowledge allows only one direction."""
 
     model: ScoreModel
     order: Positions
@@ -95,7 +95,7 @@ def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArr
 
 
 def _settled(task: GraphTask, sampled: FloatArray) -> BoolArray:
-    """Pairs whose direction knowledge decides, or nothing can."""
+    """Pairs whose direction is decided by knowledge, or cannot be decided."""
     known = oriented(task)
     return np.asarray(known | known.T | _alone(sampled))
 
@@ -146,7 +146,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
 def _edge_price(model: ScoreModel) -> float:
     """The cost of an edge in the log posterior besides the prior, by the share of children with curves."""
     curved = float((model.may_curve | (model.may_cross > 0)).mean())
-    # What the prior on the number of edges charges for one, if variables have three neighbours.
+    # The cost of an edge by the prior on the number of edges, if variables have three neighbours.
     by_number = np.log(max(len(model.allowed) - 4.0, 1.0) / 3.0)
     linear = float(np.clip(_LINEAR_EDGE_TOTAL - by_number, 0.0, _LINEAR_EDGE_PRICE))
     return linear + curved * (_EDGE_PRICE - linear)
@@ -189,7 +189,7 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
 
 
 def with_best_graph(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatArray:
-    """The probabilities of types with the graph that tests confirmed counted in."""
+    """The probabilities of types, averaged with the graph that tests confirmed."""
     from dcd.search.graph_class import class_types
 
     confirmed = class_types(dag.astype(bool), oriented(task))

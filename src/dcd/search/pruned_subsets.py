@@ -25,7 +25,7 @@ for a perfect identifier:
 3. *Z consists of descendants.* All of :math:`Z^*` descends from t and from s, and it has every member of M
    that descends from one of its members. Descendants are known from settled pairs.
 
-A fourth rule holds but is not used: t and s are adjacent if their boundaries are disjoint. Estimated
+A fourth rule is valid but not used: t and s are adjacent if their boundaries are disjoint. Estimated
 boundaries have false members, which drop when others are excluded; this rule would keep them (see
 `docs/measurements.md` for the cost).
 """
@@ -66,7 +66,7 @@ def search_pruned(boundaries: Boundaries, ask: Ask, max_subsets: int | None = No
 
 
 class Pairs:
-    """What is known about pairs within boundaries: which end is queried, separations, descendants."""
+    """The state of pairs within boundaries: which end is queried, separations, descendants."""
 
     def __init__(self, boundaries: Boundaries) -> None:
         self._boundaries = boundaries

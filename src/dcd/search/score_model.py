@@ -114,7 +114,7 @@ def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
 
 
 def _counting(model: ScoreModel, weights: FloatArray) -> ScoreModel:
-    """The same model with these weights of combinations of categories, nothing of which is known."""
+    """The same model with these weights of combinations of categories, and an empty cache."""
     return model._replace(weights=weights, keys=np.zeros(_KNOWN, np.uint64), known=np.zeros(_KNOWN))
 
 
@@ -132,7 +132,7 @@ def _members(table: FamilyGram) -> Positions:
 
 
 def _promising(table: FamilyGram) -> BoolArray:
-    """Which products have a moment with which children that is rare under chance."""
+    """Which products have a moment with which children that is unlikely to be due to chance."""
     products = np.arange(table.starts[-1], max(table.product.max(), table.cubic.max(initial=-1)) + 1)
     moments = table.gram[np.ix_(products, table.starts[:-1])] / np.sqrt(table.n_samples)
     return np.ascontiguousarray(np.abs(moments) > _POSSIBLE)
@@ -167,7 +167,7 @@ def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
 def _best_prior(model: ScoreModel, child: int) -> tuple[tuple[float, float], bool, int]:
     """The prior under which a child has the best family in any order, and whether that has curves, products.
 
-    Curves and products have to be better than lines by as much as the best over all children and candidates
+    Curves and products have to be better than lines by more than the best over all children and candidates
     could be by chance.
     """
     n_variables = len(model.n_line)

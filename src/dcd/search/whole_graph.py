@@ -56,7 +56,7 @@ class WholeGraph:
 
     Attributes
     ----------
-    restarts : random restarts of the search at each price of a collider.
+    restarts : random restarts of the search at each collider price.
     confirm : leave out edges whose test fails and, if colliders are few, those that tests do not confirm;
         give arrows that tests do not confirm a lower probability.
     chains : Markov chains over graphs, each on a random part of the rows; 0 for the single best graph,
@@ -143,7 +143,7 @@ _MOST_ADDED, _MOST_SETS = 2, 4  # variables of the clique that are added to the 
 
 
 class _Answers(dict[Question, tuple[float, Record]]):
-    """The results of tests so far; the test goes to other processes once, and keeps what it caches there.
+    """The results of tests so far; the test is sent to other processes once, and keeps its cache there.
 
     `bounds` are log p-values that the rest of a test can only raise (`SearchTest.first_log_pvalue`).
     """
@@ -153,7 +153,7 @@ class _Answers(dict[Question, tuple[float, Record]]):
         self.test, self.bounds = Shared(test), dict[Question, float]()
 
     def least(self, question: Question) -> float:
-        """What is known of a log p-value."""
+        """A lower bound on a log p-value."""
         return self[question][0] if question in self else self.bounds[question]
 
 
@@ -296,7 +296,7 @@ def _ask_first(task: GraphTask, questions: Sequence[Question], known: _Answers) 
 
 
 def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[Question]]) -> Record:
-    """What was decoupled, for the edges of the graph and for those that were left out."""
+    """The decoupled sets, for the edges of the graph and for those that were left out."""
     whole = Record()
     for question, (_, record) in sorted(known.items()):
         pair = (question[0], question[1])
@@ -314,7 +314,7 @@ def _answer(test: SearchTest, question: Question) -> tuple[float, Record]:
 
 
 def _first_answer(test: SearchTest, question: Question) -> tuple[float, Record | None]:
-    """A log p-value, and what was recorded; None if the rest of the test may raise it."""
+    """A log p-value and its record; None if the rest of the test may raise it."""
     test.record = Record()
     x, y, *given = question
     with one_blas_thread():

@@ -146,9 +146,9 @@ def audit(
 def _problems(
     columns: Sequence[TableColumn], options: TableOptions, kept: BoolArray
 ) -> tuple[list[Problem], list[TableColumn]]:
-    """The problems of all columns, and the rows to use of those that have none but missing values.
+    """The problems of all columns, and the rows to use for those with no problem but missing values.
 
-    As in a fit, rows that are not used count for the values of a column, not for its relations to others.
+    As in a fit, unused rows count for the values of a column, not for its relations to others.
     """
     of_values = problems_of(VALUE_CHECKS, columns, options)
     readable = without(columns, of_values)

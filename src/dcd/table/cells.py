@@ -1,7 +1,7 @@
 """From the cells of a column, in any container, to a `TableColumn`; every cell passes through here.
 
-Numbers that a float cannot hold, complex numbers and mixed types are rejected, never converted; dates and
-times are converted only on request (`dates`).
+Numbers that a float cannot represent, complex numbers and mixed types are rejected, never converted; dates
+and times are converted only on request (`dates`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def as_array(cells: Any) -> npt.NDArray[Any]:
     """Cells of any container as an array: values are unchanged, and masked ones are missing.
 
     NumPy gives a list one type: next to text, numbers become text; next to fractions, large whole numbers
-    lose digits. So cells of lists stay objects.
+    lose digits. Cells of lists therefore stay objects.
     """
     if isinstance(cells, (list, tuple)):
         rows = [list(as_array(row)) if isinstance(row, np.ndarray) and row.ndim else row for row in cells]

@@ -5,7 +5,7 @@ variable decides how it is tested:
 
 * "nominal": text, unordered categories, Booleans, or numbers with two different values;
 * "ordinal": ordered categories, or numbers with at most ten different values; numbers that are not whole need
-  five rows for each value on average, so that a measurement in a short table is not taken for a grade;
+  five rows for each value on average, so that a measurement in a short table is not ordinal;
 * "continuous": all other numbers.
 
 Dates and times are rejected unless they are declared "continuous" or "ordinal"; then they count days.

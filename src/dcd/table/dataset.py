@@ -68,7 +68,7 @@ class TableSummary:
     weighted : whether rows have weights that differ.
     n_groups : groups of rows that belong together; None if each row is on its own.
     dates : columns of dates or times, in days.
-    notes : caveats: rows that depend on each other, identifiers, columns sorted in the same order.
+    notes : caveats: dependent rows, identifiers, columns sorted in the same order.
     """
 
     n_rows: int
@@ -113,7 +113,7 @@ class Dataset:
     rows : (n,) positions of the rows in the table as given.
     summary : how the table was read.
     target : the target column, if there is one.
-    shown : positions, in the table, of the few rows that the result of a fit shows; in increasing order.
+    shown : positions, in the table, of the few rows shown in the result of a fit; in increasing order.
     memory : memory limit for work on the table.
     """
 

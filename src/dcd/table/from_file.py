@@ -2,7 +2,7 @@
 
     bytes -> unpacked -> reader of the format -> names checked -> columns chosen -> cells checked
 
-pandas silently renames repeated headers, fills short lines, takes surplus cells for an index and leaves
+pandas silently renames repeated headers, fills short lines, treats surplus cells as an index and leaves
 numbers with decimal commas as text. Here each of these is an `InputError` with file, line or column.
 """
 

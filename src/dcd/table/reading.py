@@ -88,7 +88,7 @@ def read_columns(
 
     A separate `target` (one value per row) becomes the last column, under its own name or "y"; `about` names
     a column as the target, which is never left out. `sample_weight` has one weight per row; equal weights
-    have no effect. `groups` tells which rows belong together; one for each row has no effect. Columns that
+    have no effect. `groups` has the group of each row; one group per row has no effect. Columns that
     are linear combinations of others are rejected unless `combinations` allows them.
     """
     options = options or TableOptions()

@@ -1,13 +1,13 @@
-r"""Rows that belong together, such as all rows of one person, and how many independent rows they are worth.
+r"""Rows that belong together, such as all rows of one person, and their effective number.
 
-Rows of one group resemble each other. If two columns have the intraclass correlations r and s (that is the
+Rows of one group resemble each other. If two columns have the intraclass correlations r and s (the
 correlation of two rows of one group), the variance of the covariance of the two columns is
 
 .. math:: 1 + (m - 1)\, r s , \qquad m = \sum_g n_g^2 / n
 
 times as large as for independent rows (Moulton 1986; the design effect of Kish 1965). Its mean over all pairs
-of columns is the design effect of a table, by which its effective sample size is smaller than its number of
-rows. It is 1 if rows of a group have nothing in common, and the size of the groups if they repeat each other.
+of columns is the design effect of a table, the ratio of its number of rows to its effective sample size. It
+is 1 if rows of a group have nothing in common, and the size of the groups if they repeat each other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SUBJECT = "parameter 'groups'"
 
 
 def row_groups(groups: Any, n_rows: int) -> Positions | None:
-    """(n,) the group of each row, numbered in the order in which they come; None without groups."""
+    """(n,) the group of each row, numbered by first appearance; None without groups."""
     if groups is None:
         return None
     given = to_array(groups, _SUBJECT)
@@ -57,7 +57,7 @@ def groups_of_rows(codes: Positions | None) -> Positions | None:
 
 
 def used_groups(codes: Positions | None) -> Positions | None:
-    """`groups_of_rows` of the rows that are used; an `InputError` if these are one group."""
+    """`groups_of_rows` of the rows that are used; raises `InputError` if these are one group."""
     groups = groups_of_rows(codes)
     if groups is not None and groups.max() == 0:
         problem = "puts all rows that are used into one group, from which nothing can be told"
@@ -70,8 +70,8 @@ def intraclass_correlation(
 ) -> float:
     """The correlation of two rows of one group, at least 0, of a variable with standardised columns.
 
-    It is the mean over these columns, and over all pairs of rows by their shares; `parts` are some rows after
-    another, with their shares (b, 1) and their columns (b, k).
+    It is the mean over these columns, and over all pairs of rows by their shares; `parts` are blocks of rows,
+    with their shares (b, 1) and their columns (b, k).
     """
     totals, squares = np.zeros((int(groups.max()) + 1, n_columns + 1)), np.zeros(n_columns + 1)
     for rows, shares, columns in parts:
@@ -83,7 +83,7 @@ def intraclass_correlation(
 
 
 def design_effect(correlations: FloatArray, shares: FloatArray, groups: Positions | None) -> float:
-    """By how much less a table tells than as many independent rows, from its intraclass correlations (d,)."""
+    """The number of rows over their effective number, from intraclass correlations (d,)."""
     if groups is None or len(correlations) < 2:
         return 1.0
     size = float(np.square(group_sums(shares[:, None], groups)).sum() / np.square(shares).sum())

@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 from dcd.runtime.array_types import FloatArray, Positions
 from dcd.table.columns import TableColumn
 
-STRONG = 0.45  # in two columns, makes the variance of their correlation half as large again
+STRONG = 0.45  # in two columns, makes the variance of their correlation 1.5 times as large
 _DEVIATIONS = 5.0  # from 0, of rows in random order: one table of a hundred columns in 30,000
 _MOST_ROWS = 20_000  # the first rows, which show an order as well as all rows do
 _SHOWN = 3
@@ -27,8 +27,8 @@ def dependent_on_the_row_before(
     """The columns whose autocorrelation is `STRONG`, if there are at least two, and its median.
 
     A row that repeats the one before it counts once, because it may come from a count. Of rows that are known
-    to belong together, the first counts. Nominal columns have no order and are left out, unless they have two
-    categories.
+    to belong together, only the first counts. Nominal columns have no order and are left out, unless they
+    have two categories.
     """
     ordered = [c for c in columns if len(c.levels) <= 2 or c.source == "ordered categories"]
     if len(ordered) < 2:

@@ -21,7 +21,7 @@ _SHORTEST_AXIS = 2.0  # so that equal weights, all 1, are in the middle
 
 @dataclass(frozen=True, eq=False)
 class WeightSketch:
-    """What a fit keeps of the weights of one set, in bounded memory for any number of rows.
+    """A summary of the weights of one set, of bounded size for any number of rows.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def _none() -> FloatArray:
 
 @dataclass(frozen=True, order=True)
 class SampleWeights:
-    """Weights that decouple a set of variables, and how far they do.
+    """Weights that decouple a set of variables, and the remaining dependence.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class SampleWeights:
         independence.
     gap : convex weights only: a proven bound on the distance from the optimum, as a share of the objective.
     status : why learning stopped: "balanced" (the dependence is down to the chance level), "converged" (the
-        loss no longer falls), "ess_floor" (more would have cost too much of the sample), "max_steps" (all
+        loss no longer decreases), "ess_floor" (more would have cost too much of the sample), "max_steps" (all
         steps were taken), "path_end" (the smallest lambda was reached first), "nothing_to_decouple" (fewer
-        than two variables), or the word of a strategy of your own.
+        than two variables), or the status of a strategy of your own.
     loss_path : HSIC descent only: the loss before each step and, last, that of the returned weights; for a
         joint objective relative to chance.
     hsic_before, hsic_after : HSIC descent only: (m, m) pairwise weighted HSIC before and under the weights.
-    sketch : what the result of a fit shows of the weights.
+    sketch : the summary of the weights in the result of a fit.
     """
 
     weights: FloatArray = field(repr=False, compare=False)

@@ -1,6 +1,6 @@
 r"""Convex weights: the least distortion of the sample that makes a set of variables independent.
 
-Let :math:`B` hold, for a set of variables with standardised features :math:`\varphi`, one column for every
+Let :math:`B` have, for a set of variables with standardised features :math:`\varphi`, one column for every
 product :math:`\varphi_a(x_i)\,\varphi_b(x_j)` of two variables and one for every feature. If the weighted
 mean :math:`B^\top p` is zero, no two of the variables are correlated in any of their features and the
 marginals are unchanged. The probabilities of the samples solve
@@ -8,10 +8,10 @@ marginals are unchanged. The probabilities of the samples solve
 .. math:: \min_p\ |B^\top p|^2 + \lambda |p|^2 \quad\text{over}\quad p \ge 0,\ \mathbf 1^\top p = 1 .
 
 (If samples have initial shares :math:`b`, :math:`|p|^2` becomes :math:`\sum_k p_k^2 / n b_k`.) The problem is
-convex and has one solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda` trades
-the remaining dependence against the sample size. With k columns, :math:`|B^\top p|^2` would be k / n in a
-sample of independent variables; :math:`\lambda` is lowered until this chance level is reached, or until the
-effective sample size would fall below a floor.
+convex and has a unique solution. :math:`|p|^2` is one over the effective sample size, so :math:`\lambda`
+trades the remaining dependence against the sample size. With k columns, :math:`|B^\top p|^2` would be k / n
+in a sample of independent variables; :math:`\lambda` is lowered until this chance level is reached, or until
+the effective sample size would fall below a floor.
 
 The solution has the form :math:`p \propto (1 - B g)_+`, so it is determined by as many numbers as B has
 columns: each step of the active-set method is one sum over the rows, a block at a time, and a solve of that
@@ -106,7 +106,7 @@ def convex_weights(
 def measured(
     weights: FloatArray, scores: Scores, variables: Sequence[int], status: str = "learned"
 ) -> SampleWeights:
-    """Given weights of the rows as `SampleWeights`, with the dependence of the variables under them."""
+    """Weights of the rows as `SampleWeights`, with the dependence of the variables under them."""
     probabilities = weights / weights.sum()
     if len(variables) < 2:
         return SampleWeights.of(probabilities, 0.0, 0.0, status="nothing_to_decouple")
@@ -174,7 +174,7 @@ def balance(columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray
 
 
 class _Path:
-    """The solutions for falling lambda, each started from the previous one."""
+    """The solutions for decreasing lambda, each started from the previous one."""
 
     def __init__(self, columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> None:
         self._columns, self._shares = columns, shares
@@ -220,7 +220,7 @@ class _Path:
         return self.follow()
 
     def _between(self, low: float, best: FloatArray, high: float) -> tuple[FloatArray, float, str]:
-        """The floor lies between two values of lambda: bisect a few times, to use what it allows."""
+        """The floor lies between two values of lambda: bisect a few times to get close to it."""
         for _ in range(_BISECTIONS):
             middle = float(np.sqrt(low * high))
             probabilities = self._solved(middle)
@@ -242,7 +242,8 @@ def solve(
     """The minimum of |B'p|² + ridge Σ p²/(n b) over the simplex, and its g.
 
     p is proportional to b (1 - B g)₊. Active-set steps: the samples with 1 - B g above zero have weight; with
-    these alone g solves a linear system; this repeats until they stay the same. `direction` is the initial g.
+    these alone g solves a linear system; this repeats until they no longer change. `direction` is the initial
+    g.
     """
     n_samples = len(shares)
     weight = n_samples * shares

@@ -5,9 +5,9 @@ A step follows the natural gradient, the gradient in the geometry of the simplex
 .. math:: \theta_k \leftarrow \theta_k - \eta (g_k - p^\top g), \qquad g = \partial L / \partial p ,
 
 with Nesterov's momentum, which restarts whenever the loss has risen (O'Donoghue and Candes, 2015). The plain
-gradient by :math:`\theta` has an additional factor :math:`p_k`, so a row of small weight hardly moves any
-more. Without this factor, a row of weight two moves like a row that occurs twice, and the weights stay closer
-to their start: the same decoupling leaves a larger effective sample size (docs/published.md).
+gradient by :math:`\theta` has an additional factor :math:`p_k`, so a row of small weight hardly moves.
+Without this factor, a row of weight two moves like a row that occurs twice, and the weights stay closer to
+their start: the same decoupling leaves a larger effective sample size (docs/published.md).
 
 `DirectDescent` holds the gradient of all rows at once. `BlockDescent` is for tables with many rows. It makes
 one pass over the rows per step, a block at a time: in

@@ -46,7 +46,7 @@ class HSICDescent:
     objective : "pairwise", as published, removes dependence between pairs; "joint" also that among three or
         more variables (dHSIC). "from-set" makes one variable independent of the others jointly, which is all
         that a test of this variable needs; each variable then has its own weights, and a set without such a
-        variable is decoupled as by "joint".
+        variable is decoupled as with "joint".
     price : joint objectives only, which minimise the dependence relative to chance plus `price` / ESS: a
         higher price keeps more of the sample, a lower one removes more dependence.
     max_rows : joint objectives only: if there are more rows, this many evenly spaced ones get weights and the
@@ -57,7 +57,7 @@ class HSICDescent:
     min_ess : floor on the effective sample size, relative to its initial value; the last weights above it are
         kept. A lower floor removes more dependence but leaves less to test with.
     init_scale : standard deviation of a random start of the log weights. 0 starts at equal weights. A start
-        below the floor of the effective sample size is drawn towards equal weights until it is above.
+        below the floor of the effective sample size is moved towards equal weights until it is above.
     random_state : seed of the random start; the start depends on it and on the set of variables.
     """
 

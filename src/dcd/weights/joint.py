@@ -5,11 +5,11 @@ the chance level, plus a price for the sample,
 
 .. math:: \mathrm{dHSIC}_w / \text{chance} + \frac{\lambda}{n} \sum_k p_k^2 / b_k ,
 
-with b the initial shares of the rows; for equal shares the second term is :math:`\lambda / \mathrm{ESS}`.
-Of all weights that leave as little dependence, these keep the largest effective sample size, and the
-marginals of the variables are free to change. A descent on the dependence alone that stops at a floor moves
-all weights at the same speed and gives up most of the sample: on x = A·B + noise at n = 500 it ends at an
-effective sample size of .1 n, whereas the minimum of the sum leaves less dependence at .45 n.
+with b the initial shares of the rows; for equal shares the second term is :math:`\lambda / \mathrm{ESS}`. Of
+all weights that leave as little dependence, these keep the largest effective sample size, and the marginals
+of the variables are free to change. A descent on the dependence alone that stops at a floor moves all weights
+at the same speed and loses most of the sample: on x = A·B + noise at n = 500 it ends at an effective sample
+size of .1 n, whereas the minimum of the sum leaves less dependence at .45 n.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dcd.weights.objective import pairwise_hsic
 # a price of 60, the same per row, leaves sign(A·B) at .25 and 15 at .00 (12 and 24 samples): the price does
 # not grow with n.
 PRICE = 12.0
-_RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the floor of the effective sample size holds
+_RAISE, _MOST_RAISES = 2.0, 20  # of the price, until the effective sample size is above its floor
 _CORRECTIONS, _MOST_STEPS = 20, 500
 _FEW_REPEATED = 0.9  # distinct rows, as a share of all, up to which equal rows are merged
 _CONVERGED = 1e-5  # decrease of the loss in a step, relative to chance

@@ -106,7 +106,7 @@ class LowRankObjective:
         self._products = np.empty((len(rows) - self._stops[0], rows.shape[1]))
 
     def value_and_gradient(self, probabilities: FloatArray) -> tuple[float, FloatArray]:
-        """Loss, and its gradient up to a constant vector (which the softmax makes vanish)."""
+        """Loss, and its gradient up to a constant vector (which the softmax cancels)."""
         means = self._rows @ probabilities
         value, gradient, linear = 0.0, np.zeros_like(probabilities), np.zeros_like(means)
         start = 0
@@ -204,7 +204,7 @@ Objective = LowRankObjective | DenseObjective
 
 
 def choose_objective(features: Sequence[FloatArray]) -> Objective:
-    """The cheaper of the two forms, by what fifty steps and the set-up take."""
+    """The cheaper of the two forms, by the time of fifty steps and the set-up."""
     n_samples, widths = features[0].shape[0], np.array([block.shape[1] for block in features])
     n_columns = int(widths.sum())
     low_rank_cost = _LOW_RANK * n_samples * (n_columns**2 - int(widths @ widths))

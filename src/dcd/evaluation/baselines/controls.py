@@ -5,7 +5,7 @@ r"""Controls: graphs found without causal reasoning, to put scores into perspect
   The information is that of the ranks in bins of equal size; categories are bins already.
 - `sort_by`: the columns in the order of a criterion (`dcd.evaluation.sorting`); each is regressed on those
   before it, and keeps the parents that a lasso chosen by BIC keeps. By variance and by R² these are the
-  controls of Reisach and others (2021, 2023); by falling R² it is the reverse of the second, which suits
+  controls of Reisach and others (2021, 2023); by decreasing R² it is the reverse of the second, which suits
   simulations whose roots are predicted best.
 """
 

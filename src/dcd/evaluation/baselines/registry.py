@@ -15,7 +15,7 @@ from dcd.runtime.errors import InputError, MissingLibraryError, check_choice
 Adapter = Callable[..., IntArray]
 Cost = Literal["low", "kernel", "network"]
 
-# extra of this package -> the packages it brings -> their modules
+# extra of this package -> the packages it installs -> their modules
 _EXTRAS = {
     "causal-learn": {"causal-learn": "causallearn"},
     "dagma": {"dagma": "dagma"},

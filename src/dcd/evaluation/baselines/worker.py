@@ -1,9 +1,9 @@
 """The worker process of `isolation`: runs methods one after the other, each in a fork.
 
-Tasks arrive on standard input, answers go to standard output, each as a line of JSON; nothing is pickled, so
+Tasks arrive on standard input, results go to standard output, each as a line of JSON; nothing is pickled, so
 messages cannot carry code. Libraries are imported once and shared by the forks; changes of global state
 (seeds, default types, memory) end with the fork. Without a safe fork (Windows, macOS) the method runs in the
-worker itself, which is then used up.
+worker itself, which is then not reused.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _leave_with(tasks: IO[bytes]) -> None:
 
 
 def _claim_stdout() -> IO[bytes]:
-    """Reserve standard output for answers: what libraries print goes to standard error."""
+    """Reserve standard output for results: output of libraries goes to standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers

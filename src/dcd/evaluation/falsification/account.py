@@ -149,7 +149,7 @@ class Account:
 
     @property
     def permutation_pvalue(self) -> float | None:
-        """For the graph fitting no better than with shuffled names; None without relabelled graphs."""
+        """Tests whether the graph fits no better than with shuffled names; None without relabelled graphs."""
         return (1 + self.n_no_worse) / (1 + len(self.permuted)) if self.permuted else None
 
     @property

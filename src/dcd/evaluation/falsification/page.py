@@ -122,7 +122,7 @@ def _edge_title(edge: EdgeTest) -> str:
 
 
 def _legend(checked: Account, has_pairs: bool) -> list[tuple[str, bool, float, str]]:
-    """`(classes, directed, width, words)` of what the picture has."""
+    """`(classes, directed, width, words)` of each kind of edge in the picture."""
     drawn = {_edge_class(edge) for edge in checked.edges}
     entries = [
         ("arrow", True, "cause → effect"),

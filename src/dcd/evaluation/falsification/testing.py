@@ -88,8 +88,8 @@ def falsify(
         The probability that any statement of a true graph is violated, over all of them together. An edge
         counts as needed if its own p-value is at most this.
     n_permutations : int, default=100
-        Number of random relabellings of the graph to compare with. Those that imply the same independences
-        as the graph itself are left out.
+        Number of random relabellings of the graph to compare with. Those that imply the same independences as
+        the graph itself are left out.
     test : PartialAssociation, WeightedAssociation, a test of your own or None
         By default `PartialAssociation()`.
     max_rows : int, default=5000

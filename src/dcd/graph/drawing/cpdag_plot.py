@@ -50,7 +50,7 @@ def plot_cpdag(
     Parameters
     ----------
     cpdag : the graph. Arrows that follow from knowledge alone are dash-dotted.
-    truth : compare with this graph: edges are the same, of other direction or type, extra or missing.
+    truth : compare with this graph: edges are the same, differ in direction or type, or are extra or missing.
     probabilities : `model.probabilities_`; the more probable an edge, the wider and darker it is.
     stability : the result of `dcd.stability`; edges that more resamples have are wider and darker. Replaces
         `probabilities`.

@@ -27,7 +27,7 @@ from dcd.graph.adjacency import (
 from dcd.graph.equivalence import consistent_extension
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 
-_SWEEPS = 12  # down and up; enough for graphs of a readable size
+_SWEEPS = 12  # down and up; enough for graphs of readable size
 _STALE = 6  # sweeps without an improvement after which to stop
 _STARTS, _MOST_FOR_STARTS = 6, 150  # nodes and bend points; larger graphs get one start
 _MOST_FOR_EXCHANGES = 600  # likewise; larger graphs use barycentres alone

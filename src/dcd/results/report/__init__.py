@@ -20,7 +20,7 @@ def render(result: Result, *, before: Result | None = None) -> str:
     """The page as text. It loads nothing from the internet and can be read without JavaScript.
 
     `before` is an earlier result on the same table, such as one without background knowledge; the page then
-    shows what changed since.
+    shows the changes.
 
     Examples
     --------

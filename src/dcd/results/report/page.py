@@ -40,7 +40,7 @@ _KINDS = {
 def page(result: Result, before: Result | None = None) -> str:
     """The whole HTML file as text, with its style and script; it may load nothing else.
 
-    `before` is an earlier result on the same table, to show what changed since.
+    `before` is an earlier result on the same table, to show the changes.
     """
     scale = scale_of(result)
     changes = None if before is None else changes_since(before, result)
@@ -94,7 +94,7 @@ def _edges(result: Result, scale: Scale) -> list[dict[str, Any]]:
 
 
 def _probabilities(edge: Edge, result: Result) -> dict[str, str]:
-    """The numbers of an edge: of an edge at all, of its arrow, and of what else it may be."""
+    """The probabilities of an edge: of any edge, of its arrow, and of the other types."""
     found, posterior = edge.probabilities, result.posterior
     if found is None or posterior is None:
         return {}
@@ -116,7 +116,7 @@ def _missed(result: Result) -> list[dict[str, Any]]:
 
 
 def _questions(result: Result) -> dict[str, Any]:
-    """Each question with its answers, and what each answer adds to a knowledge file."""
+    """Each question with its answers, and the line that each adds to a knowledge file."""
     asked: dict[str, list[dict[str, Any]]] = {"root": [], "direction": []}
     for question in result.questions:
         answers = [(answer, toml_entry(answer.names)) for answer in question.answers]

@@ -76,7 +76,7 @@ def arrow(edge: Edge) -> str:
 
 
 def direction(pair: Edge | ProbablePair) -> str:
-    """`a → b`, whether or not it is drawn so."""
+    """`a → b`, even if it is drawn differently."""
     return f"{brief(pair.first)} → {brief(pair.second)}"
 
 

@@ -21,7 +21,7 @@ from dcd.runtime.text import shortened, text_width
 
 _WIDTH, _HEIGHT = 440, 320
 _RIGHT, _TOP, _BOTTOM = 10, 10, 42
-_LEFT, _CHARACTER = 74, 16  # the least space left of the axis, and what a character of a wide font takes
+_LEFT, _CHARACTER = 74, 16  # the least space left of the axis, and the width of a character of a wide font
 _GAP = 8  # between a label and the next one, or the axis
 _SIZES = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0, 12.0)
 _DOT = 8.0  # width of a dot of weight 1
@@ -165,7 +165,7 @@ def _trend(place: _Place, x: Axis, y: Axis, shares: FloatArray) -> str:
 
 
 def _smooth(place: _Place, xs: FloatArray, ys: FloatArray, ws: FloatArray) -> str:
-    """A kernel regression; drawn where the kernel holds five rows' worth of weight or more."""
+    """A kernel regression; drawn where the kernel covers a weight of five rows or more."""
     grid = np.linspace(xs.min(), xs.max(), _TREND_AT)
     kernel = ws[None, :] * np.exp(-0.5 * np.square((grid[:, None] - xs[None, :]) / 0.09))
     mass = kernel.sum(axis=1)

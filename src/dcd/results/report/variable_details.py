@@ -1,4 +1,4 @@
-"""One section for each variable: its Markov boundary, what decoupling did, and the rows behind each edge."""
+"""One section for each variable: its Markov boundary, the effect of decoupling, and the rows of each edge."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def variable_details(result: Result, knowledge: Given) -> dict[str, Any]:
 
 
 class _Details:
-    """What the sections share: effects in the graph, edges by pair, and the sample as arrays."""
+    """Common data of the sections: effects in the graph, edges by pair, and the sample as arrays."""
 
     def __init__(self, result: Result, knowledge: Given) -> None:
         self.result = result
@@ -168,7 +168,7 @@ def _times(value: float) -> str:
 
 
 def _effect(view: View) -> str:
-    """What the weights did, in a sentence or two."""
+    """The effect of the weights, in a sentence or two."""
     variables = count(len(view.decoupled), "variable")
     if view.dependence_before <= 1 and view.dependence == view.dependence_before:
         return f"The {variables} around it are already nearly independent, so all rows count the same."
