@@ -400,7 +400,8 @@ def private():
 
 warnings.simplefilter("ignore")
 small = np.random.default_rng(0).standard_normal((300, 4))
-for table in (small, small.cumsum(axis=1) ** 2):  # all of it is loaded and compiled
+wide = np.random.default_rng(0).standard_normal((300, 14))
+for table in (small, small.cumsum(axis=1) ** 2, wide.cumsum(axis=1) ** 2):  # all is loaded and compiled
     dcd.RobustDCD(progress=False).fit(table)
 before, peak, finished = private(), [0.0], threading.Event()
 

@@ -9,13 +9,13 @@ rows are taken from other groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import log_ndtr
 
+from dcd.features.rank_scores import Scores
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows, SetPoints
 from dcd.runtime.array_types import FloatArray, Positions
@@ -62,7 +62,7 @@ def structure(columns: ResidualColumns) -> Structure:
     points = SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen)
     nearest = _nearest(points, groups)
     shares = adjustment.probabilities[chosen] / adjustment.probabilities[chosen].sum()
-    leads = _at(chosen, scores.blocks, lambda rows: columns.part(rows)[:, :, columns.lead])
+    leads = _at(chosen, scores, lambda rows: columns.part(rows)[:, :, columns.lead])
     likeness = (leads * _weighted_mean(leads, nearest, shares)).sum(axis=2)
     expected = _expected_likeness(columns, chosen, nearest, shares)
     squares = np.square(shares) @ np.square(likeness)
@@ -74,14 +74,14 @@ def structure(columns: ResidualColumns) -> Structure:
     return Structure(log_ndtr(-z), (shares @ likeness - expected) / np.maximum(variance, 1e-300))
 
 
-def _at(chosen: Rows, blocks: Sequence[slice], make: Part) -> FloatArray:
-    """Some rows of a matrix that is computed a block at a time."""
+def _at(chosen: Rows, scores: Scores, make: Part) -> FloatArray:
+    """Some rows of a matrix that is computed a block at a time; in a file if memory is limited."""
     whole, end = np.empty(0), 0
-    for rows in blocks:
+    for rows in scores.blocks:
         inside = chosen[(chosen >= rows.start) & (chosen < rows.stop)] - rows.start
         part = make(rows)[inside]
         if not end:
-            whole = np.empty((len(chosen), *part.shape[1:]))
+            whole = scores.memory.array((len(chosen), *part.shape[1:]))
         whole[end : end + len(part)] = part
         end += len(part)
     return whole
@@ -105,7 +105,7 @@ def _expected_likeness(
     """
     adjustment = columns.adjustment
     n_components = len(adjustment.variances)
-    every = _at(chosen, adjustment.scores.blocks, lambda rows: adjustment.components(rows, n_components))
+    every = _at(chosen, adjustment.scores, lambda rows: adjustment.components(rows, n_components))
     alike = np.zeros(n_components)
     for some in adjustment.scores.memory.blocks(n_components, 4 * every.itemsize * len(every), n_components):
         for index in range(nearest.shape[1]):

@@ -29,7 +29,7 @@ from dcd.runtime.errors import InputError, is_whole
 BLOCK_ROWS = 16_384
 FIXED = 64 * 2**20  # bytes besides the table: blocks, products, libraries
 PER_ROW = 96  # bytes a row for reading and ranking one column: the column, a sorted copy, positions
-_SCRATCH = 4  # arrays above this fraction of the limit are scratch files
+_SCRATCH = 8  # arrays above this fraction of the limit are scratch files
 _BLOCK = 32  # fraction of the limit for one block
 _UNITS = {
     "b": 1,
