@@ -49,6 +49,18 @@ def test_what_may_never_end_or_begin_is_not_opened(name, kind, tmp_path, monkeyp
         READERS[name](name)
 
 
+SYSTEM = ["/proc/self/status", "/proc/kmsg"]  # the second waits for the next message
+
+
+@pytest.mark.parametrize("system", [path for path in SYSTEM if os.access(path, os.R_OK)])
+@pytest.mark.parametrize("name", READERS)
+def test_files_of_the_system_are_not_read(name, system, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.symlink(system, name)
+    with pytest.raises(dcd.InputError, match="is a file of the system without a known size"):
+        READERS[name](name)
+
+
 @pytest.mark.parametrize(
     ("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
 )

@@ -88,6 +88,22 @@ def test_a_mask_does_not_change_what_an_array_holds(array, message, masked):
         dcd.RobustDCD(missing="complete-rows").fit(table)
 
 
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="no extended precision here")
+@pytest.mark.parametrize(
+    "of", [np.array, np.ma.array, list, lambda table: table.astype(object), np.asfortranarray]
+)
+@pytest.mark.parametrize(
+    "number", [np.longdouble(2**53) + 1, np.longdouble("1e400"), -np.longdouble(2**60) - 1]
+)
+def test_extended_precision_loses_no_whole_numbers(of, number):
+    table = np.arange(2 * N, dtype=np.longdouble).reshape(N, 2)
+    table[3, 1] = np.longdouble(1) / 3
+    assert [column.trouble for column in columns_of(of(table))] == [None, None]
+    table[5, 1] = number
+    with pytest.raises(dcd.InputError, match="column 'x1': holds whole numbers beyond 2\\^53"):
+        dcd.RobustDCD().fit(of(table))
+
+
 @pytest.mark.parametrize("dtype", [float, np.float32, int, np.uint8, bool, object, "U8"])
 def test_masked_cells_are_missing_and_the_others_are_not(dtype):
     array = (np.arange(2 * N).reshape(N, 2) % 7 % 2).astype(int).astype(dtype)

@@ -114,10 +114,13 @@ def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: in
 
     Devices and pipes are rejected before they are opened: some never end, others never begin.
     """
+    remedy = "Save it as a file first; a table can come from standard input, under the name '-'."
     try:
-        if not stat.S_ISREG(kind := os.stat(path).st_mode) and not stat.S_ISDIR(kind):
-            remedy = "Save it as a file first; a table can come from standard input, under the name '-'."
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
             raise InputError(label, "is a device, a pipe or a socket, not a file", remedy)
+        if stat.S_ISREG(found.st_mode) and not found.st_size and not _is_empty(path):
+            raise InputError(label, "is a file of the system without a known size", remedy)
         with open(path, "rb") as file:
             return file.read(start) if start is not None else bounded(file, label, most)
     except FileNotFoundError:
@@ -137,6 +140,17 @@ def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: in
             raise
         # a zero byte in the name
         raise InputError(label, f"cannot be read ({error})", "Check the name.") from error
+
+
+def _is_empty(path: str | os.PathLike[str]) -> bool:
+    """Whether a file of size 0 has no bytes; those of the kernel have, and may never deliver them."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        return not os.read(handle, 1)
+    except OSError:  # nothing yet, or not in parts
+        return False
+    finally:
+        os.close(handle)
 
 
 def bounded(stream: Any, label: str, most: int) -> bytes:

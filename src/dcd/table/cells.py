@@ -38,19 +38,29 @@ def number_column(name: str, values: FloatArray, kind: str) -> TableColumn:
 
 
 def holds_numbers(dtype: np.dtype[Any]) -> bool:
-    """Whether the type is numeric or boolean."""
-    return dtype.kind in "biuf"
+    """Whether the type is numeric or boolean, and no longer than a float."""
+    return dtype.kind in "biuf" and dtype.itemsize <= 8
 
 
 def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
     """A column from a one-dimensional array."""
     if holds_numbers(cells.dtype):
         return number_column(name, np.ascontiguousarray(cells, dtype=np.float64), cells.dtype.kind)
+    if cells.dtype.kind == "f":
+        return _long_column(name, cells)
     if cells.dtype.kind in "mM":
         return date_column(name, days_of_array(cells))
     if cells.dtype.kind == "U":  # NumPy may have converted cells to text to give all columns one type
         return _text_column(name, cells.tolist(), most_numbers=1)
     return _object_column(name, cells.tolist())
+
+
+def _long_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
+    """Extended precision: digits of fractions may be lost, those of whole numbers may not."""
+    with np.errstate(over="ignore"):
+        values = cells.astype(np.float64)
+    lost = (np.abs(cells) > LARGEST_WHOLE) & (values != cells)
+    return TableColumn(name, values, trouble=_TOO_LARGE if lost.any() else None)
 
 
 def as_array(cells: Any) -> npt.NDArray[Any]:
@@ -123,7 +133,7 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
         whole = (abs(int(cell)) for cell in present if isinstance(cell, (int, np.integer)))
         if any(number > LARGEST_WHOLE for number in whole):
             return _no_values(name, len(cells), *_TOO_LARGE)
-        return TableColumn(name, np.array(cells, dtype=np.float64))
+        return array_column(name, np.array(cells, dtype=_longest(present)))
     if all(isinstance(cell, str) for cell in present):
         return _text_column(name, cells)
     if (days := days_of_objects(cells)) is not None:
@@ -131,6 +141,10 @@ def _object_column(name: str, cells: Sequence[Any]) -> TableColumn:
     strange = min(present, key=is_real)
     problem = f"not numeric (values such as {strange!r:.40})"
     return _no_values(name, len(cells), problem, "Convert all values to numbers or all to text, or drop it.")
+
+
+def _longest(numbers: Sequence[Any]) -> npt.DTypeLike:
+    return np.longdouble if any(isinstance(number, np.longdouble) for number in numbers) else np.float64
 
 
 def is_real(cell: Any) -> bool:
