@@ -84,7 +84,7 @@ def test_edges_are_counted_as_by_hand():
 
 
 def probabilities(turned):
-    """Of the same pairs, each written from either end."""
+    """The probabilities of the same pairs, in either order."""
     rows = [
         ("age", "sex", 0.9, 0.1, 0.0, 0.0),
         ("age", "income", 0.85, 0.05, 0.1, 0.0),
