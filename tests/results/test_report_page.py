@@ -1,4 +1,4 @@
-"""The report as text; how it behaves in a browser is tested in tests/browser."""
+"""The report as text; test_report_in_browser.py tests its behaviour."""
 
 import base64
 import hashlib
