@@ -182,7 +182,7 @@ def test_identifications_of_an_oracle_are_those_of_the_complexity_appendix():
         assert len(asked) == 8 + sum(2 ** len(members) - 2 for members in boundaries if members)
 
 
-# --- it ends, or says that it will not -------------------------------------------------------------------
+# --- it ends, or warns that it will not ------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("error::dcd.runtime.errors.LongRunWarning")

@@ -68,7 +68,7 @@ MODELS = [pytest.param(dcd.DCD(alpha=1e-3), marks=pytest.mark.slow), dcd.RobustD
 
 
 def told(model, expected, **stated):
-    """A fit of a -> c <- b, c -> d, e alone; and the conflicts of one kind, in words."""
+    """A fit of a -> c <- b, c -> d, e unrelated; and the conflicts of one kind, in words."""
     fitted = clone(model).set_params(knowledge=Knowledge(**stated)).fit(collider_with_bystanders(1000, 0))
     return fitted, "\n".join(str(one) for one in fitted.conflicts_ if one.kind == expected)
 

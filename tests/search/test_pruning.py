@@ -173,7 +173,7 @@ def test_the_bound_counts_questions_and_says_what_it_cut():
 @pytest.mark.parametrize("rate", [0.05, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_valid_answer_whatever_the_boundaries(rate, seed):
-    """Making a `CPDAG` checks that it is one. Each side of a pair that shares boundaries says the same."""
+    """Making a `CPDAG` checks that it is one. Both sides of a pair that shares boundaries agree."""
     rng = np.random.default_rng(seed)
     for _ in range(10):
         dag = random_dag(7, rng)

@@ -381,7 +381,7 @@ def run_under_a_limit(folder, *arguments):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts private memory as Linux does")
 def test_a_table_larger_than_memory_is_read_and_checked(large):
-    limit = 74  # MiB, the least that is taken for so many rows
+    limit = 74  # MiB, the smallest limit for this many rows
     done = run_under_a_limit(large, limit, limit * 2**20, "t.npy", "t.parquet", "t.feather")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("(100000, 120) memmap") == 3
@@ -422,7 +422,7 @@ def test_a_fit_keeps_to_its_limit(tmp_path):
     rng = np.random.default_rng(0)
     dag = dcd.simulate.random_dag(40, graph="erdos-renyi", degree=2, random_state=rng)
     np.save(tmp_path / "t.npy", np.asarray(dcd.simulate.sample(dag, 100_000, random_state=rng)))
-    limit = 74  # MiB, the least that is taken for so many rows
+    limit = 74  # MiB, the smallest limit for this many rows
     peaks, graphs = [], []
     for given in (f"{limit}MiB", ""):
         done = subprocess.run(
