@@ -1,11 +1,12 @@
-"""Do the probabilities of Robust DCD hold? The share that is right among the edges and arrows told at each.
+"""Are the probabilities of Robust DCD calibrated? The share of right edges and arrows at each probability.
 
     python -m benchmarks.calibration --graphs 8 --jobs 2
     python -m benchmarks.calibration --graphs 0
 
-Appends the pairs of every graph that are told to be joined, or directed, with a probability of at least a
-half to benchmarks/results/calibration.csv, skips graphs that are there already, and writes calibration.md and
-docs/images/calibration.png; `--graphs 0` only writes. Seeds start at 8,000,000; nothing was chosen on them.
+Appends the pairs of every graph that are joined, or directed, with a probability of at least a half to
+benchmarks/results/calibration.csv, skips graphs that are already there, and writes calibration.md and
+docs/images/calibration.png; `--graphs 0` only writes. Seeds start at 8,000,000; no setting was chosen on
+them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RowsOf = Callable[[Task], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Mixed:
-    """Tables of which every other variable is a category of two or three levels.
+    """Tables in which every other variable is a category of two or three levels.
 
     A variable is a sum of smooth functions of its parents and normal noise; a category is such a sum cut at
     quantiles, and acts on its effects by its level.
@@ -99,7 +100,7 @@ SIZES = [(300, 8), (800, 8), (5000, 8), (300, 20), (800, 20), (5000, 20)]
 
 
 def rows_of(task: Task) -> list[dict[str, Any]]:
-    """What is told of each pair of one graph, and what is true."""
+    """The probabilities and the true type of each pair of one graph."""
     family, degree, n, d, seed = task
     warnings.simplefilter("ignore")
     problem = FAMILIES[family](degree, n, d).draw(seed)
@@ -132,7 +133,7 @@ def run(n_graphs: int, jobs: int) -> None:
 
 
 def add_rows(path: Path, tasks: Sequence[Task], rows_of: RowsOf, jobs: int) -> None:
-    """Append the rows of the tasks that have none in a file yet, each as soon as it is done."""
+    """Append the rows of tasks that are not in a file yet, each as soon as it is done."""
     done: set[Task] = set()
     if path.exists():
         done = set(pd.read_csv(path)[KEY].drop_duplicates().itertuples(index=False, name=None))
@@ -148,7 +149,7 @@ def add_rows(path: Path, tasks: Sequence[Task], rows_of: RowsOf, jobs: int) -> N
 
 
 def calibration_error(part: pd.DataFrame) -> float:
-    """Mean distance between told and right over ten bins of what is told, weighted by their size."""
+    """Mean distance between probability and share of right ones over ten bins, weighted by their size."""
     bins = np.minimum((part["told"] * 20).astype(int), 19)
     groups = part.groupby(bins)
     return float((groups.size() * (groups["told"].mean() - groups["right"].mean()).abs()).sum() / len(part))
@@ -206,7 +207,7 @@ def in_short(rows: pd.DataFrame) -> str:
 
 
 def draw(rows: pd.DataFrame) -> None:
-    """What is told against what is right, for each family."""
+    """The share of right ones against the probability, for each family."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -227,7 +228,7 @@ def draw(rows: pd.DataFrame) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what is missing and write the tables."""
+    """Run missing tasks and write the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--graphs", type=int, default=8, help="graphs of each family, degree and size")
     parser.add_argument("--jobs", type=int, default=1, help="processes")

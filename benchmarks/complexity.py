@@ -1,9 +1,9 @@
-"""The complexity appendix of the paper, counted: Markov boundary identifications of DCD, tests of PC.
+"""Counts for the complexity appendix of the paper: Markov boundary identifications of DCD, tests of PC.
 
     python benchmarks/complexity.py
 
-Writes `benchmarks/results/complexity.csv` and the table of it, `complexity.md`. Each method sees the same
-graphs and tables (simulated as in Section 4, seeds 20,000 on). Processor time on one core.
+Writes `benchmarks/results/complexity.csv` and its table, `complexity.md`. Each method gets the same graphs
+and tables (simulated as in Section 4, seeds from 20,000 on). Processor time on one core.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 def published(table: FloatArray) -> Row:
-    """Identifications asked for, those of the formula, and sets of variables decoupled."""
+    """Number of identifications, the number by the formula, and decoupled sets of variables."""
     diagnostics = dcd.DCD(progress=False).fit(table).diagnostics_
     sizes = [len(search.boundary) for search in diagnostics.searches]
     return {
@@ -43,7 +43,7 @@ def published(table: FloatArray) -> Row:
 
 
 def pc_with(test: str) -> Callable[[FloatArray], Row]:
-    """PC of causal-learn at its defaults, its tests counted; p-values that it looks up again do not count."""
+    """PC of causal-learn at its defaults, with its tests counted; cached p-values do not count."""
 
     def run(table: FloatArray) -> Row:
         from causallearn.search.ConstraintBased.PC import pc
@@ -100,7 +100,7 @@ def table_of(frame: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Run all of it and write both files."""
+    """Run everything and write both files."""
     frame = pd.DataFrame(rows())
     counted = frame.dropna(subset="formula")
     assert (counted["steps"] == counted["formula"]).all()

@@ -2,9 +2,9 @@
 
 A row of raw results is one test on one sample; `run` adds the rows that are missing, so that it can be
 interrupted. `collect` aggregates raw rows into `benchmarks/results/conditional_tests.csv`, a row for each
-case, n and test, and `show` makes `conditional_tests.md` of it. Samples depend on the case, n and the seed
-only: every test sees the same ones. Settings of our test were chosen on seeds from 1,000,000 on, those of
-the report are below 400. Processor time on one core, without the time to load a library.
+case, n and test, and `show` makes `conditional_tests.md` of it. Samples depend only on the case, n and the
+seed: every test gets the same ones. Settings of our test were chosen on seeds from 1,000,000 on, those of the
+report are below 400. Processor time on one core, without the time to load a library.
 
     python benchmarks/conditional_tests.py run --tests fisherz kci --rows 200 800 --samples 100 --raw rows.csv
     python benchmarks/conditional_tests.py collect --raw rows.csv
@@ -42,7 +42,7 @@ NOISES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 
 
 def effects(mean: Callable[..., FloatArray], k: int, noise: float = 1.0, *, of: str = "normal") -> Case:
-    """Make x and y the same function of k causes, each with noise of its own."""
+    """Make x and y the same function of k causes, each with its own noise."""
 
     def make(n: int, rng: np.random.Generator) -> Sample:
         causes = rng.standard_normal((n, k))
@@ -203,7 +203,7 @@ def run(tests: list[str], sizes: list[int], n_samples: int, cases: list[str], ra
 def aggregated(rows: pd.DataFrame) -> pd.DataFrame:
     """One row for each case, n and test: replications, how many were rejected, mean seconds.
 
-    Takes raw rows; what is aggregated already stays as it is.
+    Takes raw rows; aggregated ones are left unchanged.
     """
     if "pvalue" not in rows:
         return rows

@@ -1,9 +1,9 @@
-"""The cost model of `RobustDCD`: what a fit takes, predicted from n, d and boundary size, and measured.
+"""The cost model of `RobustDCD`: the time of a fit, predicted from n, d and boundary size, and measured.
 
-The model has two constants, the time of looking at one variable given a set: `PER_ROW` and `PER_ENTRY`, so
-that a look at v variables on n rows with p columns adjusted for takes n v (PER_ROW + PER_ENTRY p). They are
-measured first. The rest is counting (docs/guides/scale.md). Each fit runs in a process of its own, for its
-memory. Writes `results/cost.md`, which the guide shows.
+The model has two constants, `PER_ROW` and `PER_ENTRY`: screening v variables given a set, on n rows with p
+columns adjusted for, takes n v (PER_ROW + PER_ENTRY p). They are measured first. The rest is counting
+(docs/guides/scale.md). Each fit runs in a process of its own, for its memory. Writes `results/cost.md`, which
+the guide shows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CASES = [(1_000, 20), (1_000, 100), (1_000, 200), (10_000, 20), (100_000, 20), (
 
 
 def look_seconds(n: int, p_variables: int, v: int) -> tuple[float, int]:
-    """Processor time of one look at v variables given a set, and the number of columns adjusted for."""
+    """Processor time of screening v variables given a set, and the number of columns adjusted for."""
     scores = make_scores(np.random.default_rng(0).standard_normal((n, p_variables + v + 1)))
     given = range(v + 1, v + 1 + p_variables)
     best = np.inf
@@ -66,7 +66,7 @@ def predicted_seconds(n: int, d: int, m: float, at: dict[int, tuple[float, float
     grow = sum(d * look(rows, d, size) for size in range(round(m) + 1))
     pairs = d * m * (m + 1) / 2 + d * m / 2 * sum(comb(max(round(m) - 1, 0), size) for size in range(4))
     seconds = grow + pairs * look(rows, 2, m)
-    if n > MANY_ROWS:  # the last look of each target, and what separates, go through all rows
+    if n > MANY_ROWS:  # the last screening of each target, and separating tests, use all rows
         per_row, per_entry = at[max(at)]
         seconds += d * look(n, d, m) + d * m * look(n, 2, m)
     return float(seconds)

@@ -77,7 +77,7 @@ CASES: dict[str, Case] = {
 
 @dataclass(frozen=True)
 class EqualWeights:
-    """Changes nothing: what the columns that are adjusted for along with weights do by themselves."""
+    """Equal weights, to measure the effect of adjustment alone."""
 
     def learn(self, scores: Scores, variables: Sequence[int]) -> SampleWeights:
         """See `dcd.weights.Weighting`."""

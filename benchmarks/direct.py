@@ -1,4 +1,4 @@
-"""The paper's weight learning read directly: full kernels, a loop over pairs, autograd in PyTorch."""
+"""A direct version of the paper's weight learning: full kernels, a loop over pairs, PyTorch autograd."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Do intervals of effects hold what they say? Coverage in simulations with known effects.
+"""Do confidence intervals of effects keep their level? Coverage in simulations with known effects.
 
     python benchmarks/effects.py                 the table of docs/guides/effects.md: 20 minutes of one core
     python benchmarks/effects.py --repetitions 200 --rows 300,1000
 
-Each table has four variables to hold fixed, of which one is a category. Seeds are those of the repetition.
+Each table has four variables to hold fixed, one of them a category. The seed is the number of the repetition.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def repeated(scenario, n, repetitions, estimator="flexible"):
 
 
 def coverage(rows, level):
-    """The share of intervals that have the true effect."""
+    """The share of intervals that contain the true effect."""
     from scipy.stats import norm
 
     return float((np.abs(rows[:, 0]) < norm.ppf(0.5 + level / 2) * rows[:, 1]).mean())

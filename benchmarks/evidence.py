@@ -1,10 +1,10 @@
-"""The tables of README and docs, made again from the rows of the benchmarks and experiments.
+"""The tables of README and docs, generated from the rows of the benchmarks and experiments.
 
     python -m benchmarks.evidence            # or make evidence: writes what has changed
     python -m benchmarks.evidence --check    # lists the blocks that are not up to date, exit code 1 if any
 
-A block of a page stands between `<!-- evidence: NAME -->` and `<!-- /evidence -->` and holds what the
-function of that name makes of the rows. `tests/test_evidence.py` fails when a page shows anything else.
+A block of a page, between `<!-- evidence: NAME -->` and `<!-- /evidence -->`, is the output of the function
+of that name. `tests/test_evidence.py` fails if a page differs from it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def wide(cells: Sequence[str], methods: Sequence[str], *scores: str) -> Callable
 
 
 def written(file: str, part: int = 0) -> str:
-    """A table that a script wrote, without rows of its own; `part` of those in the file."""
+    """A table that a script wrote, without separate rows; `part` of those in the file."""
     return (RESULTS / file).read_text(encoding="utf-8").strip().split("\n\n")[part]
 
 
@@ -122,7 +122,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
 
 
 def renewed(page: str, name_of_page: str = "") -> str:
-    """The text of a page with its blocks made again."""
+    """The text of a page with its blocks regenerated."""
 
     def block(match: re.Match[str]) -> str:
         name = match["name"]
@@ -134,7 +134,7 @@ def renewed(page: str, name_of_page: str = "") -> str:
 
 
 def stale(pages: Sequence[Path]) -> dict[Path, str]:
-    """The pages that do not show what the rows say, with the text that they should have."""
+    """The pages that differ from the rows, with the text that they should have."""
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     fresh = {page: renewed(text, page.name) for page, text in texts.items()}
     return {page: fresh[page] for page in pages if fresh[page] != texts[page]}

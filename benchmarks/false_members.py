@@ -1,4 +1,4 @@
-"""How far `DCD` decouples: how often a non-member is taken into a Markov boundary, and how often members are.
+"""How well `DCD` decouples: how often members and non-members are taken into a Markov boundary.
 
     python benchmarks/false_members.py
 
@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 def linear(causes: FloatArray, noise: Callable[[], FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """X and the target have as much noise as signal or less."""
+    """The target and x have at most as much noise as signal."""
     return _mean(causes) + noise(), causes.sum(axis=1) + noise()
 
 
@@ -44,12 +44,12 @@ def weak(causes: FloatArray, noise: Callable[[], FloatArray]) -> tuple[FloatArra
 
 
 def strong(causes: FloatArray, noise: Callable[[], FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Hardly any noise: the causes all but determine x."""
+    """Hardly any noise: the causes almost determine x."""
     return _mean(causes) + 0.3 * noise(), _mean(causes) + 0.3 * noise()
 
 
 def curved(causes: FloatArray, noise: Callable[[], FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Curves that rise."""
+    """Increasing curves."""
     return _mean(np.tanh(2 * causes)) + 0.7 * noise(), _mean(causes**3 / 3 + causes) / 1.5 + noise()
 
 

@@ -4,9 +4,9 @@
     python -m benchmarks.fit_arrows --graphs 0
 
 Appends the pairs of every graph that are joined, or that at least half of the sampled graphs join, to
-benchmarks/results/fit_arrows.csv; skips graphs that are there already; prints the constants of greatest
-likelihood, and what they do to families of tables that were left out. Seeds start at 1,700,000, apart from
-those that `benchmarks.calibration` reports on.
+benchmarks/results/fit_arrows.csv; skips graphs that are already there; prints the constants of greatest
+likelihood, and their effect on families of tables that were left out. Seeds start at 1,700,000, separate from
+those of `benchmarks.calibration`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def calibrated_shares(rows: pd.DataFrame, constants: Constants) -> FloatArray:
 
 
 def fit(rows: pd.DataFrame) -> Constants:
-    """The constants of greatest likelihood of the true types of edges; each setting counts alike."""
+    """The maximum-likelihood constants for the true types of edges; all settings have equal weight."""
     edges = rows[(rows["truth"] < 3) & (rows[TYPES].sum(axis=1) > 0.1)]
     types = edges[TYPES].to_numpy()
     shares = types / types.sum(axis=1, keepdims=True)
@@ -125,7 +125,7 @@ def fit(rows: pd.DataFrame) -> Constants:
 
 
 def told(rows: pd.DataFrame, shares: FloatArray) -> pd.DataFrame:
-    """What is told of the arrows that have a probability of a half or more, and whether they are right."""
+    """The probabilities of arrows of a half or more, and whether they are right."""
     joined = rows[TYPES].sum(axis=1).to_numpy()
     parts = [
         pd.DataFrame({"told": joined * shares[:, arrow], "right": (rows["truth"] == arrow).to_numpy()})
@@ -146,7 +146,7 @@ def line(title: str, rows: pd.DataFrame, shares: FloatArray) -> str:
 
 
 def show(rows: pd.DataFrame) -> None:
-    """Print the constants and their effect, also on families that took no part in the fit."""
+    """Print the constants and their effect, also on families left out of the fit."""
     raw = rows[TYPES].to_numpy() / np.maximum(rows[TYPES].sum(axis=1).to_numpy(), 1e-9)[:, None]
     constants = fit(rows)
     print(constants)

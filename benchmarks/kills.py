@@ -1,13 +1,13 @@
-"""Workers killed at random moments of fits: every answer has to be that of a run without kills.
+"""Workers killed at random moments of fits: every result must equal that of a run without kills.
 
     PYTHONPATH=tests python benchmarks/kills.py loky [--kills 100] [--seed 0]
     PYTHONPATH=tests python benchmarks/kills.py dask [--kills 100] [--seed 0]
     PYTHONPATH=tests python benchmarks/kills.py ray [--kills 100] [--seed 0]
 
-With `loky`, `n_jobs=2` on this machine; with `dask`, a scheduler and three workers in processes of their own,
-each of which is replaced when it was killed; with `ray`, a cluster of three cores on this machine, whose
-processes are killed while they start, work or wait. Fits alternate with resamples. Prints kills, runs, wrong
-answers and errors; a run of more than five minutes ends it.
+With `loky`, `n_jobs=2` on this machine; with `dask`, a scheduler and three workers in separate processes,
+each of which is replaced when killed; with `ray`, a cluster of three cores on this machine, whose processes
+are killed while they start, work or wait. Fits alternate with resamples. Prints kills, runs, wrong answers
+and errors; a run of more than five minutes ends it.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _command(pid: int) -> bytes:
 
 @contextlib.contextmanager
 def killing(where: Local | OnDask, r: random.Random, longest: float) -> Iterator[list[float]]:
-    """Kill one or two workers while the block runs; the moments at which it was done."""
+    """Kill one or two workers while the block runs; yields the times of the kills."""
     moments: list[float] = []
     finished, begun = threading.Event(), time.monotonic()
     waits = [r.uniform(0.0, longest) for _ in range(r.choice([1, 1, 2]))]
@@ -157,7 +157,7 @@ def killing(where: Local | OnDask, r: random.Random, longest: float) -> Iterator
 
 
 def run(where: Local | OnDask, n_kills: int, seed: int) -> Counter[str]:
-    """Runs until there are so many kills."""
+    """Runs until there are enough kills."""
     r, counts = random.Random(seed), Counter[str]()
     expected = {name: work(1) for name, work in WORK.items()}
     durations = dict.fromkeys(WORK, 2.0)

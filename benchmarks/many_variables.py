@@ -3,8 +3,8 @@
     python -m benchmarks.many_variables [--samples 5] [--only TEXT] [--methods NAME ...] [--limit SECONDS]
 
 Appends a row to benchmarks/results/many_variables.csv for each run as soon as it is done, skips those that
-are there already, and writes many_variables.md. Seeds start at 9,000; choices were made on seeds below 200.
-Linear tables have Gaussian noise, "func" tables one of four noises a node. Noise has twice the signal's
+are already there, and writes many_variables.md. Seeds start at 9,000; settings were chosen on seeds below
+200. Linear tables have Gaussian noise, "func" tables one of four noises a node. Noise has twice the signal's
 deviation.
 """
 
@@ -87,7 +87,7 @@ METHODS = {
 
 
 def scored(dag, found, names):
-    """The distance, and what it is made of."""
+    """The distance and its components."""
     order = [found.names.index(name) for name in names]
     estimated = np.asarray(found.adjacency)[np.ix_(order, order)]
     true = dcd.graph.dag_to_cpdag(dag)
@@ -117,7 +117,7 @@ def one_run(cell, method, seed, limit):
 
 
 def summary(rows):
-    """A Markdown table: SHD_c ± standard error / F1, and what the distance is made of."""
+    """A Markdown table: SHD_c ± standard error / F1, and the components of the distance."""
     lines = [
         "SHD_c ± standard error / F1 (tables; of the distance: missing + extra + wrongly directed).",
         "",

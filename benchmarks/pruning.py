@@ -1,9 +1,9 @@
-"""Pruned subsets against all of them: questions of a perfect identifier, and accuracy on data.
+"""Pruned subsets against all subsets: queries to a perfect identifier, and accuracy on data.
 
 Writes `benchmarks/results/pruning.md`. Data: the protocol of the paper's Table 1 and Erdős–Rényi graphs of
-degree 2, n = 800. The sets of the pruned search are among those of the full one, which goes on from them: its
-time is that of both. Processor time on one core. The seeds start at 20,000; which rules prune was chosen on
-graphs with seeds 500 to 519.
+degree 2, n = 800. The sets of the pruned search are among those of the full one, which continues from them:
+its time is that of both. Processor time on one core. The seeds start at 20,000; which rules prune was chosen
+on graphs with seeds 500 to 519.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CELLS = [
 
 
 def questions(n_variables: int, degree: float, seed: int) -> dict[str, object]:
-    """Sets within which a perfect identifier is asked, beyond those of the boundaries."""
+    """Sets passed to a perfect identifier, beyond those of the boundaries."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(n_variables)
     above = np.triu(rng.random((n_variables, n_variables)) < degree / (n_variables - 1), k=1)
@@ -86,7 +86,7 @@ def count_table(rows: Sequence[dict[str, object]]) -> str:
 
 
 def accuracy_table(rows: Sequence[dict[str, object]]) -> str:
-    """Mean ± standard error; the difference is of graphs one by one."""
+    """Mean ± standard error; differences are paired by graph."""
     lines = [
         "| data | d | graphs | SHD_c, all | SHD_c, pruned | difference | F1, all | F1, pruned "
         "| sets, all | sets, pruned | time, all / pruned |",

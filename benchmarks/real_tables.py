@@ -46,7 +46,7 @@ def by_kinds(table):
 def codes_as_numbers(table):
     numbers = coded(table)
     kinds = dict.fromkeys(numbers, "continuous")
-    # One column of a linear combination has to go, as the message says.
+    # One column of a linear combination has to be dropped, as the message says.
     problems = dcd.audit(numbers, kinds=kinds).to_frame()["problem"].astype(str)
     combined = problems.index[problems.str.contains("linear combination")]
     numbers = numbers.drop(columns=combined[:1])

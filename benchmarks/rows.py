@@ -1,4 +1,4 @@
-"""Many rows: what `MarkovBoundary` takes at 10^4, 10^5 and 10^6 of them, and what blocks of rows change.
+"""Many rows: the cost of `MarkovBoundary` at 10^4, 10^5 and 10^6 rows, and the effect of blocks.
 
 1. Time and peak memory of a fit on 20 variables, each size in a process of its own.
 2. The same fit in blocks and single precision against all features at once in double precision.
@@ -27,7 +27,7 @@ N_VARIABLES = 20
 
 
 def fitted(n: int, seed: int) -> tuple[dcd.MarkovBoundary, dict[str, Any]]:
-    """The boundary of the variable with most neighbours, and what it took."""
+    """The boundary of the variable with the most neighbours, with time and memory."""
     dag = dcd.simulate.random_dag(N_VARIABLES, random_state=seed)
     table = dcd.simulate.sample(dag, n, random_state=seed)
     target = int((dag + dag.T).sum(axis=0).argmax())
@@ -54,7 +54,7 @@ def fitted(n: int, seed: int) -> tuple[dcd.MarkovBoundary, dict[str, Any]]:
 
 
 def change(n: int, seed: int) -> dict[str, Any]:
-    """How far blocks in single precision are from all features at once in double."""
+    """The difference between blocks in single precision and all features at once in double."""
     short, _ = fitted(n, seed)
     usual = kernel_blocks.DENSE_ROWS
     kernel_blocks.DENSE_ROWS = n  # type: ignore[misc]

@@ -48,7 +48,7 @@ def seconds(action: Callable[[], object], repeats: int) -> float:
 
 
 def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
-    """Time of a step both ways, and how far the weights are apart after a hundred."""
+    """Time of a step in both ways, and the difference of the weights after a hundred."""
     from direct import DirectLearner
 
     rows = []
@@ -63,7 +63,7 @@ def steps(sizes: tuple[int, ...]) -> list[dict[str, float]]:
             descent.accept()
 
         direct = DirectLearner(table)
-        # In turns, so that both see the same machine.
+        # Alternately, so that both see the same load.
         ours, theirs = [], []
         for _ in range(15):
             theirs.append(seconds(direct.step, 1))

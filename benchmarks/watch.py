@@ -1,13 +1,13 @@
 """The regression watch: how time and memory grow, and how long a fit takes against a yardstick.
 
-Seconds depend on the machine and on what else it does. Two things hardly do:
+Seconds depend on the machine and its load. Two quantities hardly do:
 
 * a growth exponent: the slope of log time (or memory) over log size;
 * a ratio: the time of a fit over that of a fixed piece of NumPy work, measured in turns in one run.
 
-Each run adds a line to `results/history.jsonl` and says what got worse since the last one. It ends with 1 if
-an exponent is above its limit. `--quick` takes the exponents alone, at smaller sizes, and adds no line: that
-is what the tests run.
+Each run adds a line to `results/history.jsonl` and reports regressions since the last one. Its exit code is 1
+if an exponent is above its limit. `--quick`, which the tests run, measures only the exponents, at smaller
+sizes, and adds no line.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from threadpoolctl import threadpool_limits
 import dcd
 
 HISTORY = Path(__file__).parent / "results" / "history.jsonl"
-QUIET = 1.5  # load above which the clock tells nothing; one is this process
+QUIET = 1.5  # load above which the clock is unreliable; one is this process
 SLOWER, STEEPER = (
     1.25,
     0.15,
-)  # from the last run: a ratio that many times as large, an exponent so much larger
+)  # from the last run: the factor for a ratio, the difference for an exponent
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What grows with what, and how steeply it may.
+    """A quantity that grows with the size of a table, and its largest exponent.
 
     Attributes
     ----------
     fit : takes a table and fits it.
     table : makes the table of one size.
     sizes, quick_sizes : of the tables, from small to large.
-    limit : the largest exponent that is taken as right.
+    limit : the largest acceptable exponent.
     """
 
     fit: Callable[[Any], object]
@@ -67,7 +67,7 @@ def simulated(d: int, n: int, seed: int = 0) -> Any:
 
 
 def pairs_of_causes(n: int) -> Any:
-    """Four causes with an effect each, which all tests see at any n: all sizes do the same work."""
+    """Four causes with an effect each, detected by all tests at any n, so all sizes do the same work."""
     rng = np.random.default_rng(0)
     causes, noise = rng.standard_normal((2, n, 4))
     return np.column_stack([causes, causes + noise])
@@ -89,7 +89,7 @@ GROWTHS = {
     "MarkovBoundary, rows": Growth(
         published, lambda n: simulated(6, n), (50_000, 100_000, 200_000), (50_000, 150_000), 1.15
     ),
-    # Each variable is looked at once for each member of each boundary, so d² if boundaries stay small.
+    # Each variable is screened once for each member of each boundary, so d² if boundaries stay small.
     "RobustDCD, variables": Growth(robust, lambda d: simulated(d, 500), (20, 40, 80), (15, 45), 2.4),
 }
 
@@ -101,7 +101,7 @@ RATIOS: Mapping[str, tuple[Callable[[Any], object], int, int]] = {
 
 
 def yardstick() -> None:
-    """A fixed piece of work of the kinds that fits are made of."""
+    """A fixed computation similar to the work of fits."""
     rng = np.random.default_rng(0)
     square = rng.standard_normal((400, 400))
     for _ in range(20):
@@ -122,15 +122,15 @@ def exponent(sizes: Sequence[int], amounts: Sequence[float]) -> float:
 
 
 def time_exponent(growth: Growth, sizes: Sequence[int], repeats: int) -> float:
-    """How processor time grows: of each size the quickest of some runs, the sizes in turns."""
+    """How processor time grows: the fastest of some runs for each size, sizes alternating."""
     tables = [growth.table(size) for size in sizes]
-    growth.fit(tables[0])  # what is loaded or compiled on first use is not counted
+    growth.fit(tables[0])  # loading and compiling on first use are not counted
     runs = [[cpu_seconds(lambda t=t: growth.fit(t)) for t in tables] for _ in range(repeats)]
     return exponent(sizes, [min(times) for times in zip(*runs, strict=True)])
 
 
 def memory_exponent(sizes: Sequence[int]) -> float:
-    """How the largest memory of `RobustDCD().fit` grows with rows, beyond what a small table takes."""
+    """How the peak memory of `RobustDCD().fit` grows with rows, beyond that of a small table."""
     least = peak_memory(1_000)
     return exponent(sizes, [max(peak_memory(n) - least, 1.0) for n in sizes])
 
@@ -140,7 +140,7 @@ def peak_memory(n: int) -> float:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from watch import robust, simulated;"
         "robust(simulated(8, int(sys.argv[2])));"
-        # Not of getrusage: that begins with what the process had that started this one.
+        # Not getrusage, which starts from the memory of the parent process.
         "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
     )
     arguments = [sys.executable, "-W", "ignore", "-c", code, str(Path(__file__).parent), str(n)]
@@ -155,7 +155,7 @@ def ratio(fit: Callable[[Any], object], d: int, n: int, repeats: int = 5) -> flo
 
 
 def speed_of_two() -> float:
-    """How many times as fast two processes are as one, d = 20: wall time, on a quiet machine."""
+    """Speed-up of two processes over one, d = 20: wall time, on an idle machine."""
     table = simulated(20, 4000)
     seconds = {}
     for n_jobs in (1, 2):
@@ -207,7 +207,7 @@ def too_steep(exponents: Mapping[str, float]) -> list[str]:
 
 
 def got_worse(last: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What is worse than in the last run, in words."""
+    """The regressions since the last run, in words."""
     worse = [
         f"{name}: {now['ratios'][name]:.2f} yardsticks, was {before:.2f}"
         for name, before in last.get("ratios", {}).items()
@@ -232,7 +232,7 @@ def history(path: Path = HISTORY) -> list[dict[str, Any]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, compare, keep; 1 if something grows too steeply."""
+    """Measure, compare, store; returns 1 if an exponent is above its limit."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="exponents at small sizes, nothing is kept")
     quick = parser.parse_args(arguments).quick

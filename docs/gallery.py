@@ -1,7 +1,7 @@
 """Make the pictures of the gallery and of the tutorial: `python docs/gallery.py`.
 
-Those of the gallery are made by the code of the page itself, that of the tutorial by a browser
-(playwright and chromium), which is left out where there is none.
+Those of the gallery are made by the code of the page itself, that of the tutorial by a browser (playwright
+and chromium), and skipped without one.
 """
 
 import os
@@ -17,7 +17,7 @@ IMAGES = DOCS / "images"
 
 
 def run_blocks(page: Path, folder: Path, *, before: str | None = None) -> None:
-    """Run the Python blocks of a page in a folder, up to one that holds the text `before`."""
+    """Run the Python blocks of a page in a folder, up to one that contains the text `before`."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     namespace: dict[str, object] = {}
     home = Path.cwd()

@@ -54,7 +54,7 @@ def decoupling_picture() -> None:
 
 
 def report_picture() -> None:
-    """The graph in the report of the penguins, as a browser shows it; left as it is where there is none."""
+    """The graph in the report of the penguins, as a browser shows it; unchanged without a browser."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         print("There is no chromium: the picture of the report was left as it is.")

@@ -17,12 +17,12 @@ FIXED = ("species", "sex", "year")  # before and outside of everything that is m
 
 
 def main(folder: Path) -> None:
-    """Look the file over, find the graph, check its arrows, draw and report."""
+    """Audit the file, find the graph, check its arrows, draw and report."""
     print(f"{TABLE.name}:")
     print(dcd.audit(TABLE))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dcd.errors.RowsLostWarning)  # the audit has told of missing values
+        warnings.simplefilter("ignore", dcd.errors.RowsLostWarning)  # the audit has reported missing values
         model = dcd.RobustDCD(missing="complete-rows").fit(TABLE)
     print(f"\n{model}")
 

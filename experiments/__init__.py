@@ -3,5 +3,5 @@
     config -> plan -> runner -> store -> tables, figures
 
 A config (one file in `configs`) names settings and methods, the plan turns it into tasks, the runner runs
-those whose row is not in the store yet, and tables and figures are made from the rows alone.
+those without a row in the store, and tables and figures are made from the rows alone.
 """

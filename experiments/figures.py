@@ -14,11 +14,11 @@ from dcd.evaluation.baselines import METHODS
 from experiments.plan import BRIDGES, ROBUST_METHODS, Experiment
 from experiments.summary import Cell
 
-# Left out for a picture that can be read. The first three, by the paper too: each lags a line that is shown.
+# Left out for readability. The paper also omits the first three: each lags a line that is shown.
 OMITTED = ("pc-fisherz", "pc-e-fisherz", "directlingam", *ROBUST_METHODS[1:], *BRIDGES)
 
-# Okabe and Ito's colours can be told apart with any colour vision; marker and dash tell the lines apart
-# without colour.
+# Okabe and Ito's colours are distinct for any colour vision; marker and dash distinguish the lines without
+# colour.
 _STYLES = {
     "robust-dcd": ("#D55E00", "h", "-"),
     "dcd": ("#D55E00", "o", "--"),
@@ -43,7 +43,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], target: Path, *, all_met
     omitted = () if all_methods or there <= set(OMITTED) else OMITTED
     methods = [method for method in experiment.methods if method in there and method not in omitted]
     shown = [cell for cell in cells if cell.method in methods and cell.ours]
-    # Text stays text, and nothing depends on the day: the same rows make the same file.
+    # Text stays text, and no date is included: the same rows make the same file.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": experiment.title}):
         figure = _bars(experiment, methods, shown) if experiment.bars else _lines(experiment, methods, shown)
         figure.savefig(target.with_suffix(".svg"), metadata={"Date": None})
@@ -104,7 +104,7 @@ def _bars(experiment: Experiment, methods: Sequence[str], cells: Sequence[Cell])
 
 
 def _label(method: str, cells: Sequence[Cell]) -> str:
-    """The method's name, and the number of graphs where it is smaller than that of others."""
+    """The method's name, and the number of graphs if it is smaller than that of others."""
     fewest = min(cell.count for cell in cells if cell.method == method)
     few = fewest < max(cell.count for cell in cells)
     return METHODS[method].label + (f", {fewest} graphs" if few else "")

@@ -1,4 +1,4 @@
-"""How long the rest will take: fits differ by a factor of a thousand, so counting rows would not tell."""
+"""Estimated remaining time: fits differ by a factor of a thousand, so counting rows is not enough."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Cell = tuple[object, ...]
 
 
 class Forecast:
-    """Mean time of a (setting, method), else of the method, times what is missing.
+    """Mean time of a (setting, method), or else of the method, times the number of missing tasks.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Forecast:
         self.seconds[(task.method,)].append(seconds)
 
     def time_left(self) -> str:
-        """In words; nothing is known of a method before its first row."""
+        """In words; the time of a method is unknown before its first row."""
         total, unknown = 0.0, set()
         for cell, count in self.waiting.items():
             times = self.seconds.get(cell) or self.seconds.get((cell[1],))

@@ -28,10 +28,10 @@ PAPER_METHODS = (
     "grandag",
     "golem",
 )
-# Robust DCD with what its weights and its adjustment do each alone.
+# Robust DCD with weights alone and with adjustment alone.
 ROBUST_METHODS = ("robust-dcd", "robust-dcd-equal", "robust-dcd-always", "robust-dcd-unadjusted")
 BRIDGES = ("pc-dcd", "rsl-dcd", "marvel-dcd")
-# Graphs a cell by what a fit costs: (up to 10 variables, more). The paper has 50 and 25 of each.
+# Graphs per cell by the cost of a fit: (up to 10 variables, more). The paper has 50 and 25 of each.
 _GRAPHS = {"low": (50, 25), "kernel": (10, 3), "network": (3, 3)}
 
 
@@ -44,7 +44,7 @@ class Experiment:
     title : one line for the top of the table.
     settings : where the data come from.
     methods : names in `dcd.baselines.METHODS`.
-    axis : the field of the settings that goes along the x-axis of a figure; None for tables alone.
+    axis : the field of the settings on the x-axis of a figure; None for tables alone.
     bars : draw bars with standard deviations instead of lines.
     graphs : graphs a cell for each cost, as (up to 10 variables, more).
     time_limit : seconds for one fit.
@@ -74,7 +74,7 @@ class Experiment:
             raise InputError("parameter 'methods'", f"{sorted(unknown)} are not methods", "See METHODS.")
 
     def n_graphs(self, setting: Setting, method: str, wanted: int | None = None) -> int:
-        """How many graphs (or samples) of a setting a method gets: `wanted`, or what the config says."""
+        """How many graphs (or samples) of a setting a method gets: `wanted`, or as in the config."""
         small, large = (self.graphs or _GRAPHS)[METHODS[method].cost]
         count = wanted or (small if setting.d <= 10 else large)
         return min(count, setting.max_draws or count)

@@ -1,4 +1,4 @@
-"""Run the tasks that have no row yet, some at a time, and write each row when it is done."""
+"""Run the tasks without a row, some at a time, and write each row when it is done."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def run_tasks(
     redo: bool = False,
     folder: Path = RESULTS,
 ) -> int:
-    """Run what is missing and return how many rows were written.
+    """Run missing tasks and return how many rows were written.
 
-    `retry` runs again what gave no graph, `redo` everything; the rows that are there are dropped first.
+    `retry` repeats tasks without a graph, `redo` all tasks; their existing rows are dropped first.
     """
     for method in {task.method for task in tasks}:
         find_method(method)  # a missing library stops the run here, not in the middle
@@ -73,7 +73,7 @@ def run_tasks(
 
 
 def _tell(failures: Sequence[str]) -> None:
-    """Say how many runs gave no graph, and why the first did not."""
+    """Report how many runs gave no graph, and why the first did not."""
     if failures:
         print(f"{len(failures)} run(s) without a graph, the first: {failures[0]}", file=sys.stderr)
         print("They are rows with their reason; --retry runs them again.", file=sys.stderr)
@@ -86,7 +86,7 @@ def _rows_of(
     """Rows in the order in which they are done, from `jobs` threads.
 
     Each thread has a worker for every outside library, so that the peak memory of a fit does not depend on
-    what was loaded for others before. Leaving the block, also by an interrupt, stops the workers.
+    libraries loaded for others. Leaving the block, even by an interrupt, stops the workers.
     """
     waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[Task, Row, float] | BaseException] = queue.SimpleQueue()
@@ -127,9 +127,9 @@ def _rows_of(
 
 
 def run_task(task: Task, worker: Worker, time_limit: float) -> Row:
-    """One row: what the method found on one data set, or why it found nothing."""
+    """One row: the result of the method on one data set, or the reason for its failure."""
     problem = task.setting.draw(task.seed)
-    # The states of a discrete network are numbers in the table, but categories to those who can take them.
+    # The states of a discrete network are numbers in the table, but categories for methods that accept them.
     as_categories = task.setting.discrete and METHODS[task.method].takes_kinds
     reading = TableOptions(
         kinds=dict.fromkeys(map(str, problem.table.columns), "nominal") if as_categories else None

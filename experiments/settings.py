@@ -25,10 +25,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Section 4 of the paper; the defaults are its Func, d = 10, as its Table 1 bears out.
+    """Section 4 of the paper; the defaults are its Func, d = 10, in agreement with its Table 1.
 
-    `noise_measure="deviation", biases=False` is what the text of Section 4 says. The README beside this
-    tells why the defaults are others.
+    `noise_measure="deviation", biases=False` follows the text of Section 4. The README of this folder
+    explains why the defaults differ.
     """
 
     d: int = 10
@@ -45,7 +45,7 @@ class Simulated:
     max_draws: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise_std", float(self.noise_std))  # 2 and 2.0 are one setting
+        object.__setattr__(self, "noise_std", float(self.noise_std))  # 2 and 2.0 are the same setting
 
     def draw(self, seed: int) -> Problem:
         """Graph and data from one generator."""
@@ -84,7 +84,7 @@ class Network:
 
     @property
     def max_draws(self) -> int | None:
-        """Measured data are there once."""
+        """Measured data exist only once."""
         return 1 if self.network == "sachs" else None
 
     def draw(self, seed: int) -> Problem:

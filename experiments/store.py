@@ -1,7 +1,7 @@
-"""Rows on disk: one CSV file an experiment, one line a (setting, method, seed), written when it is done.
+"""Rows on disk: a CSV file per experiment, a line per (setting, method, seed), written when it is done.
 
-A line is appended in one write and pushed to the disk, so that a run killed at any point loses nothing that
-was done. A line cut in the middle is dropped when the file is opened for writing again.
+A line is appended in one write and flushed to disk, so that a run killed at any point loses no finished work.
+A truncated line is dropped when the file is opened for writing again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Key = tuple[str, ...]
 
 
 def key_of(task: Task) -> Key:
-    """What makes a row the row of this task, as the text that stands in the file."""
+    """The key of the row of this task, as text in the file."""
     return (*setting_key(task.setting), task.method, str(task.seed))
 
 
@@ -64,7 +64,7 @@ def path_of(experiment: str, folder: Path = RESULTS) -> Path:
 def read_rows(folder: Path = RESULTS) -> dict[Key, dict[str, str]]:
     """The rows of all experiments by key; settings that two experiments share are run once.
 
-    Of two rows with one key (a failure that was tried again) the one with a graph counts.
+    Of two rows with the same key (a repeated failure), the one with a graph counts.
     """
     rows: dict[Key, dict[str, str]] = {}
     for path in sorted(folder.glob("*.csv")):
@@ -86,7 +86,7 @@ def as_frame(rows: list[dict[str, str]]) -> pd.DataFrame:
 
 
 def forget(keys: Collection[Key], folder: Path = RESULTS) -> None:
-    """Take rows out of all files of a folder, each file replaced as a whole."""
+    """Remove rows from all files of a folder, replacing each file as a whole."""
     for path in sorted(folder.glob("*.csv")) if keys else ():
         with path.open("rb") as file:
             _lock(file, path)
@@ -97,7 +97,7 @@ def forget(keys: Collection[Key], folder: Path = RESULTS) -> None:
 
 
 def replace_rows(path: Path, rows: Sequence[dict[str, str]], columns: Sequence[str]) -> None:
-    """Write a file of rows anew, at once."""
+    """Rewrite a file of rows in one step."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
@@ -114,7 +114,7 @@ class Appender:
         self._file, self._columns = file, columns
 
     def append(self, row: dict[str, Any]) -> None:
-        """Write one line and see it to the disk."""
+        """Write one line and flush it to disk."""
         text = io.StringIO()
         csv.DictWriter(text, self._columns, lineterminator="\n").writerow(row)
         self._file.write(text.getvalue().encode())

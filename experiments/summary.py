@@ -1,4 +1,4 @@
-"""From rows to cells: mean, standard deviation and count, and how far they are from the paper's."""
+"""From rows to cells: mean, standard deviation and count, and their distance from the paper's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one method did in one setting.
+    """The results of one method in one setting.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _cell(setting: Setting, method: str, rows: pd.DataFrame) -> Cell:
 
 
 def paper_cell(setting: Setting, method: str) -> dict[str, Spread]:
-    """The paper's numbers, if this is a setting of its Table 1, as borne out or by the text."""
+    """The paper's numbers, if this is a setting of its Table 1, by its numbers or by its text."""
     if not isinstance(setting, Simulated):
         return {}
     as_borne_out = replace(setting, noise_measure=Simulated.noise_measure, biases=Simulated.biases)

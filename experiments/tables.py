@@ -1,7 +1,7 @@
 """Tables from cells, in Markdown and in LaTeX.
 
-A table is a caption, a header and rows of text in which ± stands for itself; the two writers differ only in
-how they put lines and escape.
+A table is a caption, a header and rows of text with a plain ±; the two writers differ only in lines and
+escapes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Table:
 
 
 def tables_of(experiment: Experiment, cells: Sequence[Cell]) -> list[Table]:
-    """One table a setting; or, along an axis, one table a metric with the settings side by side."""
+    """One table per setting or, along an axis, one table per metric with the settings side by side."""
     if experiment.axis is None:
         return [
             _setting_table(experiment, setting, [cell for cell in cells if cell.setting == setting])
@@ -43,7 +43,7 @@ def tables_of(experiment: Experiment, cells: Sequence[Cell]) -> list[Table]:
 
 
 def agreement(cells: Sequence[Cell]) -> str:
-    """How many numbers of the paper ours are within two standard errors of, without DCD's own.
+    """How many numbers of the paper, except DCD's, are within two standard errors of ours.
 
     The standard error of fewer than ten graphs is too uncertain to judge by.
     """
@@ -63,7 +63,7 @@ def agreement(cells: Sequence[Cell]) -> str:
 
 
 def label_of(experiment: Experiment, setting: Setting) -> str:
-    """What sets a setting apart within its experiment."""
+    """What distinguishes a setting within its experiment."""
     if isinstance(setting, Network):
         return f"{setting.network}, n = {setting.n}"
     varying = varying_fields(experiment.settings)

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SHORTEST_WAIT = 0.01  # seconds between two looks at the clock
+SHORTEST_WAIT = 0.01  # seconds between two readings of the clock
 
 
 class OutOfTimeError(BaseException):
-    """The processor time of a call is used up; not an `Exception`, which libraries catch."""
+    """A call has used up its processor time; not an `Exception`, which libraries catch."""
 
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTimeError` after that much processor time; in the main thread of a process only.
+    """Raise `OutOfTimeError` after this much processor time; only in the main thread of a process.
 
-    A timer of wall time that looks at the processor time when it goes off. While a timer of processor time
+    A timer of wall time that checks the processor time when it expires. While a timer of processor time
     (ITIMER_PROF) runs, Linux advances the clock of the process in ticks: FLOP took 0.0 ms instead of 2.0.
     Compiled code is interrupted when it returns.
     """

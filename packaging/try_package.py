@@ -1,4 +1,4 @@
-"""What an installed package has to do: have all its files, say its version, and take a table to an effect."""
+"""Checks of an installed package: it has all its files, shows its version, and estimates an effect."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ COMMANDS = (
 
 
 def files_of(folder: Path) -> set[str]:
-    """All but what Python and Numba leave beside the code."""
+    """All files except those that Python and Numba leave beside the code."""
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")

@@ -1,4 +1,4 @@
-"""The floor plan: twelve folders in order, each importing only from folders above it, and no cycle at all."""
+"""The architecture: twelve folders in order, each importing only from those above it, without cycles."""
 
 import ast
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_folder_imports_from_folders_above_it(folder):
 
 
 def test_calls_against_the_order_are_by_name_and_few():
-    """Methods of a graph and of a fitted model that hand over to later folders when they are called."""
+    """Methods of a graph and of a fitted model that call functions of later folders."""
     named = {
         (module, node.args[0].value)
         for module, path in MODULES.items()

@@ -1,4 +1,4 @@
-"""The pages run as they stand, and their links lead somewhere."""
+"""The code on the pages runs, and links are valid."""
 
 import re
 import sys
@@ -40,7 +40,7 @@ def name_of(page):
 
 
 def named(page):
-    """A page as a parameter; those of many fits are slow."""
+    """A page as a parameter; pages with many fits are marked slow."""
     return pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * (name_of(page) in LONG))
 
 
@@ -70,7 +70,7 @@ def test_the_readme_runs(monkeypatch, tmp_path):
 
 
 def test_the_example_of_a_new_method_runs(monkeypatch):
-    """experiments/README.md: a file and a name, and a config."""
+    """experiments/README.md: a file, an entry and a config."""
     method, entry, config = python_blocks(EXPERIMENTS)
     assert len(method.strip().splitlines()) <= 10
     module = types.ModuleType("dcd.evaluation.baselines.mine")

@@ -1,4 +1,4 @@
-"""The evaluation: the same tables for all, rows that are kept, graphs in our encoding."""
+"""The evaluation: the same tables for all methods, rows that survive, graphs in our encoding."""
 
 import re
 import time
@@ -31,7 +31,7 @@ def table_of(dag, seed=0, n=2000):
 @pytest.mark.parametrize(
     "arrows",
     [
-        [(0, 2), (1, 2)],  # a collider: both arrows can be told
+        [(0, 2), (1, 2)],  # a collider: both arrows can be determined
         [(0, 1), (1, 2)],  # a chain: neither can
         [(0, 2), (1, 2), (2, 3)],  # a collider, and an arrow that follows from it
     ],

@@ -1,4 +1,4 @@
-"""The tables of the pages are those that the rows give."""
+"""The tables of the pages agree with the rows."""
 
 from functools import cache
 

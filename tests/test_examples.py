@@ -1,4 +1,4 @@
-"""The examples of `make demo` run, and what they print and write is there."""
+"""The examples of `make demo` run and produce their output."""
 
 import re
 import subprocess

@@ -84,7 +84,7 @@ def test_edges_are_counted_as_by_hand():
 
 
 def probabilities(turned):
-    """Of the same pairs, each written from either end."""
+    """The probabilities of the same pairs, in either order."""
     rows = [
         ("age", "sex", 0.9, 0.1, 0.0, 0.0),
         ("age", "income", 0.85, 0.05, 0.1, 0.0),
@@ -161,7 +161,7 @@ def test_half_of_the_columns_are_told_and_the_others_counted(monkeypatch, known_
     for knowledge in running.KNOWLEDGE:
         planned = list(running.tasks([known_table], ["robust-dcd", "flop"], knowledge))
         running.run_tasks([task for task in planned if task.method != "flop"], time_limit=60, folder=tmp_path)
-        assert len(planned) == (2 if knowledge == "none" else 1)  # FLOP cannot be told
+        assert len(planned) == (2 if knowledge == "none" else 1)  # FLOP does not accept knowledge
     assert told == [[], ["sex"]]
     rows = running.read_rows(tmp_path)
     drawn = {key[2]: row for key, row in rows.items() if key[3] == ""}

@@ -1,4 +1,4 @@
-"""The experiments: rows that survive anything, data that are what they claim, tables that count right."""
+"""The experiments: rows that survive interruptions, correct data, correct tables."""
 
 import csv
 import gzip
@@ -130,7 +130,7 @@ def shipped(file):
 
 
 def test_asia_follows_its_logic():
-    """either is tub or lung; state 0 is yes."""
+    """The node `either` is tub or lung; state 0 is yes."""
     sample = networks.load("asia").sample(5000, np.random.default_rng(1))
     assert ((sample["either"] == 0) == ((sample["tub"] == 0) | (sample["lung"] == 0))).all()
 
@@ -182,7 +182,7 @@ def test_a_killed_run_goes_on_without_losing_or_repeating_a_row(tmp_path):
 
 
 def assert_workers_end():
-    """What a killed run has started sees that it is gone and stops."""
+    """Processes started by a killed run notice that it is gone and stop."""
     deadline = time.time() + 30
     while time.time() < deadline:
         orphans = [
@@ -371,7 +371,7 @@ def test_agreement_counts_the_numbers_near_the_papers():
     cells = [
         cell("ges", 0.5, 0.5 + 1.9 * error),  # near
         cell("golem", 0.5, 0.5 + 2.1 * error),  # far
-        cell("notears", 0.5, 0.9, count=3),  # too few graphs to tell
+        cell("notears", 0.5, 0.9, count=3),  # too few graphs to judge
         cell("dcd", 0.5, 0.9),  # our own
         cell("grandag", 0.5, 0.9, count=0, missing={"timeout": 3}),
     ]

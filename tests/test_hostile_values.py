@@ -1,4 +1,4 @@
-"""Every public callable with hostile values: an `InputError` or an answer, never a foreign exception."""
+"""Every public callable with hostile values: an `InputError` or a result, never another exception."""
 
 import signal
 import warnings
@@ -10,10 +10,10 @@ from support import public_surface
 import dcd
 
 OURS = (dcd.InputError, dcd.errors.BaselineError, dcd.errors.TimeLimitError)
-# Seconds for one call: a value that makes it longer needs a bound. On a machine with other work, a process
-# that a call starts can take longer by the clock than any call works.
+# Seconds for one call: a value that makes it longer needs a bound. On a busy machine, starting a process can
+# take longer by the clock than any call takes to run.
 LIMITS = {"ITIMER_PROF": 20, "ITIMER_REAL": 300}
-# How a message names what is not a parameter to its reader.
+# How messages name things that are not parameters to the reader.
 SUBJECTS = {
     **dict.fromkeys(["X", "data", "table", "values"], "the table"),
     "document": "the result",
@@ -36,7 +36,7 @@ def valid(tmp_path, monkeypatch):
 
 
 def test_every_parameter_is_checked_and_named(valid):
-    """An object that is nothing in particular is not a value of any parameter."""
+    """A bare object is not a valid value of any parameter."""
     odd = public_surface.Odd()
     failures = []
     for path, parameter, _, call in public_surface.calls(valid, lambda: [odd]):

@@ -10,7 +10,7 @@ from support.pages import ROOT
 
 FOLDER = ROOT / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-LARGEST = 300_000  # bytes: a notebook is read, and kept in every version of the repository
+LARGEST = 300_000  # bytes: notebooks are stored in every version of the repository
 
 
 def cells_of(path, kind):

@@ -125,7 +125,7 @@ def test_the_benchpress_module_writes_a_graph(tmp_path, monkeypatch):
 
 
 def test_another_package_of_the_same_name_is_noticed(tmp_path):
-    """The other project's `__init__.py` in the place of ours."""
+    """The other project's `__init__.py` in place of ours."""
     folder = tmp_path / "dcd"
     shutil.copytree(Path(dcd.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb?"))
     (folder / "__init__.py").write_text('__version__ = "3.1"\n', encoding="utf-8")

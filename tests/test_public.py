@@ -87,7 +87,7 @@ def test_namespaces_hold_what_left_the_top():
 
 
 def test_every_exception_and_warning_is_in_errors():
-    """But those of the command line, which are of the package click."""
+    """Except those of the command line, which belong to the package click."""
     source = Path(dcd.__file__).parent
     for path in source.rglob("*.py"):
         if path.is_relative_to(source / "cli") or path == source / "runtime" / "errors.py":

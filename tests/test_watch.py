@@ -1,4 +1,4 @@
-"""The regression watch: it sees what it is there for, and the library passes its short version."""
+"""The regression watch: it detects regressions, and the library passes its short version."""
 
 import importlib.util
 import sys

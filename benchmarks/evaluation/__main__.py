@@ -7,10 +7,10 @@
     python -m benchmarks.evaluation speed breast-cancer diabetes
 
 `run` appends a row to benchmarks/results/evaluation.csv for each fit as soon as it is done and skips those
-that are there already (`--redo` drops them first, for a changed method). `show` writes evaluation.md beside
-it. Every method gets the same tables. Seeds start at 7,000,000; nothing was chosen on them. FLOP draws its
-restarts without a seed, so that its rows come out a little differently each time. `speed` prints the ratios
-of processor time on the tables named, or on all. `make evidence` brings the tables of the pages up to date.
+that are already there (`--redo` drops them first, for a changed method). `show` writes evaluation.md beside
+it. Every method gets the same tables. Seeds start at 7,000,000; no setting was chosen on them. FLOP draws its
+restarts without a seed, so its rows differ slightly from run to run. `speed` prints the ratios of processor
+time on the named tables, or on all. `make evidence` updates the tables of the pages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The cells of the evaluation: simulated graphs and published networks, each a table with its true graph.
 
 Simulated cells take the protocol of `dcd.simulate` at its defaults: noise by its standard deviation, networks
-without biases, as in the experiment `robust`. A seed decides graph and table.
+without biases, as in the experiment `robust`. A seed determines graph and table.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Cell:
 
 
 def simulated(**options: Any) -> Simulated:
-    """As the text of Section 4 has it: Func, d = 10, n = 800, scale-free, noise 2 but for `options`."""
+    """As in the text of Section 4: Func, d = 10, n = 800, scale-free, noise 2, except for `options`."""
     return Simulated(noise_measure="deviation", biases=False, **options)
 
 

@@ -1,7 +1,7 @@
 """The methods of the evaluation, all of `dcd.baselines`, and the processor time of one call.
 
 All run in the process that measures them, on one thread, and get the same numbers. On discrete tables these
-are codes; the methods of this package are told that they are categories.
+are codes, which the methods of this package treat as categories.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Method:
     continuous, discrete : the tables it is run on.
     graphs : the most graphs a cell that it is run on.
     most_variables, most_rows : it is left out of larger tables.
-    control : takes no causal reasoning.
+    control : uses no causal reasoning.
     """
 
     name: str
@@ -107,6 +107,6 @@ def timed(
 
 @cache
 def warm_up(label: str, *, discrete: bool) -> None:
-    """Run a method once in this process, so that what it loads or compiles on first use is not counted."""
+    """Run a method once in this process, so that loading and compiling on first use are not counted."""
     problem = (Network("asia", 500) if discrete else Simulated(d=4, n=100)).draw(0)
     METHODS[label].find(problem.table, discrete)

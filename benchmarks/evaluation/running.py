@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 
 def one_row(task: Task, limit: float) -> Row:
-    """What a method finds on one table, or why it finds nothing."""
+    """The result of a method on one table, or the reason for its failure."""
     cell, label, seed = task
     setting, method = CELLS[cell].setting, METHODS[label]
     row: Row = {**dict(zip(KEY, task, strict=True)), "n": setting.n, "d": setting.d}
@@ -61,7 +61,7 @@ def one_row(task: Task, limit: float) -> Row:
 
 
 def scored(problem: Problem, adjacency: IntArray) -> Row:
-    """The distances from the truth; a variable that was constant, and so left out, has no edges."""
+    """The distances from the truth; a constant variable, which is left out, has no edges."""
     names, measured = list(problem.cpdag.names), list(problem.table.columns)
     whole = pd.DataFrame(0, index=names, columns=names)
     whole.loc[measured, measured] = dcd.graph.to_cpdag(adjacency)
@@ -77,7 +77,7 @@ def scored(problem: Problem, adjacency: IntArray) -> Row:
 
 
 def sortabilities(problem: Problem) -> Row:
-    """Of the table against the DAG that it comes from, if that is known; constant columns play no part."""
+    """Sortability of the table by its DAG, if that is known; constant columns are ignored."""
     if problem.dag is None:
         return {}
     measured = [list(problem.cpdag.names).index(name) for name in problem.table]
@@ -114,7 +114,7 @@ def commit() -> str:
 
 
 def tasks_of(cells: Sequence[str], methods: Sequence[str], n_graphs: int) -> list[Task]:
-    """One for each graph, cell and method that takes its tables, graph by graph."""
+    """One for each graph, cell and method that accepts its tables, graph by graph."""
     return [
         (cell, label, FIRST_SEED + graph)
         for graph, cell, label in product(range(n_graphs), cells, methods)
@@ -138,7 +138,7 @@ def drop_rows(path: Path, tasks: Sequence[Task]) -> None:
 
 
 def drop_cut_line(path: Path) -> None:
-    """Take out a last line that a kill has cut."""
+    """Remove a last line that a kill has truncated."""
     text = path.read_bytes() if path.exists() else b""
     if whole := text[: text.rfind(b"\n") + 1]:
         path.write_bytes(whole)
@@ -157,7 +157,7 @@ def append_row(path: Path, row: Row) -> None:
 
 
 def run(tasks: Sequence[Task], path: Path, *, jobs: int, limit: float) -> int:
-    """Add the rows that are missing, in `jobs` processes; return how many those were."""
+    """Add the missing rows, in `jobs` processes; returns their number."""
     done = set(read_rows(path)[KEY].itertuples(index=False, name=None))
     missing = [task for task in tasks if task not in done]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:

@@ -55,7 +55,7 @@ def tables(seed: int) -> dict[str, Callable[[], pd.DataFrame]]:
 
 
 def measured(table: pd.DataFrame, methods: Sequence[str], repeats: int, limit: float) -> Times:
-    """Median processor time of each method, after a call that does not count; the methods take turns."""
+    """Median processor time of each method, after a warm-up call; the methods alternate."""
     seconds: dict[str, list[float]] = {method: [] for method in methods}
     failures: Times = {}
     for turn in range(repeats + 1):
@@ -71,7 +71,7 @@ def measured(table: pd.DataFrame, methods: Sequence[str], repeats: int, limit: f
 
 
 def ratio(times: Times, other: str) -> str:
-    """How many times the other method's processor time ours is."""
+    """Our processor time as a multiple of the other method's."""
     ours, theirs = times[OURS], times[other]
     if isinstance(ours, str) or isinstance(theirs, str):
         return ""

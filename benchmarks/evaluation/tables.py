@@ -43,7 +43,7 @@ def part_of(rows: pd.DataFrame, cell: str, method: str) -> pd.DataFrame:
 
 
 def entry(part: pd.DataFrame, scores: Sequence[str], usual: int) -> str:
-    """The scores of a method in a cell, the first with its error, and the graphs unless they are as usual."""
+    """The scores of a method in a cell, the first with its error, and the number of graphs if unusual."""
     if part.empty:
         return ""
     first = spread(part[scores[0]].to_numpy(dtype=np.float64), DIGITS[scores[0]])
@@ -80,7 +80,7 @@ def paired(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str]) -> 
 
 
 def without_arrows(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str]) -> str:
-    """What arrows are worth: SHD_c and F1 as drawn, and with every edge of the same skeleton undirected."""
+    """The value of arrows: SHD_c and F1 as drawn, and with every edge of the skeleton undirected."""
     present = [name for name in methods if rows["method"].eq(name).any()]
     head = ["data"]
     for name in present:

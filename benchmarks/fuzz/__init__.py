@@ -6,7 +6,7 @@ Classes, a module each: tables (random containers, types and values), files (ran
 mutated byte by byte and part by part), documents (mutated graphs, knowledge and results), parameters (every
 public callable with random values, found by introspection), writing (random failures while files are
 written). A try fails if anything but one of dcd's own errors is raised, if it takes too long, or if a table
-is read as other values than it holds.
+is read with wrong values.
 """
 
 from __future__ import annotations
@@ -17,4 +17,4 @@ Try = tuple[str, Callable[[], object]]
 
 
 class WrongAnswerError(Exception):
-    """A table was read as other values than it holds."""
+    """A table was read with wrong values."""

@@ -1,4 +1,4 @@
-"""The run: so many tries of each class, and a table of failures."""
+"""The run: a number of tries of each class, and a table of failures."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def too_long(*_: object) -> None:
 
 
 def compile_all() -> None:
-    """Fits that compile what trials use, which takes longer than a trial may."""
+    """Fits that compile the code used by trials, which takes longer than a trial may."""
     numbers = np.random.default_rng(0).standard_normal((60, 4))
     dcd.RobustDCD(progress=False).fit(numbers)
     dcd.RobustDCD(progress=False).fit(np.column_stack([numbers, numbers[:, :1] > 0]))
 
 
 def run(name: str, seed: int, n_tries: int, failures: Counter[str]) -> int:
-    """So many tries of one class; how many failed."""
+    """Some tries of one class; returns the number of failures."""
     n_failed = 0
     signal.signal(signal.SIGALRM, too_long)
     with tempfile.TemporaryDirectory() as place:

@@ -18,7 +18,7 @@ from dcd.runtime import files
 
 
 def writing(r: random.Random, folder: Path) -> Iterator[Try]:
-    """Files are whole, or as they were, whichever step of writing fails."""
+    """Files are complete or unchanged, whichever step of writing fails."""
     steps = ["fsync", "replace", "chmod", "open", "mkstemp", ""]
     while True:
         target = folder / "target.txt"

@@ -1,6 +1,6 @@
 """Make the pictures of the guides and the numbers of `confidence.md`: `python docs/guides/pictures.py`.
 
-With both measurements, some twenty minutes on one core.
+With both measurements, about twenty minutes on one core.
 """
 
 import warnings

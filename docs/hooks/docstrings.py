@@ -1,10 +1,10 @@
-"""An extension of Griffe, which reads the docstrings for the reference: words after a name are not a type.
+"""An extension of Griffe, which parses the docstrings for the reference: words after a name are not a type.
 
 Docstrings here have two forms of entries, both NumPy style. `alpha : float, default=0.05`, with the meaning
-below, is what Griffe knows. `rows : keep some rows of the table` has the meaning at once, since the type is
-in the signature; Griffe would take the words for the type. They are moved below the name, and the result of a
-function that is described in words likewise. Parameters that share an entry get one each, for Griffe would
-give all of them the type of the first.
+below, is the form that Griffe knows. `rows : keep some rows of the table` has the meaning directly, since the
+type is in the signature; Griffe would read the words as the type. They are moved below the name, as is a
+function's result if it is described in words. Parameters that share an entry get one each, because Griffe
+would give all of them the type of the first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A hook of MkDocs: a notebook below `docs/` becomes a page, with the outputs that are stored in it.
 
 `notebooks/penguins.ipynb` is shown as `notebooks/penguins.md`, and can be downloaded from there. Nothing is
-run: `make notebooks` stores the outputs, and a test compares them with what the code prints.
+run: `make notebooks` stores the outputs, and a test compares them with those of the code.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def _output(output: dict[str, Any], cell: dict[str, Any]) -> str:
     if "text/html" in data:
         return OUTPUT.format(data["text/html"])
     if "image/png" in data:
-        alt = escape(cell["metadata"]["alt"])  # what the picture shows, for readers who do not see it
+        alt = escape(cell["metadata"]["alt"])  # the description of the picture, for readers who cannot see it
         return OUTPUT.format(PICTURE.format(alt=alt, data=data["image/png"].strip()))
     return FENCE.format("text", data["text/plain"])

@@ -1,7 +1,7 @@
-"""A hook of MkDocs: a page that would load something from elsewhere is an error.
+"""A hook of MkDocs: a page that would load external resources is an error.
 
-Links that a reader may follow are fine. Scripts, styles, fonts, pictures and frames come with the site, so
-that it can be read without a network, and nobody learns who reads it.
+Links that a reader may follow are fine. Scripts, styles, fonts, pictures and frames are part of the site, so
+that it can be read offline and without being tracked.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ DRAWN_BY_A_CDN = 'class="mermaid"'  # the theme fetches the library that draws t
 
 
 def on_post_build(config: Any) -> None:
-    """Look through all pages and styles as they were written."""
-    own = config.site_url  # pages name their own address where they are served
+    """Check all pages and styles as written."""
+    own = config.site_url  # pages contain the address of the site
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix not in (".html", ".css"):
             continue

@@ -1,10 +1,10 @@
 """A hook of MkDocs: files outside `docs/` that a page links to become part of the site.
 
 Pages link to each other by the paths of the repository, so that links work on a code host and in a checkout.
-MkDocs knows the files below `docs/` only. Here each file outside that is named in the navigation or linked
-from a page is taken in under its own path (`experiments/README.md`, `CHANGELOG.md`), pages or pictures,
-and the links are put in terms of the site. A link to a notebook leads to the page that `notebooks.py` makes
-of it. A link to a file that is not there stays as it is, and MkDocs complains.
+MkDocs knows only the files below `docs/`. Each other file that is named in the navigation or linked from a
+page is included under its own path (`experiments/README.md`, `CHANGELOG.md`), pages or pictures, and the
+links are adapted to the site. A link to a notebook leads to the page that `notebooks.py` makes of it. A link
+to a missing file is left unchanged, and MkDocs reports it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LINK = re.compile(r"(?<=\]\()([^)#?\s]+)(?=[)#\s])")
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take in what is linked to, and what that links to in turn."""
+    """Include linked files, and the files that these link to."""
     waiting = [file.src_uri for file in files.documentation_pages()]
     waiting += [uri for uri in _names_in(config.nav) if files.get_file_from_path(uri) is None]
     while waiting:
@@ -41,7 +41,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put links in terms of the site."""
+    """Adapt links to the site."""
     here = page.file.src_uri
 
     def translated(match: re.Match[str]) -> str:
@@ -61,7 +61,7 @@ def _in_repository(uri: str) -> str:
 
 
 def _on_site(here: str, link: str) -> str | None:
-    """Path on the site that a link of the page `here` means; None if it leads out of the repository."""
+    """The path on the site of a link on the page `here`; None if it leaves the repository."""
     if "://" in link or link.startswith(("/", "mailto:")):
         return None
     path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(here)), link))

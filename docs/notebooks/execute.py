@@ -20,7 +20,7 @@ METADATA = {
 
 
 def executed(path: Path) -> Any:
-    """The notebook with the outputs that its cells have now, and nothing about where and when it ran."""
+    """The notebook with the current outputs of its cells, without the time and place of the run."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -32,7 +32,7 @@ def executed(path: Path) -> Any:
 
 
 def without_bars(outputs: list[Any]) -> list[Any]:
-    """The outputs without progress bars; what was printed before and after one is put together."""
+    """The outputs without progress bars; the text before and after one is joined."""
     kept: list[Any] = []
     for output in outputs:
         if kept and output.output_type == "stream" and output.name == kept[-1].get("name"):

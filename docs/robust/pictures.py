@@ -18,7 +18,7 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 
 
 def finish(axes, name):
-    """Common looks, then the file."""
+    """Common style, then the file."""
     figure = axes[0].figure
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
@@ -66,7 +66,7 @@ RELATIONS = {
 
 
 def test_picture():
-    """How often each test sees a relation, at level 0.01, n = 400, 300 samples."""
+    """How often each test detects a relation, at level 0.01, n = 400, 300 samples."""
     ours, pearson = [], []
     for relation in RELATIONS.values():
         seen = np.zeros(2)
@@ -91,7 +91,7 @@ def test_picture():
 
 
 def interactions_picture():
-    """C -> A, C -> B, T = A + B + A·B (+ effect · C): how often C is taken for a neighbour of T."""
+    """C -> A, C -> B, T = A + B + A·B (+ effect · C): how often C is found to be a neighbour of T."""
     effects = [0.0, 0.1, 0.2, 0.3, 0.4]
     curves = {"B a line of C": lambda c: c, "B a square of C": lambda c: (c**2 - 1) / 1.4}
     tests = {

@@ -1,4 +1,4 @@
-"""Networks nobody made for this: Sachs as measured, and samples of published networks."""
+"""Independent networks: Sachs as measured, and samples of published networks."""
 
 from experiments.plan import BRIDGES, PAPER_METHODS, ROBUST_METHODS, Experiment
 from experiments.settings import Network

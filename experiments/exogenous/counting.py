@@ -1,4 +1,4 @@
-"""Arrows between columns that cannot be effects and all other columns: possible ones and impossible ones.
+"""Possible and impossible arrows between columns that cannot be effects and all other columns.
 
 An arrow from an exogenous column to another is possible, an arrow into it from a column that is not exogenous
 is impossible. Edges between two exogenous columns are not counted: an arrow between two of them has no known
@@ -36,7 +36,7 @@ class Counts:
 def count_edges(
     names: Sequence[str], adjacency: IntArray, exogenous: Collection[str], counted: Collection[str]
 ) -> Counts:
-    """The edges of a graph at the `counted` ones of the exogenous columns."""
+    """The edges of a graph at the `counted` exogenous columns."""
     position = {name: index for index, name in enumerate(names)}
     total = Counts()
     for inside in counted:

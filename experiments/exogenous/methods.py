@@ -23,7 +23,7 @@ ALPHA = 0.05  # of PC
 
 @dataclass(frozen=True)
 class Found:
-    """A graph (`[i, j] = 1` is i -> j, both 1 is i - j), and what a fit with probabilities adds.
+    """A graph (`[i, j] = 1` is i -> j, both 1 is i - j), with probabilities if the fit has them.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Method:
     label : its name in tables.
     find : from a table, the kinds of its columns and the names of its roots to a graph.
     packages : whose versions go into a row.
-    takes_roots : whether it can be told that columns have no causes in the table.
+    takes_roots : whether it accepts columns that have no causes in the table.
     """
 
     label: str
@@ -120,7 +120,7 @@ METHODS: dict[str, Method] = {
 
 @cache
 def warm_up(method: str) -> None:
-    """Run a method once in this process, so that what it loads or compiles on first use is not timed."""
+    """Run a method once in this process, so that loading and compiling on first use are not timed."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.standard_normal((100, 3)), columns=["a", "b", "c"])
     table = table.assign(a=table.sum(axis=1), d=rng.permuted(["x", "y"] * 50))

@@ -1,7 +1,7 @@
 """Which tables settings may be chosen on, and which are kept for the report.
 
 Split once, before any method was run on any of the tables: names in alphabetical order, one for each role in
-turn. A table stays in its role for good. A new one goes to "choose".
+turn. A table keeps its role. A new one gets "choose".
 """
 
 from __future__ import annotations

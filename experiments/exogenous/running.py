@@ -28,7 +28,7 @@ from experiments.timing import OutOfTimeError, cpu_limit
 FOLDER = RESULTS / "exogenous"
 KNOWLEDGE = ("none", "half")
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of probabilities, for fits that have them
-DRAWN = "drawn"  # in place of a threshold: the graph as it is drawn
+DRAWN = "drawn"  # in place of a threshold: the graph as drawn
 RANDOM_DRAWS = 100
 KEY = ("table", "method", "knowledge", "threshold")
 COUNTS = ("possible", "impossible", "undirected", "none")
@@ -48,22 +48,22 @@ class Task:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What identifies the row of its graph."""
+        """The key of the row of its graph."""
         return (self.table.name, self.method, self.knowledge, "")
 
     @property
     def roots(self) -> list[str]:
-        """The exogenous columns that the method is told of: none, or every other one by name."""
+        """The exogenous columns that are declared as roots: none, or every other one by name."""
         return sorted(self.table.exogenous)[1::2] if self.knowledge == "half" else []
 
     @property
     def counted(self) -> list[str]:
-        """The exogenous columns at which arrows are counted: those that the method is not told of."""
+        """The exogenous columns at which arrows are counted: those that are not declared."""
         return [name for name in sorted(self.table.exogenous) if name not in self.roots]
 
 
 def tasks(tables: Sequence[Source], methods: Sequence[str], knowledge: str) -> Iterator[Task]:
-    """All methods on one table before the next; with knowledge only where there is something to tell."""
+    """All methods on one table before the next; with knowledge only if there are columns to declare."""
     for table in tables:
         for method in methods:
             task = Task(table, method, knowledge)
@@ -72,7 +72,7 @@ def tasks(tables: Sequence[Source], methods: Sequence[str], knowledge: str) -> I
 
 
 def read_rows(folder: Path = FOLDER) -> dict[tuple[str, ...], dict[str, str]]:
-    """The rows by key; of two with one key the later counts."""
+    """The rows by key; of two with the same key, the later counts."""
     path = folder / "rows.csv"
     rows = csv.DictReader(io.StringIO(whole_lines(path))) if path.exists() else ()
     return {tuple(row[name] for name in KEY): row for row in rows}
@@ -81,7 +81,7 @@ def read_rows(folder: Path = FOLDER) -> dict[tuple[str, ...], dict[str, str]]:
 def run_tasks(
     planned: Sequence[Task], *, time_limit: float, redo: bool = False, folder: Path = FOLDER
 ) -> None:
-    """Run what has no row yet; `redo` drops the rows that there are first."""
+    """Run tasks without a row; `redo` first drops existing rows."""
     path = folder / "rows.csv"
     known = read_rows(folder)
     if redo and known:
@@ -107,7 +107,7 @@ def rows_of(task: Task, time_limit: float) -> Iterator[Row]:
     except OutOfTimeError as error:
         yield _row(task, status="timeout", reason=str(error))
         return
-    except Exception as error:  # of any library, told in the row
+    except Exception as error:  # of any library, recorded in the row
         yield _row(task, status="failed", reason=" ".join(f"{type(error).__name__}: {error}".split()))
         return
     yield from _counted(task, task.table.columns, found, round(seconds, 3))
@@ -161,7 +161,7 @@ def graph_of(names: Sequence[str], edges: str) -> IntArray:
 
 
 def control_counts(table: Source, edges: str) -> dict[str, Counts]:
-    """What "no arrows" and random directions give on the skeleton of a graph; means over many draws."""
+    """The counts of "no arrows" and random directions on the skeleton of a graph; means over many draws."""
     names, exogenous = table.columns, table.exogenous
     adjacency = graph_of(names, edges)
     skeleton = adjacency | adjacency.T

@@ -59,7 +59,7 @@ def show_role(role: str, folder: Path = FOLDER) -> str:
 
 
 def in_short(role: str, folder: Path = FOLDER) -> str:
-    """The arrows of each method; of Robust DCD also as drawn, also with knowledge, and from thresholds on."""
+    """The arrows of each method; for Robust DCD also as drawn, with knowledge, and above thresholds."""
     lines = []
     rows = _frame(role, folder)
     for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):

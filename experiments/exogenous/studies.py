@@ -1,7 +1,7 @@
 """Experiments, patients, animals, plants and things.
 
 The age of patients is not an exogenous column here: it is the age at which somebody fell ill or was treated,
-and that may well be an effect.
+which may well be an effect.
 """
 
 from __future__ import annotations

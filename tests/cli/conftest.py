@@ -11,7 +11,7 @@ from dcd.cli.running import run
 
 @pytest.fixture
 def data(tmp_path):
-    """A path to a CSV file of a table; other tables on call."""
+    """The path of a CSV file with a table; call it for other tables."""
 
     def write(frame, name="data.csv"):
         frame.to_csv(tmp_path / name, index=False)
@@ -23,7 +23,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def call(capsys):
-    """Run a command in this process; code, standard output and standard error."""
+    """Run a command in this process; returns the exit code, standard output and standard error."""
 
     def call(*arguments):
         code = run(group, [str(argument) for argument in arguments])

@@ -71,7 +71,7 @@ def test_python_refuses_knowledge_that_a_method_cannot_take():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.takes_knowledge])
 def test_every_method_that_says_so_takes_knowledge(method):
-    """a -> c: whichever way the data would have it, no arrow points at a or from c."""
+    """a -> c: whatever the data suggest, no arrow points at a or from c."""
     frame = collider()[["a", "c"]]
     if METHODS[method].discrete:
         frame = (frame > 0).astype(int)

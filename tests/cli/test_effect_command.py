@@ -1,4 +1,4 @@
-"""`dcd effect`: the answer of the library, with a found or a given graph, and what is refused."""
+"""`dcd effect`: the same result as the library, with an estimated or a given graph, and bad input."""
 
 import json
 

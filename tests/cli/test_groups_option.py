@@ -1,4 +1,4 @@
-"""`--groups COLUMN`: the column leaves the table, whatever holds it."""
+"""`--groups COLUMN`: the column is removed from the table, in every file format."""
 
 import json
 

@@ -138,7 +138,7 @@ def test_remedies_for_files_name_options(text, shown, call, tmp_path):
 
 
 def test_an_interrupt_whose_clean_up_fails_is_an_interrupt(call, data, monkeypatch):
-    """As joblib's does while its threads start."""
+    """As joblib's clean-up does while its threads start."""
 
     def interrupted(*_arguments, **_options):
         try:

@@ -1,4 +1,4 @@
-"""Files that commands write: refused before the work, whole or not at all."""
+"""Output files: refused before the work begins, written completely or not at all."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""`dcd discover` tells the probability of every edge, and the caveats of the result."""
+"""`dcd discover` shows the probability of every edge and the caveats of the result."""
 
 import json
 import re

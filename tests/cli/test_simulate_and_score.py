@@ -147,7 +147,7 @@ def test_a_result_is_scored(call, data, tmp_path):
 
 
 def test_true_knowledge_does_not_spoil_a_score(call, data, tmp_path):
-    """The truth is a DAG, scored as its class: arrows that knowledge directs must be taken back as well."""
+    """The truth is a DAG, scored as its class: arrows that knowledge directs must be undirected as well."""
     path = data(pd.concat([chain(), chain(seed=1, names=("d", "e"))], axis="columns"), "two.csv")
     (tmp_path / "truth.csv").write_text("from,to\na,b\nb,c\nd,e\n")
     (tmp_path / "known.toml").write_text("roots = ['a']")
@@ -155,7 +155,7 @@ def test_true_knowledge_does_not_spoil_a_score(call, data, tmp_path):
     found, true = tmp_path / "result.json", tmp_path / "truth.csv"
     assert dcd.load_result(found).cpdag.background
     assert call("score", found, true, "--max-shd", 0).code == 0
-    assert "SHD 1:" in call("score", found, true, "--as-given").out  # of a, b, c nothing but d - e is open
+    assert "SHD 1:" in call("score", found, true, "--as-given").out  # only d - e is undirected
 
 
 @pytest.mark.parametrize("kind", ["graphml", "dot"])

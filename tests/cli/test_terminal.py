@@ -13,7 +13,7 @@ from support.commands import ESCAPES, EVIL, MARKUP, Terminal, chain, environment
 
 from dcd.cli import terminal
 
-# A boundary is there: joblib has started, and a thread that it is just starting could not be ended.
+# A boundary exists: joblib has started; a thread that is just starting could not be ended.
 AT_WORK = r"Markov boundaries:.* [1-9]\d*/30[,\]]"
 
 

@@ -1,4 +1,4 @@
-"""What a checkpoint of a fit holds: every number to the last bit, and nothing that no fit wrote."""
+"""Checkpoints of a fit: every number is exact to the last bit, and foreign content is refused."""
 
 import base64
 import dataclasses
@@ -15,7 +15,7 @@ from dcd.search.decoupled_boundaries import DecoupledSet
 from dcd.table.reading import read_columns
 from dcd.weights.base import SampleWeights, WeightSketch
 
-# What a checkpoint turns into an InputError that names the line.
+# Exceptions that a checkpoint turns into an InputError that names the line.
 DAMAGE = (msgspec.ValidationError, ValueError, TypeError, KeyError)
 
 
@@ -71,7 +71,7 @@ def test_every_number_comes_back_to_the_last_bit():
 
 
 def assert_same_bits(found, wanted):
-    """Of two dataclasses, the inner ones included; types count, but not NumPy's for a number."""
+    """Compare two dataclasses, nested ones included; types must agree, except for NumPy numbers."""
     for name, value in vars(wanted).items():
         if dataclasses.is_dataclass(value):
             assert_same_bits(getattr(found, name), value)

@@ -1,4 +1,4 @@
-"""Arrows that tests do not confirm are drawn as lines in tables with categories, and say why."""
+"""Arrows that tests do not confirm are drawn as lines in tables with categories, with the reason."""
 
 import numpy as np
 import pandas as pd

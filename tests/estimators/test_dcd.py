@@ -155,7 +155,7 @@ def one_factor(n, d, seed, noise=0.5):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_identifications_are_those_of_the_complexity_appendix(seed):
-    """d + Σ (2^m - 2) are asked for; weights belong to sets, so fewer are learned."""
+    """d + Σ (2^m - 2) identifications; weights belong to sets, so fewer are learned."""
     table = one_factor(150, 6, seed)
     diagnostics = DCD(max_steps=3, progress=False).fit(table).diagnostics_
     sizes = [len(search.boundary) for search in diagnostics.searches]
@@ -182,7 +182,7 @@ def test_identifications_of_an_oracle_are_those_of_the_complexity_appendix():
         assert len(asked) == 8 + sum(2 ** len(members) - 2 for members in boundaries if members)
 
 
-# --- it ends, or says that it will not -------------------------------------------------------------------
+# --- it ends, or warns that it will not ------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("error::dcd.runtime.errors.LongRunWarning")

@@ -27,7 +27,7 @@ def made(seed, *, levels=None, n=400):
 
 @pytest.fixture
 def one_split(monkeypatch):
-    """Of the rows into folds: over more, predictions are averaged, which takes as many times as long."""
+    """One split of the rows into folds: more would be averaged and take proportionally longer."""
     monkeypatch.setattr(effect_estimates, "_SPLITS", 1)
 
 
@@ -100,7 +100,7 @@ def test_weights_count_rows_as_often():
     )
     weighted = replace(sample, weights=times / times.mean())
     assert answer(weighted, "linear").value == pytest.approx(answer(longer, "linear").value)
-    # Rows that are repeated are not new observations: the error is not that of the longer table.
+    # Repeated rows are not new observations: the error is not that of the longer table.
     assert answer(weighted, "linear").standard_error > answer(longer, "linear").standard_error
     found = answer(weighted)
     assert found.value == pytest.approx(0.7, abs=4 * found.standard_error)

@@ -1,4 +1,4 @@
-"""Effects with their range: from graphs and a table to the answer, its words, and what is refused."""
+"""Effects with their range: from graphs and a table to the estimate, its description, and bad input."""
 
 import json
 import pickle
@@ -52,13 +52,13 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def answered(fitted):
-    """What the model answers by default, with all that this takes."""
+    """The effect that the model gives by default."""
     return fitted[0].effect("dose", "response")
 
 
 @pytest.fixture
 def one_split(monkeypatch):
-    """Of the rows into folds, which is the same for all answers that are compared."""
+    """One split of the rows into folds, the same for all estimates that are compared."""
     monkeypatch.setattr(effect_estimates, "_SPLITS", 1)
 
 

@@ -1,4 +1,4 @@
-"""What a fitted model offers: its view in a notebook, a file, a score, and pgmpy's name for the graph."""
+"""Methods of a fitted model: its view in a notebook, a file, a score, and pgmpy's name for the graph."""
 
 import networkx as nx
 import numpy as np
@@ -76,7 +76,7 @@ def test_stability_diagnostics_and_audit_show_themselves(model, table):
     assert "Drop it (drop_degenerate=True does)" in html
     assert html.count("<tr>") == 1 + len(audited.columns)
     assert "<html" not in html
-    assert "body {" not in html  # styles of a page would be those of the whole notebook
+    assert "body {" not in html  # styles of a page would apply to the whole notebook
 
 
 # --- files and scores ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Rows of the same subject: false edges, resamples of whole subjects, one row each as if there were none."""
+"""Rows of the same subject: false edges, resamples of whole subjects, and groups of one row."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ def persons(seed, n_persons=60, n_rows=10, d=5, share=0.5):
 
 
 def chain(seed, n_persons=80, n_rows=6):
-    """a -> b -> c with random effects of the person, and d apart."""
+    """a -> b -> c with random effects of the person, and d unrelated."""
     noise, groups = persons(seed, n_persons, n_rows, 4)
     a, b, c, d = noise.to_numpy().T
     b = 0.8 * a + b
@@ -51,7 +51,7 @@ def same_fit(one, other):
 
 
 def test_persons_who_come_often_make_no_edges():
-    """Of 60 persons, ten rows each: shares of unrelated pairs that are joined, and their probabilities."""
+    """60 persons, ten rows each: the share of unrelated pairs that are joined, and their probabilities."""
     joined, probable = np.zeros(2), np.zeros(2)
     tables = [persons(seed, share=0.8) for seed in range(5)]
     for table, groups in tables:
@@ -183,7 +183,7 @@ def test_stability_without_groups_sees_persons_as_evidence():
 
 
 def sample(seed, share, levels=None, n_persons=40):
-    """The outcome has nothing to do with the treatment, which persons have in common."""
+    """The outcome is independent of the treatment; rows of a person are similar."""
     table, groups = persons(seed, n_persons, 10, 3, share)
     treatment = table["a"].to_numpy()
     if levels is not None:
@@ -205,7 +205,7 @@ def sample(seed, share, levels=None, n_persons=40):
 
 @pytest.mark.parametrize("levels", [None, (0.0, 1.0)])
 def test_intervals_of_effects_hold(levels):
-    """At 90 %; of 40 persons, of whom the outcome and the treatment are typical, some are still too short."""
+    """90 % intervals from 40 persons whose rows are similar: some are still too short."""
     covered = np.zeros(2)
     for seed in range(400):
         for at, one in enumerate(sample(seed, 0.8, levels)):

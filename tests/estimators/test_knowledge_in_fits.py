@@ -1,4 +1,4 @@
-"""Fits that know something: the table, the data that contradict it, true tiers that help."""
+"""Fits with background knowledge: a known graph, contradicting data, and true tiers that help."""
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,7 @@ MODELS = [pytest.param(dcd.DCD(alpha=1e-3), marks=pytest.mark.slow), dcd.RobustD
 
 
 def told(model, expected, **stated):
-    """A fit of a -> c <- b, c -> d, e alone; and the conflicts of one kind, in words."""
+    """A fit of a -> c <- b, c -> d, e unrelated; and the conflicts of one kind, in words."""
     fitted = clone(model).set_params(knowledge=Knowledge(**stated)).fit(collider_with_bystanders(1000, 0))
     return fitted, "\n".join(str(one) for one in fitted.conflicts_ if one.kind == expected)
 
@@ -191,7 +191,7 @@ def test_nothing_known_changes_nothing(model):
 
 
 def test_a_required_edge_is_in_the_boundary_and_a_forbidden_one_only_as_a_spouse():
-    """a -> c <- b: a and b are spouses, whom knowledge may keep apart; e has no part in it."""
+    """a -> c <- b: a and b are spouses, which knowledge may keep apart; e is unrelated."""
     frame = collider_with_bystanders(1000, 3)
     for model in (dcd.DCD(alpha=1e-3), dcd.RobustDCD(alpha=1e-3)):
         known = Knowledge(no_edge=[("a", "b")], required=[("e", "d")])

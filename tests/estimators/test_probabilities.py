@@ -1,4 +1,4 @@
-"""Probabilities of edges and arrows as a fit tells them: their form, what they respect, whether they hold."""
+"""Probabilities of edges and arrows in a fit: their form, invariances, knowledge and calibration."""
 
 from itertools import combinations
 
@@ -45,7 +45,7 @@ def test_each_pair_has_a_row_in_the_order_of_the_columns(seed):
 
 
 def test_a_plain_collider_has_likely_arrows_sure_edges_and_a_bystander():
-    """Arrows are at 0.7 to 0.85: a triangle of the three fits as well, and is six DAGs where this is one."""
+    """Arrows are at 0.7 to 0.85: a triangle fits as well, and has six DAGs where the collider has one."""
     for seed in range(3):
         model = fitted(collider_with_bystanders(1000, seed), chains=16)
         for cause in "ab":
@@ -117,11 +117,11 @@ def test_the_number_of_processes_and_the_order_of_the_columns_make_no_difference
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_order_of_the_rows_makes_none_beyond_rounding_where_that_of_the_columns_stays(seed):
-    """Columns are worked on in an order that their first rows decide, so the first row stays the first."""
+    """The first rows determine the internal order of the columns, so the first row stays first."""
     table = simulated(seed, d=4, n=200)
     shuffle = np.concatenate([[0], 1 + np.random.default_rng(seed).permutation(199)])
     first, second = fitted(table), fitted(table.iloc[shuffle])
-    # A proposal that rounding decides otherwise changes the rest of one chain of six.
+    # A proposal that rounding decides differently changes the rest of one chain of six.
     difference = np.abs(first.probabilities_[TYPES] - second.probabilities_[TYPES])
     assert difference.to_numpy().max() < 0.1
     assert (difference.to_numpy() < 1e-9).mean() > 0.6
@@ -138,7 +138,7 @@ def test_another_seed_changes_little():
 
 
 def test_a_resumed_fit_tells_the_same(tmp_path):
-    """From the file as it was after each of some lines, and with a line cut off."""
+    """From the file truncated after some of its lines, and in the middle of a line."""
     table = simulated(1, d=4)
     path = tmp_path / "run.jsonl"
     model = RobustDCD(search=WholeGraph(chains=5), progress=False).fit(table, checkpoint=path)
@@ -170,7 +170,7 @@ def test_a_chain_that_no_fit_can_have_written_is_refused(result, tmp_path):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_knowledge_is_certain(seed):
-    """Whatever the data say: c causes a, b and d are apart, e is a root and d a leaf."""
+    """Whatever the data suggest: c causes a, b and d are not adjacent, e is a root and d a leaf."""
     knowledge = Knowledge(required=[("c", "a")], no_edge=[("b", "d")], roots=["e"], leaves=["d"])
     model = fitted(collider_with_bystanders(300, seed), knowledge=knowledge)
     assert_well_formed(model, "abcde")
@@ -184,7 +184,7 @@ def test_knowledge_is_certain(seed):
 
 
 def test_an_arrow_that_knowledge_directs_is_never_uncertain():
-    """A weak edge of which one direction is forbidden: the edge is in doubt, its direction is not."""
+    """A weak edge with one direction forbidden: the edge is uncertain, its direction is not."""
     directed = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -255,7 +255,7 @@ def test_a_bad_number_of_chains_is_refused(value):
 
 
 def told_and_true(seeds):
-    """Of simulated graphs: whether each edge told over 95 % is there, and each arrow over 90 % right."""
+    """For simulated graphs: whether each edge above 95 % exists, and each arrow above 90 % is right."""
     edges, arrows = [], []
     for seed in seeds:
         rng = np.random.default_rng([seed, 7])

@@ -1,4 +1,4 @@
-"""Checkpoints of resamples: extended, killed, cut off, of another run, damaged."""
+"""Checkpoints of resamples: extended, killed, truncated, from another run, damaged."""
 
 import json
 import signal

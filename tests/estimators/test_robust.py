@@ -63,7 +63,7 @@ def test_sachs():
 
 
 def test_diagnostics_tell_what_the_weights_did():
-    """Two effects of A, B and sign(A·B): associated given A and B before decoupling, and not after."""
+    """Two effects of A, B and sign(A·B): associated given A and B before decoupling, but not after."""
     explained_away = 0
     for seed in range(3):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Stability: how resamples are drawn, what they show, which of them fail."""
+"""Stability: how resamples are drawn, their frequencies, and failures."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Adjustment distances: against examples worked out by hand, and against their definition on small graphs."""
+"""Adjustment distances, against examples worked out by hand and their definition on small graphs."""
 
 from functools import cache, wraps
 from itertools import product
@@ -21,10 +21,10 @@ CHAIN = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]  # 0 -> 1 -> 2
 def test_a_chain_for_its_reverse():
     """0 -> 1 -> 2 estimated as 0 <- 1 <- 2.
 
-    Effects of 0 on 1 and 2 and of 1 on 2 are said to be zero and are not: three mistakes. The effects that
-    the estimate claims, of 1 on 0 and of 2 on 0 and 1, adjust for nothing, for nothing and, with the parents
-    or ancestors of 1, for 2: the truth has none of these effects. Of 2 on 1: the path 2 <- 1 is open. Of 2 on
-    0: open as well. Of 1 on 0, given 2 or not: 1 <- 0 is open. Six mistakes.
+    The estimate claims that the effects of 0 on 1 and 2 and of 1 on 2 are zero: three mistakes. The effects
+    that the estimate claims, of 1 on 0 and of 2 on 0 and 1, adjust for nothing, for nothing and, with the
+    parents or ancestors of 1, for 2: the truth has none of these effects. Of 2 on 1: the path 2 <- 1 is open.
+    Of 2 on 0: open as well. Of 1 on 0, given 2 or not: 1 <- 0 is open. Six mistakes.
     """
     reverse = np.array(CHAIN).T
     distances = adjustment_distances(CHAIN, reverse)
@@ -40,7 +40,7 @@ def test_one_arrow_too_many():
 def test_one_arrow_missing():
     """0 -> 2 <- 1 with 0 -> 1 in truth, which the estimate lacks.
 
-    It says that 0 has no effect on 1 (wrong), or with the parents of 0, of which there are none, that the
+    It claims that 0 has no effect on 1 (wrong), or with the parents of 0, of which there are none, that the
     effect is the association (right). The effect of 1 on 2 needs 0, a confounder (wrong). That 1 has no
     effect on 0 is right, but adjusting for the parents of 1, of which there are none, is wrong. The total
     effect of 0 on 2 is the association (right), and 2 has no effects: adjusting for its parents is right.
@@ -78,7 +78,7 @@ def test_a_cycle_is_refused():
 
 
 def remembered(function):
-    """The function of a graph, computed once for each: all effects and strategies ask the same of it."""
+    """A function of a graph, computed once for each: all effects and strategies need it."""
 
     @cache
     def computed(cells, kind, *others):
@@ -146,7 +146,7 @@ def amenable(graph, t, y):
 
 
 def claims(graph, t, y, strategy):
-    """What a graph says about the effect of t on y: "zero", "unknown", or the set to adjust for."""
+    """The claim of a graph about the effect of t on y: "zero", "unknown", or the set to adjust for."""
     dags = members(graph)
     arrows = graph & ~graph.T & 1
     if strategy == "parent":

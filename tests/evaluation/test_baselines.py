@@ -1,4 +1,4 @@
-"""Every adapter on a problem with a known answer, and on input it cannot take."""
+"""Every adapter on a problem with a known answer, and on input that it does not accept."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from dcd.evaluation.baselines.worker import solve
 from dcd.runtime.errors import BaselineError, MissingLibraryError
 
 NAMES = ["a", "b", "c", "e"]
-# a -> c <- b, c -> e: every edge has a direction that data can tell.
+# a -> c <- b, c -> e: data can determine the direction of every edge.
 TRUTH = dcd.CPDAG.from_dag(NAMES, [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
 
 
@@ -34,7 +34,7 @@ def short(rng):
 
 
 def gentle(rng, n=3000):
-    """Dependence that weights alone can undo."""
+    """Dependence that weights alone can remove."""
     noise = rng.uniform(-1.7, 1.7, size=(4, n))
     a, b = noise[:2]
     c = 0.5 * a - 0.5 * b + noise[2]
@@ -142,9 +142,8 @@ def test_bad_tables_are_refused_by_name_before_any_work(method):
 
 @pytest.mark.parametrize("method", BY_COST)
 def test_linear_combinations_are_refused_or_coped_with(method, worker):
-    """A sum of two columns, as in the network asia: kernels, counts and gradient descent do not mind.
-
-    To our own methods these are categories, which have no sum.
+    """A sum of two columns, as in the network asia: kernels, counts and gradient descent accept it. For our
+    own methods these are categories, which have no sum.
     """
     frame = table(categories, 0).head(150 if method == "ges-general" else 1500)
     frame["e"] = frame["a"] + frame["b"]
@@ -327,7 +326,7 @@ def test_pc_with_our_kernel_test_is_pc_with_causal_learns(seed, worker):
 
 def test_marks_of_causal_learn():
     causal_learn = pytest.importorskip("dcd.evaluation.baselines.causal_learn_methods")
-    # 0 -> 1, 1 - 2, 0 <-> 2 in causal-learn's encoding: the mark stands at the row.
+    # 0 -> 1, 1 - 2, 0 <-> 2 in causal-learn's encoding: the mark is at the row.
     graph = np.array([[0, -1, 1], [1, 0, -1], [1, -1, 0]])
     expected = [[0, 1, 1], [0, 0, 1], [1, 1, 0]]
     assert causal_learn.from_causal_learn(graph).tolist() == expected

@@ -1,4 +1,4 @@
-"""Controls: what they answer, and that they are no better than they are said to be."""
+"""Controls: their results, and that they do no better than documented."""
 
 import networkx as nx
 import numpy as np
@@ -72,7 +72,7 @@ def test_sorting_follows_its_criterion():
     values = linear_table(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), rng) * [1.0, 5.0, 0.1]
     assert controls.sort_variance(values, seed=0).tolist() == [[0, 1, 0], [0, 0, 0], [1, 1, 0]]
     rising, falling = controls.sort_r2(values, seed=0), controls.sort_falling_r2(values, seed=0)
-    assert rising[:, 1].sum() == 2  # the middle of a chain is predicted best, and so comes last
+    assert rising[:, 1].sum() == 2  # the middle of a chain is predicted best and comes last
     assert falling[1].sum() == 2
 
 

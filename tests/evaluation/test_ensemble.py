@@ -15,7 +15,7 @@ def fisher_z(values):
 
 
 def partial_correlation(values):
-    """An exact test of normal variables given one other, some twenty times as fast as causal-learn's."""
+    """An exact test of normal variables given one other, about twenty times as fast as causal-learn's."""
 
     def pvalue(x, y, given):
         (z,) = given
@@ -101,7 +101,7 @@ def test_dependence_is_found_and_the_seed_decides(seed):
 
 
 def test_a_part_in_which_a_column_is_constant_has_no_say():
-    """The rare state of x is in one part only; there it decides y."""
+    """The rare state of x is in one part only, where it determines y."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(500)  # the order in which seed 0 takes them
     x, z = np.zeros(500), rng.standard_normal(500)

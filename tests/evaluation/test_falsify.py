@@ -1,4 +1,4 @@
-"""A graph put to the test: the level over all statements, what a wrong graph shows, and bad input."""
+"""Testing a graph: the level over all statements, violations of a wrong graph, and bad input."""
 
 import json
 import warnings
@@ -152,7 +152,7 @@ def test_a_dag_a_class_and_a_networkx_graph_say_the_same():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_undirected_graph_is_tested_as_a_dag_of_its_class(seed):
-    """b <- a -> c as a class: two lines, whose DAGs all say that b and c are independent given a."""
+    """b <- a -> c as a class: two lines, whose DAGs all imply that b and c are independent given a."""
     rng = np.random.default_rng(seed)
     a = rng.standard_normal(400)
     data = pd.DataFrame(

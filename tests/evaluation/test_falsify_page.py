@@ -1,4 +1,4 @@
-"""The page of a graph that was put to the test: as text, and in a real browser."""
+"""The page of a tested graph: as text, and in a real browser."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ import dcd
 
 
 def plain():
-    """b and c are two effects of a; the graph has no edge to c, and one too many to e."""
+    """b and c are two effects of a; the graph has no edge to c, and an extra edge to e."""
     rng = np.random.default_rng(0)
     a, e = rng.standard_normal((2, 300))
     b, c = a**2 + rng.standard_normal(300), np.sin(2 * a) + 0.3 * rng.standard_normal(300)

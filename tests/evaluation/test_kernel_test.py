@@ -38,7 +38,7 @@ def test_order_does_not_matter():
 
 
 def test_level():
-    """Given z, x and y are independent: at 5 % not many more than 5 % are rejected, nor next to none."""
+    """Given z, x and y are independent: a test at 5 % rejects about 5 %."""
     rng = np.random.default_rng(0)
     rejected = 0
     for _ in range(200):

@@ -46,7 +46,7 @@ def test_scale_free_has_hubs_and_erdos_renyi_has_not():
 
 
 def test_prufer_trees_are_uniform():
-    """Cayley: 16 labelled trees on 4 nodes, each as likely."""
+    """Cayley: 16 labelled trees on 4 nodes, all equally likely."""
     rng = np.random.default_rng(0)
     counts = {}
     for _ in range(3200):
@@ -140,7 +140,7 @@ def test_no_row_dominates_a_bounded_signal():
     values = [simulate.sample(edge, 20_000, random_state=seed)[:, 1] for seed in range(40)]
     assert (
         max(np.sort(v**2)[-20:].sum() / (v**2).sum() for v in values) > 0.15
-    )  # of 1 / 5, noise has the rest
+    )  # of 1 / 5; noise has the rest
 
 
 @pytest.mark.parametrize("in_mechanism", [False, True])

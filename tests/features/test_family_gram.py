@@ -1,4 +1,4 @@
-"""The Gram matrix of a table, against the product of columns that are built one by one."""
+"""The Gram matrix of a table, against the product of columns built one by one."""
 
 from collections import Counter
 from dataclasses import replace
@@ -94,7 +94,7 @@ def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
     # Products of three that are clear in a larger effective sample need not be clear in a smaller one.
     both = (weighted.cubic >= 0) & (repeated.cubic >= 0)
     assert both.any()
-    indicators = np.arange(32, 35)  # which of the levels come first may differ, not what they span
+    indicators = np.arange(32, 35)  # the order of the levels may differ, but not their span
     rest = [[*range(32), *range(35, 41), *np.unique(made.cubic[both])] for made in (weighted, repeated)]
     rest[0] += range(len(weighted.gram) - 5, len(weighted.gram))
     rest[1] += range(len(repeated.gram) - 5, len(repeated.gram))
@@ -110,7 +110,7 @@ def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
 
 
 def test_products_of_three_are_wicks_and_belong_to_interactions():
-    """Their columns against plain arithmetic; of normal variables with linear relations there are few."""
+    """Their columns against plain arithmetic; normal variables with linear relations have few."""
     rng = np.random.default_rng(0)
     values = rng.standard_normal((2000, 5))
     values[:, 1] += values[:, 0]
@@ -174,7 +174,7 @@ def test_ordered_categories_with_few_levels_enter_whole_and_others_as_a_line_and
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_number_and_an_ordered_category_explain_each_other_equally_well(seed):
-    """With few levels, neither direction has more columns to explain the other by."""
+    """With few levels, neither variable has more columns to explain the other."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(800)
     codes = np.digitize(np.abs(x) + rng.normal(scale=0.5, size=800), [0.5, 1.2])

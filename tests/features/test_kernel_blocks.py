@@ -1,4 +1,4 @@
-"""Long tables: blocks of rows against the same thing done at once."""
+"""Long tables: blocks of rows against all rows at once."""
 
 import tracemalloc
 
@@ -13,7 +13,7 @@ from dcd.weights.hsic_descent import HSICDescent, descend, learn_weights
 from dcd.weights.objective import LowRankObjective, dependence, pairwise_hsic
 
 SEEDS = range(3)
-EVERYTHING = 1e-12  # features of less variance have none that numbers can tell
+EVERYTHING = 1e-12  # features of less variance are below numerical precision
 
 
 def mixed_table(n, seed):
@@ -43,7 +43,7 @@ def as_arrays(features):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_maps_give_the_centred_kernel(seed):
-    """Made from all values or from some of them; on order statistics as good as on any others."""
+    """From all values or from some; as accurate on order statistics as on other values."""
     table, kinds = mixed_table(9000, seed)
     for column, kind in zip(table.T, kinds, strict=True):
         exact = kernel_features(column, kind)

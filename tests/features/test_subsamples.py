@@ -1,4 +1,4 @@
-"""Gram matrices of parts of the rows, against columns of these rows that are normalised by hand."""
+"""Gram matrices of parts of the rows, against columns of these rows normalised by hand."""
 
 import pickle
 from collections import Counter
@@ -67,7 +67,7 @@ def orthonormal(columns, shares):
 
 
 def gram_by_hand(columns, gram, rows):
-    """That of the lines, curves and products of two of some rows, which count for all."""
+    """The Gram matrix of lines, curves and products of two over some rows, which count for all."""
     whole = columns.rows(slice(0, len(columns.probabilities)))[rows, 1:]
     shares = columns.probabilities[rows] / columns.probabilities[rows].sum()
     blocks = [orthonormal(whole[:, a:b], shares) for a, b in pairwise(gram.starts)]
@@ -117,7 +117,7 @@ def test_a_part_is_the_matrix_of_its_rows(name, seed):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["gaps", "gaps and weights"])
 def test_with_gaps_an_entry_is_the_mean_over_the_rows_that_have_both(name, seed):
-    """Before columns are made orthonormal: a correlation of lines, with its sums made by hand."""
+    """Before columns are made orthonormal: a correlation of lines, with sums computed by hand."""
     dataset = TABLES[name](seed)
     columns, _, parts = parts_of(dataset, seed)
     gram, shares = parts.draw(np.random.default_rng(seed))
@@ -166,7 +166,7 @@ def test_groups_hold_every_row_once_however_few_or_many():
 
 
 def test_of_more_rows_than_a_sample_has_all_are_used(monkeypatch):
-    """A sample of the rows that counts for all would take its noise for effects."""
+    """A sample of the rows that counts for all would mistake its noise for effects."""
     monkeypatch.setattr(subsamples, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(subsamples, "N_CHOSEN", N_GROUPS)
     scores = make_scores(numbers(1000).to_numpy())
@@ -179,7 +179,7 @@ def test_of_more_rows_than_a_sample_has_all_are_used(monkeypatch):
 @pytest.mark.parametrize("name", ["numbers", "weights", "letters", "gaps"])
 def test_the_order_of_the_rows_does_not_matter(name):
     frame = {"letters": with_letters(), "gaps": with_gaps()}.get(name, numbers())
-    frame = pd.concat([frame, frame.iloc[:20]])  # rows may be there twice
+    frame = pd.concat([frame, frame.iloc[:20]])  # rows may occur twice
     weights = weights_of(len(frame)) if name == "weights" else None
     shuffle = np.random.default_rng(5).permutation(len(frame))
     drawn = []

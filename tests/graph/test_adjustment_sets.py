@@ -1,4 +1,4 @@
-"""Adjustment sets of a class, held against every DAG that the class has."""
+"""Adjustment sets of a class, checked against every DAG of the class."""
 
 from collections import Counter
 from itertools import product

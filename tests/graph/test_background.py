@@ -57,7 +57,7 @@ def test_a_background_that_does_not_fit_is_refused(adjacency, background, messag
 
 @pytest.mark.parametrize("seed", range(3))
 def test_extensions_with_background_are_found_if_and_only_if_there_are_any(seed):
-    """Dor and Tarsi against trying all directions, on patterns with arbitrary arrows."""
+    """Dor and Tarsi's algorithm against all directions, on patterns with arbitrary arrows."""
     rng = np.random.default_rng(seed)
     found = 0
     for _ in range(150):

@@ -86,7 +86,7 @@ def test_meek_rules_agree_with_causal_learn(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_meek_rules_orient_exactly_what_all_extensions_share(seed):
-    """By enumeration of all DAGs. With some edges known beforehand, rule 4 is needed, too."""
+    """By enumeration of all DAGs. With some edges known beforehand, rule 4 is needed as well."""
     rng = np.random.default_rng(seed)
     dags = list(all_dags(4))
     for index in rng.choice(len(dags), size=60, replace=False):

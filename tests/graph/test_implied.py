@@ -82,7 +82,7 @@ def test_a_chain_a_fork_and_a_collider():
 
 
 def test_both_ends_of_a_pair_have_their_statement():
-    """b and d, apart and neither an ancestor of the other, given the parents of each."""
+    """b and d, not adjacent and neither an ancestor of the other, given the parents of each."""
     dag = np.zeros((4, 4), dtype=int)  # a -> b, c -> d
     dag[0, 1] = dag[2, 3] = 1
     assert {one for one in implied_independences(dag) if (one.x, one.y) == (1, 3)} == {

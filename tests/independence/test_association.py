@@ -1,4 +1,4 @@
-"""The robust test: its level, its power, and what weights are for."""
+"""The robust test: its level, its power, and the role of weights."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def test_level_under_independence(n, given):
 
 @pytest.mark.parametrize(("spread", "least"), [(0.5, 0.02), (1.0, 0.005)])
 def test_level_under_unequal_weights(spread, least):
-    """The covariance comes from the rows themselves: the fewer of them count, the more it errs upwards."""
+    """The covariance comes from the rows themselves: with fewer effective rows, it is biased upwards more."""
     rng = np.random.default_rng(7)
     found = []
     for _ in range(500):
@@ -74,7 +74,7 @@ RELATIONS = {
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_power_against_curves(relation):
-    """Almost always seen at n = 500, where Pearson's correlation sees most of these hardly ever."""
+    """Almost always detected at n = 500, where Pearson's correlation hardly ever detects most of these."""
     seen = []
     for seed in range(40):
         x, e = np.random.default_rng(seed).standard_normal((2, 500))
@@ -160,7 +160,7 @@ def test_power_against_effects_that_differ_with_the_set(effect):
 
 @pytest.mark.parametrize(("noise", "n"), [(0.3, 300), (1.0, 1000)])
 def test_level_after_adjusting_for_two_common_causes(noise, n):
-    """Linear: squares of x and y share the product of the causes, squares of what is left do not."""
+    """Linear: squares of x and y share the product of the causes, squares of the residuals do not."""
     found, weighted = [], 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -329,7 +329,7 @@ def test_of_rows_at_the_same_point_each_has_its_own_neighbours():
 
 
 def test_under_weights_from_the_set_two_effects_separate_and_an_effect_stays():
-    """Two effects of sign(A·B) given A and B; then z, which also depends on x. The weights see neither."""
+    """Two effects of sign(A·B) given A and B; then z, which also depends on x. The weights use neither."""
     apart, stays = [], []
     for seed in range(20):
         a, b, e, f = np.random.default_rng(seed).standard_normal((4, 500))

@@ -1,4 +1,4 @@
-"""Many rows: blocks, single precision and a first stage on a sample change nothing that matters."""
+"""Many rows: blocks, single precision and a first stage on a sample make no relevant difference."""
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,7 @@ def test_single_precision_changes_nothing_that_matters(seed, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("decouple", ["where-needed", "always"])
 def test_single_precision_bears_nearly_collinear_columns(decouple, monkeypatch):
-    """A temperature in two units, one of them rounded, and a curve of it: their Gram matrix is singular."""
+    """A temperature in two units, one rounded, and a curve of it: their Gram matrix is singular."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal(N_MANY)
     e, f, g = rng.standard_normal((3, N_MANY))
@@ -106,7 +106,7 @@ def test_ranks_by_counting_are_ranks(seed):
     expected = (stats.rankdata(values) - 0.5) / len(values)
     found = _grid_ranks(values)
     assert len(np.unique(found[::7])) == 1
-    beside = (values != 0.5) & (np.abs(values - 0.5) < 2e-4)  # what shares a step with many ties joins them
+    beside = (values != 0.5) & (np.abs(values - 0.5) < 2e-4)  # values in the same step as many ties join them
     np.testing.assert_allclose(found[~beside], expected[~beside], atol=2e-4)
 
 
@@ -133,7 +133,7 @@ def test_a_sample_first_finds_the_graph_that_all_rows_find(monkeypatch):
 
 @pytest.mark.slow
 def test_a_sample_first_finds_the_graph_of_products(monkeypatch):
-    """All rows are for the tests alone here: judged by all of them, pairs of parents pass for edges."""
+    """Only the tests use all rows here: on all of them, pairs of parents would pass for edges."""
     values = table(N_MANY, 2, mechanism="product")
     truth = simulate.random_dag(6, graph="erdos-renyi", degree=2, random_state=2)
     sample_first = dcd.RobustDCD().fit(values)
@@ -190,13 +190,13 @@ def test_what_was_decoupled_on_the_sample_is_recorded():
     (found,) = test.record.interactions.values()
     assert 100 < found.ess <= 1_000  # the smallest sample is enough
     test.record = Record()
-    test.log_pvalue(2, 3, (0, 1))  # an answer that is kept is recorded again
+    test.log_pvalue(2, 3, (0, 1))  # a cached result is recorded again
     assert list(test.record.interactions.values()) == [found]
 
 
 @pytest.mark.parametrize("n_samples", [20_000, MANY_ROWS, N_MANY])
 def test_a_limit_that_all_fits_into_changes_no_digit(n_samples):
-    """20,000 rows are also the sample that a longer table is tested on first."""
+    """20,000 rows are also the first sample of a longer table."""
     values = table(n_samples)[:, :3]
     dataset = read_table(values)
     limited = dcd.features.rank_scores._scores(dataset.values, dataset.kinds, None, Memory(16 * 2**30))
@@ -218,7 +218,7 @@ def test_a_few_gaps_change_no_graph():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_combinations_that_hardly_occur_are_adjusted_for(seed):
-    """Columns for rare and empty combinations depend on each other, which single precision must stand."""
+    """Columns for rare and empty combinations depend on each other, which single precision must tolerate."""
     rng = np.random.default_rng(seed)
     region = rng.integers(0, 4, N_MANY)
     age = rng.standard_normal(N_MANY)

@@ -1,4 +1,4 @@
-"""A test or a weighting of one's own, in every estimator that takes one."""
+"""User-defined tests and weightings, in every estimator that accepts them."""
 
 import numpy as np
 import pandas as pd
@@ -72,7 +72,7 @@ def test_an_own_test_on_many_rows_asks_a_sample_first():
 
 
 def test_a_test_may_screen_in_its_own_way(frame):
-    """A subclass of `SearchTest` is taken as it is."""
+    """A subclass of `SearchTest` is used unchanged."""
 
     class Screening(SearchTest):
         def log_pvalue(self, x, y, given):
@@ -108,7 +108,7 @@ def test_weightings_are_interchangeable(frame, weights):
         test.check()
         pvalue = dcd.IndependenceTest(frame, test=test)
         assert pvalue("c", "a", ["b", "d"]) < 1e-4
-        assert pvalue("a", "e", ["b", "d"]) > 0.001  # independent; ten p-values, so .01 would be too near
+        assert pvalue("a", "e", ["b", "d"]) > 0.001  # independent; ten p-values, so .01 would be too close
     model = RobustDCD(test=dcd.PartialAssociation(weights=weights, decouple="always"), alpha=1e-3).fit(frame)
     assert sorted(model.cpdag_.directed_edges) == [("a", "c"), ("b", "c"), ("c", "d")]
     statuses = {learned.status for learned in model.diagnostics_.sets}

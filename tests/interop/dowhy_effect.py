@@ -1,7 +1,7 @@
 """Effects that DoWhy estimates from our graphs, checked in an environment of its own: `make test-dowhy`.
 
-DoWhy 0.14 holds SciPy at 1.15, which would hold back the other packages of the tests. The main suite imports
-these checks where DoWhy is there, and says why it skips them where it is not.
+DoWhy 0.14 pins SciPy to 1.15, which would constrain the other packages of the tests. The main suite imports
+these checks if DoWhy is installed; otherwise it skips them with the reason.
 """
 
 import warnings

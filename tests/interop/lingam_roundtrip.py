@@ -1,7 +1,7 @@
 """Matrices of lingam, checked in an environment of its own: `make test-dowhy`.
 
-lingam holds back NumPy and SciPy. The main suite imports these checks where lingam is there, and says why it
-skips them where it is not.
+lingam needs older NumPy and SciPy. The main suite imports these checks if lingam is installed; otherwise it
+skips them with the reason.
 """
 
 import warnings
@@ -18,7 +18,7 @@ with warnings.catch_warnings():
 
 
 def test_direct_lingam_finds_the_matrix_that_goes_out():
-    """The table is made by x_j = sum over i -> j of x_i + noise, without any matrix of lingam."""
+    """The table follows x_j = sum over i -> j of x_i + noise, without any matrix of lingam."""
     for seed in range(3):
         dag = random_dag(5, graph="erdos-renyi", degree=2, random_state=seed)
         noise = np.random.default_rng(seed).exponential(size=(3000, 5))

@@ -1,7 +1,7 @@
 """Hand-over to and from pywhy-graphs, checked in an environment of its own: `make test-pywhy`.
 
-pywhy-graphs 0.1.0 asks for NumPy below 2, which the other packages of the tests do not stand. The main suite
-imports these checks where pywhy-graphs is there, and says why it skips them where it is not.
+pywhy-graphs 0.1.0 requires NumPy below 2, which the other packages of the tests do not support. The main
+suite imports these checks if pywhy-graphs is installed; otherwise it skips them with the reason.
 """
 
 import networkx as nx

@@ -26,7 +26,7 @@ def classes_of_four():
 
 
 def effects(dags, covariance, x, y):
-    """The effect of x on y that each DAG reads from one covariance, by adjusting for the parents of x."""
+    """The effect of x on y by each DAG from one covariance, adjusting for the parents of x."""
     for dag in dags:
         causes = [x, *np.flatnonzero(dag[:, x])]
         given = covariance[np.ix_(causes, causes)]
@@ -65,7 +65,7 @@ def test_arbitrary_arrows_are_marked():
 
 
 def test_an_uncertain_arrow_is_not_handed_over_as_certain():
-    """As for bmi and target of scikit-learn's diabetes, where a doubtful arrow alone empties the set."""
+    """As for bmi and target of scikit-learn's diabetes, where a single uncertain arrow empties the set."""
     dag = np.zeros((4, 4), dtype=int)  # b -> t -> c -> y, t -> y
     dag[0, 1] = dag[1, 2] = dag[2, 3] = dag[1, 3] = 1
     sure = CPDAG.from_dag("btcy", dag, [("b", "t"), ("t", "c"), ("c", "y")])

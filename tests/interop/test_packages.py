@@ -23,7 +23,7 @@ from dcd import InputError, interop
 
 @pytest.fixture
 def pgmpy_base():
-    """pgmpy loads PyTorch; not while the tests are collected."""
+    """pgmpy loads PyTorch, so it is not imported while the tests are collected."""
     import pgmpy.base
 
     return pgmpy.base
@@ -140,7 +140,7 @@ def test_lingam_by_hand():
 
 
 def test_lingam_finds_the_same_edges():
-    """By the form of lingam that causal-learn brings along; for lingam itself see lingam_roundtrip.py."""
+    """With the version of lingam that causal-learn includes; for lingam itself see lingam_roundtrip.py."""
     a, c, noise = np.random.default_rng(0).exponential(size=(3, 3000))
     model = DirectLiNGAM()
     model.fit(np.column_stack([a, a + c + noise, c]))

@@ -1,4 +1,4 @@
-"""Graphs that no DAG fits are refused by their edges."""
+"""Graphs without a DAG extension are refused, with their edges."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Graphs that go to other packages and come back the same, under any names."""
+"""Graphs survive a round trip to other packages, under any names."""
 
 import string
 

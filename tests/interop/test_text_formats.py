@@ -1,4 +1,4 @@
-"""DOT and GraphML: what other programs write and read, and what is refused."""
+"""DOT and GraphML: exchange with other programs, and bad input."""
 
 import re
 

@@ -28,7 +28,7 @@ def test_strengths_agree_with_scipy():
     # With two categories the correlation ratio is the correlation of the ranks with the category.
     ranks = pd.Series(x).rank()
     assert strength(b, x, equal, (True, False)) == pytest.approx(abs(np.corrcoef(b, ranks)[0, 1]))
-    # A weight of two is the row twice.
+    # A row of weight two counts as two rows.
     doubled = np.concatenate([np.arange(200), np.arange(100)])
     twice = np.where(np.arange(200) < 100, 2.0, 1.0)
     assert strength(a, b, twice, (True, True)) == pytest.approx(

@@ -38,7 +38,7 @@ def with_values(ends):
 
 
 def with_all_kinds():
-    """A result whose legend has everything: arrows, lines, knowledge, grades and contradictions."""
+    """A result with every legend entry: arrows, lines, knowledge, grades and contradictions."""
     cpdag = with_uncertain(random_cpdag([f"v{i}" for i in range(9)], 12, seed=4), 2)
     document = make_document(cpdag, n_sample=5)
     arrows = [edge for edge in document["edges"] if edge["type"] == "->"]
@@ -87,7 +87,7 @@ def visit(browser, files):
 
 
 def pixels(locator):
-    """(height, width, 3) what an element looks like."""
+    """(height, width, 3) a screenshot of an element."""
     return np.asarray(Image.open(io.BytesIO(locator.screenshot())).convert("RGB"), dtype=float)
 
 
@@ -150,7 +150,7 @@ def test_the_edge_beyond_which_there_is_more_is_shaded(visit):
             canvas.evaluate(f"canvas => {{ canvas.scrollTop = 0; canvas.scrollLeft = {left}; }}")
             picture = pixels(canvas)
             shades[end] = [np.median(picture[20:-20, columns]) for columns in (slice(1, 4), slice(-5, -2))]
-        more = 1 if scheme == "light" else -1  # what is shaded is darker, or lighter in the dark
+        more = 1 if scheme == "light" else -1  # shaded areas are darker, or lighter in dark mode
         assert more * (shades["end"][1] - shades["start"][1]) > 25
         assert more * (shades["start"][0] - shades["end"][0]) > 25
 

@@ -1,4 +1,4 @@
-"""Probabilities wherever a user looks: results, files, caveats, print, plots, the page."""
+"""Probabilities in all outputs: results, files, caveats, print, plots, the page."""
 
 import re
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What a reader may know: questions as lines of a knowledge file, and what knowledge changed."""
+"""Questions to the reader as lines of a knowledge file, and the changes due to knowledge."""
 
 import json
 import tomllib

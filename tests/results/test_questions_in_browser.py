@@ -1,4 +1,4 @@
-"""Statements that are ticked in the page become a knowledge file, in a real browser."""
+"""Statements ticked on the page become a knowledge file, in a real browser."""
 
 import numpy as np
 import pytest

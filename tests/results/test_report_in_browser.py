@@ -1,4 +1,4 @@
-"""The report in a real browser: what it loads, what clicks and keys do, who can read it."""
+"""The report in a real browser: what it loads, clicks and keys, accessibility."""
 
 import re
 from itertools import pairwise

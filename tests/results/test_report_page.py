@@ -1,4 +1,4 @@
-"""The report as text; how it behaves in a browser is tested in tests/browser."""
+"""The report as text; test_report_in_browser.py tests its behaviour."""
 
 import base64
 import hashlib
@@ -154,7 +154,7 @@ def test_what_follows_from_knowledge_is_not_shown_as_data():
 
 
 def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
-    """a -> b is required, and makes a collider with c -> b; x -> z <- y is of the data."""
+    """a -> b is required and makes a collider with c -> b; x -> z <- y comes from the data."""
     names = ["a", "b", "c", "x", "y", "z"]
     dag = np.zeros((6, 6), dtype=int)
     for cause, effect in ("ab", "cb", "xz", "yz"):
@@ -220,7 +220,7 @@ def test_the_picture_has_every_edge_between_its_nodes_and_no_boxes_overlap(seed)
 
 
 def _touched(boxes, x, y):
-    """The one box at whose border a point is, arrowheads aside."""
+    """The box at whose border a point lies, apart from arrowheads."""
     near = [
         name
         for name, (left, top, width, height) in boxes.items()

@@ -1,4 +1,4 @@
-"""Results in files: exact, whole, and refused by the part that is wrong."""
+"""Results in files: exact, complete, and refused with the part that is wrong."""
 
 import contextlib
 import copy
@@ -225,7 +225,7 @@ def test_the_types_and_the_schema_refuse_the_same(document, seed):
 
 
 def test_damage_is_never_anything_but_an_input_error(document):
-    """Also what the schema cannot see, and no traceback of another kind."""
+    """Including damage that the schema cannot express; no other exception is raised."""
     rng = np.random.default_rng(5)
     wrong = [None, True, -1, 0, 1, 10**400, "text", "v1", "->", [], {}, ["v1"]]
     drawn = 0
@@ -236,7 +236,7 @@ def test_damage_is_never_anything_but_an_input_error(document):
             _change(damaged, places[rng.integers(len(places))], wrong[rng.integers(len(wrong))])
         with contextlib.suppress(InputError):
             drawn += bool(dcd.report.render(Result.from_dict(damaged)))
-    assert drawn < 100  # most damage is refused; what is not can be drawn
+    assert drawn < 100  # most damage is refused; the rest can be drawn
 
 
 def test_the_schema_is_valid_itself_and_the_one_in_the_package():

@@ -1,4 +1,4 @@
-"""What a result says about a fit."""
+"""The contents of a result."""
 
 import os
 import pickle
@@ -102,7 +102,7 @@ def test_views_of_the_robust_method_are_of_the_sets_that_it_decoupled(missing):
 
 
 def test_a_fit_that_decouples_nothing_has_no_views(table):
-    """And the page says nothing of weights."""
+    """The page does not mention weights."""
     result = summarise(RobustDCD(test=dcd.PartialAssociation(decouple="never")).fit(table))
     assert all(boundary.view is None for boundary in result.boundaries)
     assert all(member.after is None for boundary in result.boundaries for member in boundary.members)
@@ -132,7 +132,7 @@ def test_summarising_neither_tests_nor_learns(interacting, monkeypatch):
 
 
 def test_pvalues_of_members_are_those_of_the_search(table, robust, result):
-    """Of an edge: given the other parents of its effect; of a spouse there is none."""
+    """For an edge: given the other parents of its effect; a spouse has none."""
     test = dcd.IndependenceTest(table)
     boundary = next(b for b in result.boundaries if b.target == "first")
     members = {member.name: member for member in boundary.members}
@@ -151,7 +151,7 @@ def test_strengths_are_of_the_data_and_of_the_weights(interacting):
         for member in boundary.members:
             x, y = (interacting[name].to_numpy() for name in (member.name, boundary.target))
             assert member.before == pytest.approx(spearmanr(x, y).statistic, abs=1e-5)
-            # Estimated by what the weights change among 300 of the 500 rows.
+            # Estimated from the effect of the weights on 300 of the 500 rows.
             assert member.after == pytest.approx(strength(x, y, weights, (False, False)), abs=0.15)
     small = interacting.iloc[:250]
     boundary = next(b for b in summarise(DCD().fit(small)).boundaries if b.members)
@@ -362,7 +362,7 @@ def test_weights_of_rows_count(table, model):
 
 
 def test_a_direction_that_knowledge_states_is_not_shown_as_told_by_the_data(table):
-    """first -> third is half of a collider that the data show; third is stated to be caused by first."""
+    """first -> third is half of a collider that the data show; knowledge states that first causes third."""
     knowledge = dcd.Knowledge(roots=["first"])
     result = summarise(RobustDCD(knowledge=knowledge).fit(table))
     assert {("first", "third"), ("second", "third")} <= set(result.cpdag.directed_edges)

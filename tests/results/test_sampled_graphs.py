@@ -1,4 +1,4 @@
-"""The sampled graphs of a saved result: exact, small, refused if tampered with, and good for effects."""
+"""The sampled graphs of a saved result: exact, small, refused if tampered with, and usable for effects."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What resamples say: frequencies, the consensus graph, files."""
+"""The result of resampling: frequencies, the consensus graph, files."""
 
 import json
 from itertools import combinations
@@ -16,7 +16,7 @@ from dcd.runtime.errors import FailedResamplesWarning
 
 
 def stability_of(graphs):
-    """What resamples with these graphs would give."""
+    """The stability of resamples with these graphs."""
     names = graphs[0].names
     directed = np.mean([g.adjacency & ~g.adjacency.T & 1 for g in graphs], axis=0)
     undirected = np.mean([g.adjacency & g.adjacency.T for g in graphs], axis=0)
@@ -78,7 +78,7 @@ def test_consensus_of_a_ring_has_a_collider_though_none_was_frequent():
 
 
 def test_consensus_keeps_the_stronger_of_two_colliders():
-    """b is a collider in most resamples, c in fewer: both together would close no valid graph."""
+    """b is a collider in most resamples, c in fewer: no valid graph has both."""
     names, b_collides = "abcd", [[0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
     c_collides = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
     graphs = [CPDAG.from_dag(names, b_collides)] * 6 + [CPDAG.from_dag(names, c_collides)] * 4

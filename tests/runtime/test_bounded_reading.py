@@ -1,4 +1,4 @@
-"""No read without a bound: files are refused by kind and by size, in one error with its remedy."""
+"""Every read is bounded: files are refused by kind and by size, with one error and its remedy."""
 
 import bz2
 import gzip

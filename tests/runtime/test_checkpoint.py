@@ -32,7 +32,7 @@ def fitted(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_from_any_prefix_of_the_file_the_same_result(name, tmp_path):
-    """Every line can be the last before a crash, and none is needed."""
+    """Any line can be the last before a crash, and no line is required."""
     path, table, wanted = tmp_path / "run.dcd", table_for(name), fitted(name)
     kept = fresh(name).fit(table, checkpoint=path)
     assert_same_result(kept, wanted)
@@ -76,7 +76,7 @@ def test_a_finished_run_does_nothing_again(name, tmp_path, monkeypatch):
 @needs_fork
 @pytest.mark.parametrize("name", ["published", "always", "gaps"])
 def test_killed_at_any_moment_it_goes_on(name, tmp_path):
-    """SIGKILL again and again, at moments that a generator chooses."""
+    """SIGKILL repeatedly, at random moments."""
     path, table, rng = tmp_path / "run.dcd", table_for(name), random.Random(name)
     start = time.monotonic()
     wanted = fresh(name).fit(table)
@@ -135,7 +135,7 @@ def test_two_processes_go_on_with_what_one_did(tmp_path):
 
 @dataclass(frozen=True)
 class CannotTell:
-    """A test of one's own for which the data are never enough."""
+    """A user-defined test for which the data are never enough."""
 
     def bind(self, scores, level):
         return self
@@ -174,7 +174,7 @@ def test_an_interrupt_leaves_a_good_checkpoint(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The checkpoint of a run to its end."""
+    """The checkpoint of a finished run."""
     path = tmp_path_factory.mktemp("finished") / "run.dcd"
     RobustDCD().fit(interacting_table(), checkpoint=path)
     return path.read_bytes()
@@ -219,7 +219,7 @@ def test_other_weights_are_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["published", "robust"])
 def test_what_changes_no_result_makes_no_other_run(name, tmp_path, monkeypatch):
-    """n_jobs, progress, memory_limit, the order of the columns, and the library that holds the table."""
+    """n_jobs, progress, memory_limit, the order of the columns, and the library of the table."""
     path, table = tmp_path / "run.dcd", interacting_table()
     wanted = fresh(name).fit(table, checkpoint=path)
     monkeypatch.setattr("dcd.search.whole_graph.as_done", None)

@@ -1,4 +1,4 @@
-"""Files of checkpoints: cut off, damaged, foreign, unwritable, locked."""
+"""Checkpoint files: truncated, damaged, foreign, unwritable, locked."""
 
 import json
 import os
@@ -142,7 +142,7 @@ def test_two_runs_at_once_are_refused_and_the_lock_ends_with_its_run(tmp_path):
         RobustDCD().fit(table, checkpoint=path)
     with pytest.raises(InputError, match="belongs to another run"):
         RobustDCD(alpha=0.01).fit(table, checkpoint=path)
-    RobustDCD().fit(table, checkpoint=path)  # nothing is left locked, by an error either
+    RobustDCD().fit(table, checkpoint=path)  # nothing is left locked, not even by an error
 
 
 def test_bad_input_makes_no_file(tmp_path):

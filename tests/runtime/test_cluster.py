@@ -1,4 +1,4 @@
-"""A real Dask scheduler and workers in processes of their own: same graph, data sent once, workers lost."""
+"""A real Dask scheduler with workers in separate processes: same graph, data sent once, lost workers."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def test_data_arrive_at_a_worker_once(cluster):
     assert departures == [os.getpid()]
     assert not arrivals
     assert {pid for _, pid, _, _ in found} <= {worker.pid for worker in cluster.workers}  # or one of them
-    # Once a run at most: between two runs Dask may drop copies, which nobody waits for.
+    # At most once per run: between two runs Dask may drop copies that are no longer referenced.
     assert max(n_arrivals for _, _, n_arrivals, _ in found) <= 2
 
 
@@ -118,7 +118,7 @@ def test_stability_is_the_same(cluster):
 
 
 def after_some_results(monkeypatch, happens):
-    """Let something happen when two results are there."""
+    """Call a function once two results have arrived."""
     spread, count = engine._spread, []
 
     def watched(*arguments):
@@ -165,7 +165,7 @@ NO_WORKERS = r"no worker for 3 seconds\. Start workers and run it again"
 
 
 def test_a_cluster_that_has_lost_its_workers_ends_the_run(cluster, monkeypatch):
-    """No wait is without a limit; workers that come later do the next run."""
+    """Every wait has a limit; workers that join later do the next run."""
     monkeypatch.setattr(engine, "_WORKER_SECONDS", 3.0)
 
     def lose_all():
@@ -187,7 +187,7 @@ def test_a_cluster_that_has_lost_its_workers_ends_the_run(cluster, monkeypatch):
 
 
 def test_waiting_for_results_has_a_limit(cluster, monkeypatch):
-    """Where nothing comes and the scheduler knows no worker, whatever it says of the tasks."""
+    """If no result arrives and the scheduler has no worker, whatever the state of the tasks."""
     monkeypatch.setattr(engine, "_WORKER_SECONDS", 3.0)
     monkeypatch.setattr(engine, "_WATCH_SECONDS", 0.1)
     after_some_results(monkeypatch, lambda: monkeypatch.setattr(cluster.client, "ncores", lambda **_: {}))
@@ -197,7 +197,7 @@ def test_waiting_for_results_has_a_limit(cluster, monkeypatch):
 
 
 def test_a_task_that_lost_several_workers_is_done_by_another(cluster, monkeypatch):
-    """Dask gives up a task after the fourth worker that was lost with it; the run does not."""
+    """Dask gives up on a task after losing four workers with it; the run does not."""
     spread, count = engine._spread, []
 
     def killed_once(*arguments):

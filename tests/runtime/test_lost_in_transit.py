@@ -15,7 +15,7 @@ from dcd.runtime.parallel import Shared, as_done
 
 
 class Client:
-    """Sends data as Dask does, after what happens first."""
+    """Sends data as Dask does, after an event."""
 
     def __init__(self, *happens):
         self.happens, self.n_sent = list(happens), 0
@@ -96,7 +96,7 @@ def test_workers_killed_while_data_are_sent(tmp_path, monkeypatch):
 
     cluster, rng = Cluster(tmp_path), random.Random(0)
     data = Counted()
-    data.numbers = data.numbers.repeat(200)  # long enough under way to be killed there
+    data.numbers = data.numbers.repeat(200)  # takes long enough to be killed in transit
     try:
         for _ in range(3):
             cluster.add_worker(1)

@@ -1,4 +1,4 @@
-"""Memory within a limit: scratch files that go with their arrays, blocks that cover all rows."""
+"""Memory limits: scratch files that vanish with their arrays, blocks that cover all rows."""
 
 import errno
 import gc

@@ -132,7 +132,7 @@ def test_one_process_is_this_one():
 
 
 def test_small_data_are_packed_once_and_large_arrays_stay_in_one_file(monkeypatch):
-    for size, most in ((2**25, 1), (0, 9)):  # joblib packs what is around large arrays with every task
+    for size, most in ((2**25, 1), (0, 9)):  # joblib pickles everything but large arrays with every task
         monkeypatch.setattr(engine, "_SMALL", size)
         departures.clear()
         done = dict(as_done(add_up, range(9), shared=Shared(Counted()), n_jobs=2))

@@ -27,7 +27,7 @@ GetTimeoutError.__module__ = "ray.exceptions"
 
 
 class Ray(ModuleType):
-    """As much of Ray as is used: a task is done as soon as there is a core, and some are never."""
+    """The part of Ray that is used: a task is done as soon as there is a core; some never finish."""
 
     def __init__(self, cores=(2,), stuck=()):
         super().__init__("ray")
@@ -84,7 +84,7 @@ def double(item):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Every look at the clock is ten seconds later."""
+    """Every reading of the clock is ten seconds later."""
     seconds = iter(range(0, 100_000, 10))
     monkeypatch.setattr(ray_tasks.time, "monotonic", lambda: next(seconds))
 

@@ -1,4 +1,4 @@
-"""Runs in pieces: order, estimates and limits on a clock that the test turns; bars where somebody watches."""
+"""Runs in tasks: order, estimates and limits on a simulated clock; progress bars in a terminal."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from dcd.runtime.runs import ProgressBar, Run, duration
 
 
 class Clock:
-    """Stands still until it is turned."""
+    """A clock that stands still until it is advanced."""
 
     def __init__(self):
         self.now = 100.0
@@ -28,7 +28,7 @@ class Clock:
 
 
 def pieces_of(clock, seconds, done, closed=None):
-    """Pieces that take some seconds each, in an order from last to first; notes which were done."""
+    """Tasks that take some seconds each, from last to first; records which were done."""
 
     def compute(pending):
         try:
@@ -66,7 +66,7 @@ def test_a_run_that_would_take_far_too_long_ends_early():
         TimeLimitError, match=r"first 5 targets, the run would take about 17 min, before pairs, "
     ):
         run.gather("a", range(100), pieces_of(clock, 10, done, closed), label="targets", then="pairs")
-    assert len(done) == 5  # as soon as an estimate says something
+    assert len(done) == 5  # as soon as there is an estimate
     assert closed == [True]
     with pytest.raises(TimeLimitError) as caught:
         Run(max_time=480.0, clock=clock).gather("a", range(100), pieces_of(clock, 10, []), label="targets")
@@ -82,7 +82,7 @@ def test_processes_that_have_to_be_started_do_not_make_the_rest_seem_long():
     clock = Clock()
 
     def compute(pending):
-        clock.now += 60  # two processes start; then each does a piece in two seconds
+        clock.now += 60  # two processes start; then each does a task in two seconds
         for index in range(len(pending)):
             clock.now += 2 * (index % 2 == 0)
             yield index, None
@@ -95,7 +95,7 @@ def test_processes_that_have_to_be_started_do_not_make_the_rest_seem_long():
 
 
 def test_pieces_of_known_effort_count_by_it():
-    """The longest come first; by their number the rest would seem ten times as long."""
+    """The longest come first; an estimate by number alone would be ten times as long."""
     clock, efforts = Clock(), [100.0] * 6 + [1.0] * 94
 
     def compute(pending):
@@ -151,7 +151,7 @@ def test_the_limit_counts_what_came_before_the_pieces():
     ("model", "pieces"), [(dcd.DCD(), "Markov boundaries"), (dcd.RobustDCD(), "edges")], ids=["dcd", "robust"]
 )
 def test_fits_and_resamples_have_limits(model, pieces, tmp_path, monkeypatch):
-    """On a clock that a look moves by a second: how far a run comes does not depend on the machine."""
+    """On a clock that advances a second per reading, so that progress does not depend on the machine."""
     monkeypatch.setitem(Run.__init__.__kwdefaults__, "clock", partial(next, count()))
     frame = dcd.datasets.load_sachs().frame.iloc[:300]
     with pytest.raises(TimeLimitError, match=pieces):
@@ -177,7 +177,7 @@ def test_fits_and_resamples_have_limits(model, pieces, tmp_path, monkeypatch):
 
 @pytest.fixture
 def watched(monkeypatch):
-    """Somebody watches, and every piece shows at once."""
+    """Show the progress bar, and update it after every task."""
     monkeypatch.setattr("dcd.runtime.runs._is_watched", lambda: True)
     monkeypatch.setattr("dcd.runtime.runs.ProgressBar", partial(ProgressBar, mininterval=0))
 
@@ -230,7 +230,7 @@ def test_all_stages_and_phases_have_one_bar_that_only_goes_forward(capsys):
 
 @pytest.mark.usefixtures("watched")
 def test_any_number_of_rounds_fits_in_a_phase(capsys):
-    """The part of each is a share of what is left, until rounding leaves none."""
+    """Each round takes a share of the remainder, until rounding leaves none."""
     clock = Clock()
     with Run(progress=True, clock=clock) as run:
         run.phase("search", 0.2, rounds=True)

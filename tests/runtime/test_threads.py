@@ -1,4 +1,4 @@
-"""One thread for linear algebra while anybody asks for it."""
+"""One thread for linear algebra while any caller requires it."""
 
 import threading
 

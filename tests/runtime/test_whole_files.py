@@ -1,4 +1,4 @@
-"""Files appear whole or not at all: full disks, links that lead nowhere, permissions, power failures."""
+"""Files are written completely or not at all: full disks, broken links, permissions, power failures."""
 
 import errno
 import os

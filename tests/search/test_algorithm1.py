@@ -19,7 +19,7 @@ def fit(n_variables, edges, colliders):
 
 
 def remembering(identify):
-    """The same identifier, asked each question once."""
+    """The same identifier with cached results."""
     answers = {}
 
     def remembered(target, others):
@@ -47,7 +47,7 @@ def assert_recovers(dag):
 
 @pytest.mark.parametrize(("n", "count", "n_classes"), [(3, 25, 11), (4, 543, 185)])
 def test_theorem_2_on_all_small_dags(n, count, n_classes):
-    """Equivalent DAGs have the same separations, so one of each class speaks for all of them."""
+    """Equivalent DAGs have the same separations, so one of each class is enough."""
     dags = list(all_dags(n))
     classes = {dag_to_cpdag(dag).tobytes(): dag for dag in dags}
     assert (len(dags), len(classes)) == (count, n_classes)
@@ -140,7 +140,7 @@ def test_a_ring_loses_its_weakest_edge():
 
 
 def test_of_two_colliders_that_disagree_the_stronger_wins():
-    # a - b - c - d; the data call both b and c colliders, which would point b - c both ways.
+    # a - b - c - d; by the data both b and c are colliders, which would direct b - c both ways.
     boundary = {"a": "bc", "b": "acd", "c": "abd", "d": "bc"}
     drops = {("a", frozenset("c")): "c", ("d", frozenset("b")): "b"}
 

@@ -1,4 +1,4 @@
-"""Calibrated arrows: what stays, what shrinks, and that the constants are those of the fit."""
+"""Calibrated arrows: invariants, shrinkage, and constants that agree with the fit."""
 
 import numpy as np
 import pandas as pd

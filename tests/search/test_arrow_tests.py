@@ -1,4 +1,4 @@
-"""Which arrows tests confirm: against d-separation on every small graph, and on graphs that are wrong."""
+"""Arrows that tests confirm: against d-separation on every small graph, and on wrong graphs."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def free(n):
 
 
 def oracle_of(truth):
-    """Tests without error in data from a graph, and the questions they were asked."""
+    """Perfect tests on data from a graph, and the statements that were tested."""
     asked = []
 
     def ask(questions):
@@ -95,4 +95,4 @@ def test_few_triples_are_tried_for_an_arrow():
     confirmed_arrows(star, free(21), lambda some: useless.extend(some) or dict.fromkeys(some, -99.0))
     assert 20 not in {
         v for question in useless for v in question[2:]
-    }  # dependent without it: no more questions
+    }  # dependent without it: no further tests

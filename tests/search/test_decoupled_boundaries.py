@@ -17,7 +17,7 @@ from dcd.search.decoupled_boundaries import BoundaryIdentifier, Prepared, decoup
 from dcd.table.reading import read_table
 from dcd.weights.hsic_descent import HSICDescent
 
-# What scikit-learn asks of estimators and does not apply here.
+# Requirements of scikit-learn that do not apply here.
 
 
 @pytest.mark.filterwarnings(
@@ -135,7 +135,7 @@ def test_a_random_start_is_seeded(seed):
 
 @pytest.mark.slow
 def test_level_under_learned_weights():
-    """A target apart from all others: rejected at most at the level (five standard errors allowed)."""
+    """A target unrelated to all others: rejected at most at the level (five standard errors allowed)."""
     rng = np.random.default_rng(8)
     rejected, tests = 0, 0
     for _ in range(200):
@@ -160,7 +160,7 @@ def test_bits_do_not_depend_on_the_threads_around():
 
 @pytest.fixture(scope="module")
 def long_frame():
-    """More rows than are worked on at once, with a category and a column without any relation."""
+    """More rows than are processed at once, with a category and an unrelated column."""
     frame = collider_with_bystanders(9000, 11)
     frame["f"] = np.where(frame["a"] + np.random.default_rng(11).standard_normal(9000) > 0, "yes", "no")
     return frame
@@ -174,7 +174,7 @@ def test_many_rows_find_what_all_at_once_find(long_frame, monkeypatch, weighted)
     monkeypatch.setattr(kernel_blocks, "DENSE_ROWS", 10_000)
     at_once = MarkovBoundary(target="c", method="published").fit(long_frame, sample_weight=given)
     assert in_blocks.boundary_ == at_once.boundary_
-    assert not np.array_equal(in_blocks.weights_, at_once.weights_)  # or one was compared with itself
+    assert not np.array_equal(in_blocks.weights_, at_once.weights_)  # otherwise it was compared with itself
     assert in_blocks.decoupling_.n_steps == at_once.decoupling_.n_steps
     assert in_blocks.effective_sample_size_ == pytest.approx(at_once.effective_sample_size_, rel=1e-3)
     error = 1 / np.sqrt(at_once.effective_sample_size_)

@@ -31,7 +31,7 @@ def curved_values(n=150, d=4, seed=0):
 
 
 def rows_of(model):
-    """A matrix of n rows with the Gram matrix of the model: as good as the columns of the table."""
+    """A matrix of n rows with the Gram matrix of the model: equivalent to the columns of the table."""
     n = round(model.n_samples)
     values, vectors = np.linalg.eigh(model.gram)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
@@ -145,7 +145,7 @@ def test_a_category_as_cause_enters_with_all_its_indicators():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
-    """`one_more` goes on from the regression on the others; `family_score` starts anew."""
+    """`one_more` extends the regression on the others; `family_score` starts from scratch."""
     model = model_of(curved_values(d=5, seed=seed))
     model = model._replace(may_curve=np.ones(5, dtype=bool), may_cross=np.full(5, 2))
     rng = np.random.default_rng(seed)
@@ -257,13 +257,13 @@ def test_linear_tables_count_every_sample_and_keep_lines_alone(seed):
 
 
 def test_a_counted_child_takes_other_parents_by_what_they_add_to_a_regression():
-    """BDeu of the parents of few levels; the others add what they add to a regression on all."""
+    """BDeu of the parents with few levels; the others contribute their gain in a regression on all."""
     model = mixed_model(counted=True)
     regressed = mixed_model()
     assert model.n_levels.tolist() == [0, 0, 4, 2]
     added = score_of(regressed, 2, [3, 0]) - score_of(regressed, 2, [3]) + regressed.edge_price
     both, one = evidence_of(model, 2, [0, 3]), evidence_of(model, 2, [3])
-    assert not model.may_curve[2:].any()  # a number enters by its line alone, as categories do for numbers
+    assert not model.may_curve[2:].any()  # a number enters as a line only, as categories do for numbers
     shared = model._replace(sd_line=regressed.sd_line, sd_curve=regressed.sd_curve)
     assert evidence_of(shared, 2, [0, 3]) - evidence_of(shared, 2, [3]) == pytest.approx(added, abs=1e-6)
     assert both > one
@@ -313,7 +313,7 @@ def test_configurations_that_do_not_occur_change_nothing(seed):
 
 
 def test_scores_of_categories_are_known_again_to_the_last_digit():
-    """In any order of the parents, first met or not; other weights of the rows have scores of their own."""
+    """In any order of the parents, cached or not; other row weights have their own scores."""
     codes = some_codes()
     model, again = counted_model(codes), counted_model(codes)
     first = score_of(model, 2, [0, 1, 3])

@@ -93,7 +93,7 @@ def chain_types(model, start, log_prior, temper, oriented, seed, pairs=None):
 def assert_same_distribution(frequencies, exact):
     """Up to five standard errors, by the differences between chains."""
     error = frequencies.std(axis=0, ddof=1) / np.sqrt(len(frequencies))
-    assert error.max() < 0.02  # so that the comparison means something
+    assert error.max() < 0.02  # so that the comparison is meaningful
     # A type that no chain has seen may have a probability of some per mille.
     assert (np.abs(frequencies.mean(axis=0) - exact) < 5.0 * error + 0.002).all()
 
@@ -126,7 +126,7 @@ def test_any_temper(temper):
 
 @pytest.mark.parametrize("seed", [0, 1, 100, 107])
 def test_curved_tables(seed):
-    """Of squares, the form that is best for a parent alone may be far from the best of two parents."""
+    """For squares, the best form of a single parent may be far from the best of two parents."""
     model = model_of(curved_values(seed, 3))._replace(edge_price=1.0)
     assert model.may_curve.any()
     compare(model, all_dags(3), np.zeros((4, 4)), 4.0, seed)
@@ -142,7 +142,7 @@ def test_tables_of_categories():
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("d", [3, 4])
 def test_what_is_required_and_forbidden_holds_throughout(d, seed):
-    """0 -> 1 is required; the last variable is no cause; an arrow 2 -> 0 is not allowed."""
+    """0 -> 1 is required; the last variable is not a cause; an arrow 2 -> 0 is not allowed."""
     required, allowed = np.zeros((2, d, d), dtype=bool)
     required[0, 1] = True
     allowed[:] = ~np.eye(d, dtype=bool)
@@ -209,7 +209,7 @@ def test_at_the_end_all_that_is_kept_belongs_to_the_graph(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_that_were_kept_are_those_that_are_made_anew(seed):
-    """A chain that begins at the last graph of another one has its total."""
+    """A chain that begins at the last graph of another has the same total."""
     model, state, curves, log_prior, _ = run(seed)
     again = chain_state(state.dag.astype(np.int8))
     start_chain(model, again, curves, log_prior, 1.5)
@@ -223,7 +223,7 @@ def test_the_same_seed_gives_the_same_chain():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_family_is_scored_in_a_form_that_it_can_have(seed):
-    """Between that of lines and curves as they are best alone, and the best of all forms."""
+    """Between the score with the best separate forms and that of the best of all forms."""
     model = model_of(curved_values(seed, 4, n=200))
     curves = preferred_curves(model)
     reached = []
@@ -270,7 +270,7 @@ def test_gains_by_another_parent_are_scores_of_families():
     assert further[2, 1] == pytest.approx(score_of(model, 1, [0, 2]))
     assert further[0, 3] == pytest.approx(score_of(model, 3, [0]))
     assert alone[2, 1] == pytest.approx(score_of(model, 1, [2]))
-    assert further[0, 1] == -np.inf  # it is a parent already
+    assert further[0, 1] == -np.inf  # it is already a parent
     assert alone[0, 1] == pytest.approx(score_of(model, 1, [0]))
     assert (np.diag(alone) == -np.inf).all()
     assert (further[3] == -np.inf).all()

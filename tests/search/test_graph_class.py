@@ -155,7 +155,7 @@ def changed_by_one(dag, possible, allowed):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make_loss", [random_loss, posterior_loss])
 def test_no_single_change_improves_the_graph_further(seed, make_loss):
-    """What a local search guarantees: a DAG, not worse than the start, and no neighbour is better."""
+    """The guarantees of a local search: a DAG, not worse than the start, and no neighbour is better."""
     rng = np.random.default_rng(seed)
     for _ in range(10):
         n = int(rng.integers(2, 7))
@@ -176,7 +176,7 @@ def test_no_single_change_improves_the_graph_further(seed, make_loss):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_of_four_variables_it_is_nearly_always_the_best_graph_of_all(seed):
-    """From the best of three graphs of the posterior; of the exhaustive minimum, never below."""
+    """From the best of three graphs of the posterior; never below the exhaustive minimum."""
     rng = np.random.default_rng(seed)
     free = ~np.eye(4, dtype=bool)
     best = 0

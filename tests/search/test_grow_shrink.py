@@ -1,4 +1,4 @@
-"""Grow and shrink, with a perfect test on known graphs and with data."""
+"""Grow-shrink, with a perfect test on known graphs and with data."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Algorithm 1, and the class of a DAG, within what is known: what brute force says."""
+"""Algorithm 1 and the class of a DAG under background knowledge, against brute force."""
 
 from itertools import combinations, islice
 
@@ -135,7 +135,7 @@ def test_always_valid_and_always_for_the_knowledge(seed):
 
 
 def test_one_way_statements_that_would_close_a_ring():
-    """Each pair has one direction left, in a circle; the weakest edge goes, a required one never."""
+    """Each pair has one direction left, in a circle; the weakest edge is removed, never a required one."""
     pvalues = {frozenset("ab"): 1e-9, frozenset("bc"): 0.04, frozenset("ac"): 1e-7}
     circle = {"forbidden": [("b", "a"), ("c", "b"), ("a", "c")]}
     for required, edges in (([], "a -> b\nc -> a"), ([("b", "c"), ("c", "a")], "b -> c\nc -> a")):

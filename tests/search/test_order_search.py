@@ -47,7 +47,7 @@ def test_the_best_last_variable_of_every_set_makes_the_best_of_all_graphs():
     ids=["numbers", "categories"],
 )
 def test_it_finds_the_best_of_all_graphs(make, d):
-    """Growing and shrinking may miss a family once in a while."""
+    """Growing and shrinking may occasionally miss a family."""
     missed = 0
     for seed in range(16 if d == 4 else 8):
         model = make(seed, d)
@@ -80,7 +80,7 @@ def test_more_restarts_never_make_it_worse():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_known_is_always_respected(seed):
-    """Statements at random, mostly against the data."""
+    """Random statements, mostly contrary to the data."""
     rng = np.random.default_rng(seed)
     values = some_values(seed, d=6)
     for _ in range(12):
@@ -132,7 +132,7 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_families_remembered_from_earlier_runs_are_those_of_the_model(seed):
-    """Runs at other prices, with other arrows allowed and other pairs unwanted, share what they remember."""
+    """Runs at other prices, with other allowed arrows and unwanted pairs, share their cache."""
     values, rng = some_values(seed, d=6), np.random.default_rng(seed)
     model = model_of(values)
     search = OrderSearch(6, model.required, np.random.default_rng(seed))

@@ -46,7 +46,7 @@ def task_of(values, *, subsampled=True, seed=0, **stated):
 
 
 def weak(seed, d=4, n=110):
-    """Linear relations that so few rows do not settle."""
+    """Linear relations that are unclear with few rows."""
     dag = np.zeros((d, d))
     dag[0, 2] = dag[1, 2] = dag[2, d - 1] = 1
     return linear(dag, seed, n=n, weight=0.3)
@@ -77,7 +77,7 @@ def exact_types(model, dags, oriented):
 @pytest.mark.parametrize("stated", [{}, {"required": [("x2", "x1")], "roots": ["x0"]}])
 def test_on_all_rows_they_are_those_of_enumeration(seed, stated):
     task, best = task_of(weak(seed), subsampled=False, **stated)
-    # Of lines a family has one form, so its score is known.
+    # With lines alone a family has one form, so its score is known.
     nothing = np.zeros(4, dtype=np.int64)
     best.model = best.model._replace(may_curve=nothing > 0, may_cross=nothing)
     best.best()
@@ -104,7 +104,7 @@ def test_parts_of_the_rows_make_them_less_certain_and_not_different(seed):
 
 
 def test_the_work_of_a_chain_does_not_carry_the_table(monkeypatch):
-    """Clusters get it: sums of parts of the rows, which do not grow with the rows."""
+    """It is sent to clusters: sums over parts of the rows, whose size does not grow with the rows."""
     sizes = []
 
     def measured(work, items, *, shared, **options):
@@ -193,7 +193,7 @@ def test_the_prior_has_room_for_the_graph_that_a_chain_starts_from():
     assert len(table) > 1001
     assert np.isfinite(table[1000, 941])
     np.testing.assert_array_equal(table[:300, :300], posterior._log_prior(60, 0)[:300, :300])
-    assert len(posterior._log_prior(4, 6)) == 7  # there are no more than six pairs
+    assert len(posterior._log_prior(4, 6)) == 7  # there are only six pairs
 
 
 @pytest.mark.parametrize("d", [2, 12, 15])
@@ -205,7 +205,7 @@ def test_steps_concern_all_pairs_of_few_variables_and_else_those_that_matter(d):
     pairs = posterior._pairs_of_steps(model, dag * model.allowed, np.zeros((d, d), bool))
     chosen = {(int(a), int(b)) for a, b in pairs}
     assert len(chosen) == len(pairs)
-    assert pairs.flags.c_contiguous  # as a single pair is: one layout, so that the chain is compiled once
+    assert pairs.flags.c_contiguous  # like a single pair: one layout, so that the chain is compiled once
     assert all(a < b for a, b in chosen)
     last = task.names.index(f"x{d - 1}")
     assert tuple(sorted((task.names.index("x0"), last))) not in chosen
@@ -237,7 +237,7 @@ def random_posterior(n, rng, allowed, required):
 
 
 def asked(**stated):
-    """What `least_error_dag` takes of a model and of a task."""
+    """The arguments of `least_error_dag` from a model and a task."""
     known = bind_knowledge(Knowledge(**stated) if stated else None, NAMES)
     allowed = ~known.forbidden & ~np.eye(4, dtype=bool)
     return SimpleNamespace(allowed=allowed), SimpleNamespace(knowledge=known)
@@ -249,7 +249,7 @@ def asked(**stated):
     [{}, {"required": [("b", "a")], "no_edge": [("c", "d")]}, {"roots": ["d"], "forbidden": [("a", "c")]}],
 )
 def test_it_is_nearly_always_the_best_graph_and_never_worse_than_its_starts(seed, stated):
-    """A local search from the best start; that it never ends above that start is certain, the rest is not."""
+    """A local search from the best start; only that it never ends above that start is guaranteed."""
     rng = np.random.default_rng(seed)
     model, task = asked(**stated)
     known, oriented = task.knowledge, posterior.oriented(task)

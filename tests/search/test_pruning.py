@@ -1,4 +1,4 @@
-"""The pruned search: with perfect boundaries the same answer as the full one, from fewer questions."""
+"""The pruned search: with perfect boundaries the same result as the full one, from fewer queries."""
 
 from itertools import combinations, islice, product
 
@@ -23,7 +23,7 @@ def dag_of_degree(n, degree, rng):
 
 
 def built(dag, subsets, identify=None):
-    """The construction, and the sets within which it asked for boundaries."""
+    """The construction, and the sets within which it queried boundaries."""
     asked = []
     names = range(len(dag))
     identify = identify or oracle(dag)
@@ -47,7 +47,7 @@ def descendants(dag):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_drops_a_spouse_has_all_common_children_and_their_descendants(seed):
-    """The smallest exclusion is what the argument says; the middles of any are the colliders of the pair."""
+    """The smallest exclusion agrees with the proof; the middles of any are the colliders of the pair."""
     rng = np.random.default_rng(seed)
     n_pairs = 0
     for _ in range(25):
@@ -113,7 +113,7 @@ def test_same_graph_and_fewer_sets_on_larger_dags(degree):
 
 
 def test_a_star_needs_no_exclusions():
-    """The boundary of a leaf is one variable, so its edge is told from there, not from the hub."""
+    """The boundary of a leaf is one variable, so its edge is decided there, not at the hub."""
     star = np.zeros((8, 8), dtype=np.int8)
     star[0, 1:] = 1
     result, asked = built(star, "pruned")
@@ -158,7 +158,7 @@ def test_rounds_are_prepared_before_they_are_asked():
 
 def test_the_bound_counts_questions_and_says_what_it_cut():
     dag = np.zeros((7, 7), dtype=int)
-    dag[:5, 5:] = 1  # five causes of two effects: to part two causes, both effects have to go
+    dag[:5, 5:] = 1  # five causes of two effects: to separate two causes, both effects must be excluded
     names = list("abcdefg")
     identify = oracle(dag, names)
     with pytest.warns(SearchCutWarning, match="boundary of 6 variables"):
@@ -173,7 +173,7 @@ def test_the_bound_counts_questions_and_says_what_it_cut():
 @pytest.mark.parametrize("rate", [0.05, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_valid_answer_whatever_the_boundaries(rate, seed):
-    """Making a `CPDAG` checks that it is one. Each side of a pair that shares boundaries says the same."""
+    """Making a `CPDAG` checks that it is one. Both sides of a pair that shares boundaries agree."""
     rng = np.random.default_rng(seed)
     for _ in range(10):
         dag = random_dag(7, rng)
@@ -249,7 +249,7 @@ def test_sets_that_are_grown_are_the_combinations_that_are_closed(seed):
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_questions_are_not_looked_for_among_all_subsets(backwards):
-    """Of a chain only the ends are closed: one set of each size, where there are 2^60 combinations."""
+    """In a chain only the ends are closed: one set of each size, out of 2^60 combinations."""
     n = 60
     closures = [(1 << (i + 1)) - 1 if backwards else (1 << n) - (1 << i) for i in range(n)]
     assert (

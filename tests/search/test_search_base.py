@@ -1,4 +1,4 @@
-"""The contracts of searches: searches of the user's own, and what is refused."""
+"""The contracts of searches: user-defined searches, and bad input."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 
 
 class AssociationGraph:
-    """A search of one's own: variables are joined if they are associated, whatever lies between."""
+    """A user-defined search: variables are joined if they are associated, directly or not."""
 
     def find(self, task):
         d = len(task.names)

@@ -18,8 +18,8 @@ def random_joint(dag, rng):
     joint = np.ones(levels)
     for node in topological_order(dag):
         parents = np.flatnonzero(dag[:, node])
-        # One distribution of the node for every state of its parents, far from equal so that no dependence
-        # is faint.
+        # One distribution of the node for every state of its parents, far from equal so that dependence is
+        # strong.
         table = rng.dirichlet(np.ones(levels[node]), size=tuple(levels[parents])) + 0.05
         table /= table.sum(axis=-1, keepdims=True)
         axes = [*parents, node]

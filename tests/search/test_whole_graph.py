@@ -1,4 +1,4 @@
-"""The graph as a whole: its prior, its confirmation by tests, and what is known."""
+"""The search for the whole graph: its prior, confirmation by tests, and knowledge."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ COLLIDER = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
 
 
 class Says(SearchTest):
-    """A test with the same answer for all pairs but some; it remembers what it was asked."""
+    """A test with the same result for all pairs but some; it records its queries."""
 
     def __init__(self, d, log_pvalue, other=None):
         super().__init__(d)
@@ -36,7 +36,7 @@ class Says(SearchTest):
 
 
 def task_of(values, test=None, **stated):
-    """What a fit asks of a search, with a test of one's own and some knowledge."""
+    """The task of a search, with a user-defined test and some knowledge."""
     dataset = read_table(values)
     scores = scores_of(dataset)
     return GraphTask(
@@ -117,7 +117,7 @@ SKEWED = pytest.mark.xfail(strict=True, reason="with skewed noise a fork fits th
 
 @pytest.mark.parametrize("law", ["uniform", pytest.param("exponential", marks=SKEWED)])
 def test_a_collider_whose_noise_is_not_normal(law):
-    """c = (a - b) / 2 + noise: a and b are independent, and more rows make that plainer."""
+    """c = (a - b) / 2 + noise: a and b are independent, and more rows make that clearer."""
     right = 0
     for seed in range(4):
         a, b, e = getattr(np.random.default_rng(seed), law)(size=(3, 3000))
@@ -141,7 +141,7 @@ def test_arrows_that_are_not_allowed_are_not_drawn():
 def test_each_edge_is_tested_given_the_other_parents_of_its_effect():
     test = Says(3, -99.0)
     outcome = WholeGraph().find(task_of(linear(COLLIDER, 0, n=600), test))
-    of_edges, of_arrows = [(0, 2, 1), (1, 2, 0)], [(0, 1)]  # dependent without 2: no question given 2
+    of_edges, of_arrows = [(0, 2, 1), (1, 2, 0)], [(0, 1)]  # dependent without 2: no test given 2
     assert sorted(test.asked) == sorted(of_edges + of_arrows)
     assert [(edge.pair, edge.given, edge.log_pvalue) for edge in outcome.edges] == [
         ((0, 2), (1,), -99.0),
@@ -162,7 +162,7 @@ def test_an_edge_that_a_test_separates_is_not_drawn_and_told():
 
 
 class TwoParts(Says):
-    """A test whose first part separates some pairs, and whose rest, as costly as decoupling, others."""
+    """A test whose first part separates some pairs, and whose costly rest separates others."""
 
     def __init__(self, d, first, rest):
         super().__init__(d, -99.0, rest)
@@ -223,7 +223,7 @@ def test_no_question_is_asked_twice():
 
 
 def test_with_a_perfect_test_no_edge_is_false_whatever_the_scores_say():
-    """Scores of another table: what is drawn are edges of the graph that the test knows, if any."""
+    """With the scores of another table, all drawn edges are in the graph that the test knows."""
     for seed in range(5):
         dag = tree(seed, 7)
         outcome = WholeGraph().find(task_of(linear(tree(seed + 50, 7), seed, n=500), Oracle(dag)))
@@ -255,7 +255,7 @@ def test_the_graph_without_knowledge_is_kept_to_tell_conflicts():
 
 
 def clinic(n, seed):
-    """Two causes of a finding, with an effect and a bystander each, as in Asia; texts alone."""
+    """Two causes of a finding, with an effect and a bystander each, as in Asia; text columns only."""
     rng = np.random.default_rng(seed)
 
     def given(chance):
@@ -303,7 +303,7 @@ def test_bad_parameters(parameters, message):
 
 
 class SaysOfEnds(Says):
-    """All pairs are dependent; 0 and 1 by these log p-values without and with 2 in the set."""
+    """All pairs are dependent; 0 and 1 have these log p-values without and with 2 in the set."""
 
     def __init__(self, without, within):
         super().__init__(6, -99.0)
@@ -330,7 +330,7 @@ def test_where_colliders_are_few_each_has_to_be_confirmed(without, within, kept)
 
 
 def test_colliders_of_counted_variables_are_left_to_the_score():
-    """Categories 0 -> 2 <- 1, 2 -> 3 -> 4 -> 5; a test that would refuse the collider of numbers."""
+    """Categories 0 -> 2 <- 1, 2 -> 3 -> 4 -> 5; for numbers the test would reject the collider."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         flip = rng.random((6, 1500)) < 0.1

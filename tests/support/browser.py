@@ -1,4 +1,4 @@
-"""A real browser for pages: what is opened loads, logs and shows nothing beside the page itself."""
+"""A real browser for pages, which may load, log and show nothing beyond the page itself."""
 
 import shutil
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ DISPLAYED = "all => all.filter(element => getComputedStyle(element).display !== 
 
 @contextmanager
 def launched():
-    """A browser; the test is skipped where there is none."""
+    """A browser; the test is skipped if there is none."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium on this machine")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -47,7 +47,7 @@ def visits_by_name(browser, addresses):
 
 @contextmanager
 def visits(browser):
-    """A function that opens an address in a fresh context; in the end each was asked for, nothing else."""
+    """A function that opens an address in a fresh context; checks that nothing else was requested."""
     opened = []
 
     def visit(address, width=1280, **options):

@@ -1,4 +1,4 @@
-"""What brute force says: the DAGs of a class, those that respect some knowledge, the arrows they share."""
+"""Brute force: the DAGs of a class, those that respect knowledge, the arrows they share."""
 
 from functools import cache
 from itertools import combinations, permutations, product
@@ -37,7 +37,7 @@ def all_dags(n):
 
 
 def random_dag(n, rng, share=None):
-    """A DAG with some share, random by default, of the edges that a random order allows."""
+    """A DAG with a share, random by default, of the edges that a random order allows."""
     order = rng.permutation(n)
     dag = np.zeros((n, n), dtype=bool)
     dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < (rng.random() if share is None else share), k=1)
@@ -65,12 +65,12 @@ def respects(dag, knowledge):
 
 
 def shared_arrows(dags):
-    """The graph of all arrows that the DAGs share; edges that turn around among them are undirected."""
+    """The graph of all arrows that the DAGs share; edges whose direction differs are undirected."""
     return np.any(dags, axis=0).astype(np.int8)
 
 
 def true_knowledge(dag, rng):
-    """Random statements, of random kinds, that hold in a DAG."""
+    """Random statements, of random kinds, that are true of a DAG."""
     names = NAMES[: len(dag)]
     stated = {}
     arrows = [(names[i], names[j]) for i, j in np.argwhere(dag)]
@@ -103,7 +103,7 @@ def any_knowledge(n, rng):
 
 
 def assert_valid_and_respectful(cpdag, knowledge):
-    """The graph stands for some DAGs and has all arrows that they share; each of them respects it all."""
+    """The graph represents some DAGs and has all arrows that they share; each respects the knowledge."""
     adjacency = cpdag.adjacency
     dags = [one for one in members_of_class(adjacency) if (one[directed_part(adjacency)] == 1).all()]
     assert dags

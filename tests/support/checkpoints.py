@@ -1,4 +1,4 @@
-"""Fits to interrupt, and whether two of them say the same."""
+"""Fits to interrupt, and a comparison of two fits."""
 
 import dataclasses
 import os
@@ -48,7 +48,7 @@ def fresh(name, **parameters):
 
 
 def assert_same_result(first, second):
-    """To the last bit, diagnostics and all."""
+    """To the last bit, including diagnostics."""
     assert first.cpdag_ == second.cpdag_
     assert first.markov_boundaries_ == second.markov_boundaries_
     assert first.conflicts_ == second.conflicts_

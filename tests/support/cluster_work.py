@@ -1,4 +1,4 @@
-"""What the tests of engines and clusters let other processes do; those import it by name."""
+"""Work for other processes in the tests of backends and clusters; they import it by name."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ departures = []  # of `Counted` from this process
 
 
 class Counted:
-    """Data that tells how often they were packed and unpacked."""
+    """Data that count how often they were pickled and unpickled."""
 
     def __init__(self):
         self.numbers = np.arange(50_000.0)
@@ -32,7 +32,7 @@ def unpacked(numbers):
 
 
 def add_up(counted, item):
-    """A result, the process, how often the data came there, and what it was used for before."""
+    """A result, the process, how often the data arrived there, and its earlier uses."""
     counted.seen.append(item)
     time.sleep(0.05)
     return counted.numbers[item], os.getpid(), len(arrivals), len(counted.seen)
@@ -45,7 +45,7 @@ def array_and_list(counted, item):
 
 
 def die_once(folder, item):
-    """Kill this process if it is the first that comes to item 3."""
+    """Kill this process if it is the first to reach item 3."""
     if item == 3:
         try:
             Path(folder, "died").touch(exist_ok=False)

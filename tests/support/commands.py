@@ -62,7 +62,7 @@ def in_process(*arguments, text=None, **variables):
 
 
 class Terminal:
-    """A command in a pseudo-terminal, which both of its outputs go to; it ends with the block."""
+    """A command in a pseudo-terminal that receives both of its outputs; it ends with the block."""
 
     def __init__(self, *arguments, **variables):
         self.ours, theirs = os.openpty()
@@ -89,14 +89,14 @@ class Terminal:
         os.close(self.ours)
 
     def read_until(self, pattern=None, limit=60):
-        """What it writes until a pattern is seen or, without one, until its end."""
+        """Its output up to a pattern or, without one, to its end."""
         end = time.monotonic() + limit
         while time.monotonic() < end and (pattern is None or not re.search(pattern, self.seen)):
             if not select.select([self.ours], [], [], 0.1)[0]:
                 continue
             try:
                 piece = os.read(self.ours, 65536)
-            except OSError:  # how Linux tells that the other end is closed
+            except OSError:  # how Linux reports that the other end is closed
                 break
             if not piece:
                 break
@@ -104,7 +104,7 @@ class Terminal:
         return self.seen
 
     def read_to_end(self):
-        """All that it writes, and its exit code."""
+        """All its output, and its exit code."""
         seen = self.read_until()
         return seen, self.process.wait(timeout=60)
 

@@ -1,4 +1,4 @@
-"""Graphs to hand over to other packages, names that are hard to write, and the way there and back."""
+"""Graphs to convert for other packages, difficult names, and round trips."""
 
 import warnings
 

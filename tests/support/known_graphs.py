@@ -23,7 +23,7 @@ def all_dags(n):
 def classes_up_to_names(n):
     """`(dag, n_namings)`: a DAG of each equivalence class up to the names of its nodes, and its namings.
 
-    Every DAG has an order in which all arrows go forwards, so upper triangular matrices have all shapes.
+    Every DAG has an order in which all arrows point forwards, so upper triangular matrices cover all shapes.
     """
     upper, shapes = np.triu_indices(n, 1), {}
     renamings = [np.array(order)[:, None] * n + np.array(order) for order in permutations(range(n))]

@@ -86,7 +86,7 @@ def edges_of(cpdag, rng, resampled):
 
 
 def shares(rng, edge):
-    """Probabilities that fit an edge as drawn, to three digits."""
+    """Probabilities that agree with an edge as drawn, to three digits."""
     absent = round(float(rng.uniform(0, 0.4)), 3)
     low, high = {True: (0.3, 0.65), False: (0.71, 0.99)}[edge["uncertain"]]
     main = round((1 - absent) * float(rng.uniform(low, high)), 3)
@@ -227,7 +227,7 @@ def make_result(*args, **options):
 
 
 def assert_refused(document, tamper, message):
-    """The document is a result as it is, and refused once it was tampered with."""
+    """The document is a valid result, and is refused once tampered with."""
     damaged = copy.deepcopy(document)
     assert Result.from_dict(damaged).to_dict() == document
     tamper(damaged)

@@ -33,7 +33,7 @@ _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """A fenced block; `follows` says that nothing but white space is between it and the block before."""
+    """A fenced block; `follows` means that only white space separates it from the block before."""
 
     language: str
     code: str
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 class MissingPackageError(Exception):
-    """A page needs a package that is not there; the rest of the page did not run."""
+    """A page needs a package that is not installed; the rest of the page did not run."""
 
 
 def blocks_of(page):
@@ -52,7 +52,7 @@ def blocks_of(page):
 
 
 def run_page(page, *, optional=()):
-    """Run a page in the current folder; its namespace and all that its Python blocks printed.
+    """Run a page in the current folder; returns its namespace and the output of its Python blocks.
 
     A package of `optional` that is missing raises `MissingPackageError`.
     """

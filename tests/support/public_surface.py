@@ -1,7 +1,7 @@
 """Every public callable with hostile values for each of its parameters, found by introspection.
 
-A new function, class or method is walked over from the day it is public: a parameter with a name that is not
-in `VALID` is tried with hostile values alone.
+A new function, class or method is covered as soon as it is public: a parameter whose name is not in
+`valid_values` is tried with hostile values alone.
 """
 
 import datetime
@@ -24,9 +24,9 @@ TABLE["b"] += TABLE["a"]
 GRAPH = dcd.CPDAG.from_dag(["a", "b", "c"], [[0, 1, 0], [0, 0, 0], [0, 1, 0]])
 DAG = GRAPH.to_dag().adjacency.to_numpy()
 
-# What is returned to users: nobody makes these by hand, but their methods are called.
+# Types returned to users: nobody creates these by hand, but their methods are called.
 RETURNED = {"Audit", "Effect", "Result", "Stability"}
-# The same, without methods that take anything, and what strategies are handed by an estimator.
+# The same, without methods that take arguments, and the objects that an estimator passes to strategies.
 NOT_CALLED = {
     *("AdjustmentDistances", "Comparison", "ExampleData", "Outcome", "SampleWeights", "TableSummary"),
     "ChosenDAG",
@@ -41,13 +41,13 @@ NOT_WALKED = {"errors"}  # the exceptions, and the checks themselves
 
 
 class Odd:
-    """An object that is nothing in particular."""
+    """A plain object, which is not a valid value of any parameter."""
 
 
 def hostile_values():
     """New ones at each call: some can be read only once.
 
-    Small whole numbers are 2: as `n_jobs`, the processes that are there serve the next call too.
+    Small whole numbers are 2: as `n_jobs`, existing processes serve the next call too.
     """
     nested = []
     for _ in range(50):
@@ -137,7 +137,7 @@ def public_callables():
             continue
         for name in getattr(space, "__all__", dir(space)):
             found = getattr(space, name, None)
-            # What a namespace lists is public, wherever it is defined; otherwise imports are not its own.
+            # Names that a namespace lists are public, wherever they are defined; other imports are not.
             home = "dcd." if hasattr(space, "__all__") else space.__name__
             ours = getattr(found, "__module__", "").startswith(home)
             error = isinstance(found, type) and issubclass(found, BaseException)
@@ -167,7 +167,7 @@ def calls(valid, values=hostile_values):
             name = "any_option" if parameter.kind in kinds else parameter.name
             for number, value in enumerate(values()):
                 if callable(value) and parameter.name in FUNCTIONS:
-                    continue  # what it raises is its own
+                    continue  # its exceptions are its own
                 others = {
                     other.name: known.get(other.name, value)
                     for other in parameters
@@ -183,7 +183,7 @@ def calls(valid, values=hostile_values):
 
 
 class Shown:
-    """A value as text for a message, made when it is asked for: most never are."""
+    """A value as text for a message, made only when needed."""
 
     def __init__(self, number, value):
         self.number, self.value = number, value
@@ -235,7 +235,7 @@ def _instance(owner, *, fitted):
 
 
 def quick_robust():
-    """The estimator with one chain: what its parameters do is to be seen, not its graph."""
+    """The estimator with one chain: its parameters are tested, not its graph."""
     return dcd.RobustDCD(progress=False, search=dcd.WholeGraph(chains=1))
 
 

@@ -8,7 +8,7 @@ from dcd.estimators.base import Discovery
 
 
 def chain_table(n=150, seed=0):
-    """A -> b -> c, and d by itself."""
+    """a -> b -> c, and d unrelated."""
     rng = np.random.default_rng(seed)
     a = rng.standard_normal(n)
     b = a + rng.standard_normal(n)
@@ -17,7 +17,7 @@ def chain_table(n=150, seed=0):
 
 
 class Correlated(Discovery):
-    """A quick stand-in: an edge where the correlation is above a bound; it keeps what it was given."""
+    """A quick stand-in: an edge where the correlation is above a bound; it keeps its arguments."""
 
     def __init__(
         self,

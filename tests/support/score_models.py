@@ -1,4 +1,4 @@
-"""Models that score families, and what exhaustive search says of them."""
+"""Models that score families, and exhaustive searches."""
 
 from functools import cache
 from itertools import combinations, product
@@ -37,7 +37,7 @@ def counted_model(codes, weights=None):
 
 
 def arrays(parents, curved=()):
-    """A family as compiled code takes it, with room for more parents."""
+    """A family in the form for compiled code, with space for more parents."""
     room = np.zeros(len(parents) + 3, np.int64)
     room[: len(parents)] = parents
     forms = np.zeros(len(parents) + 3, np.bool_)

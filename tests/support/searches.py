@@ -10,7 +10,7 @@ from dcd.independence.residual_columns import ResidualColumns
 
 
 def erring_identifier(dag, rate, rng):
-    """An oracle that gets each member of each boundary wrong with some probability, always the same way."""
+    """An oracle that gets each member of each boundary wrong with some probability, reproducibly."""
     truth = oracle(dag)
     answers = {}
 

@@ -12,7 +12,7 @@ from dcd.graph.adjacency import topological_order
 
 
 def collider_with_bystanders(n, seed):
-    """a -> c <- b, c -> d, and e apart; enough noise that the rows can be told apart by weights."""
+    """a -> c <- b, c -> d, and e unrelated; enough noise for weights to decouple the variables."""
     rng = np.random.default_rng(seed)
     a, b, e = rng.standard_normal((3, n))
     c = a + b + rng.standard_normal(n)
@@ -21,7 +21,7 @@ def collider_with_bystanders(n, seed):
 
 
 def assert_contract_of_scikit_learn(estimator):
-    """All checks that apply; those that do not are not even begun, since some take long."""
+    """All checks that apply; the others are not started, since some take long."""
     for candidate, check in estimator_checks_generator(
         estimator,
         expected_failed_checks=NOT_APPLICABLE | (OF_GRAPHS if hasattr(estimator, "score") else {}),
@@ -60,7 +60,7 @@ def simulated(seed, d=6, n=300):
 
 
 def table(n_rows=200, seed=0):
-    """a -> c <- b, c -> d, and a variable of its own."""
+    """a -> c <- b, c -> d, and an unrelated variable."""
     a, b, c, d, e = np.random.default_rng(seed).standard_normal((5, n_rows))
     c += a + b
     return np.column_stack([a, b, c, c + d, e])

@@ -1,4 +1,4 @@
-"""One door for every cell: the same values are read the same, or refused, whatever container holds them."""
+"""Cells: the same values are read in the same way, or refused, in every container."""
 
 import datetime
 from decimal import Decimal
@@ -35,7 +35,7 @@ REFUSED = {
 
 
 def objects(cells):
-    """(n, 2) objects: whole numbers, and these cells as they are."""
+    """(n, 2) objects: whole numbers, and these cells unchanged."""
     table = np.empty((len(cells), 2), dtype=object)
     table[:, 0] = [(7 * i) % 41 for i in range(len(cells))]
     for row, cell in enumerate(cells):

@@ -1,4 +1,4 @@
-"""What a column is taken for: the rule, its overrides, and the codes of categories."""
+"""The kind of a column: the rule, its overrides, and the codes of categories."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""An order of columns, categories by the rows that share them, and correlations, all by blocks of rows."""
+"""Column order, categories by the rows that share them, and correlations, all in blocks of rows."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Row weights: one for each row, and a warning if they let few rows count."""
+"""Row weights: one for each row, and a warning if the effective number of rows is small."""
 
 import warnings
 

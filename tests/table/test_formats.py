@@ -1,4 +1,4 @@
-"""Files of every format come back as written; what pandas would bend in silence is refused by name."""
+"""Files of every format are read as written; whatever pandas would silently change is refused."""
 
 import csv
 import gzip
@@ -353,7 +353,7 @@ def test_good_tables_bring_no_warning(write):
 
 
 def test_a_clean_file_is_parsed_once(write, monkeypatch):
-    """Line by line, the header and the first row only; with a quote or a gap in the lines, all of it."""
+    """Only the header and the first row are read line by line; with quotes or short lines, all of it."""
     monkeypatch.setattr(delimited, "csv", SimpleNamespace(**{**vars(csv), "reader": CountingReader}))
     CountingReader.n_rows = 0
     read_file(write("a,b\n" + "1,\n" * 100))
@@ -396,7 +396,7 @@ def test_blank_lines_are_skipped(write):
 
 
 def test_a_format_is_one_function_and_one_line(write, monkeypatch):
-    """A format of somebody's own, in a module of its own."""
+    """A user-defined format, in its own module."""
 
     def read_pairs(content, label, options):
         rows = [line.split("=") for line in content.decode().split()]

@@ -1,4 +1,4 @@
-"""Caveats of tables that can be used: identifiers, columns of the same order; in audit and discover alike."""
+"""Caveats of usable tables: identifiers, columns in the same order; in both audit and discover."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Tables larger than memory: the same columns, checks and graphs as in memory, within a limit that holds."""
+"""Tables larger than memory: the same columns, checks and graphs as in memory, within the limit."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ FORMS = {
 
 @pytest.fixture(params=["in memory", "in scratch files", "in small blocks"])
 def limit(request, monkeypatch):
-    """Limits with which small tables are treated as large ones are."""
+    """Limits under which small tables are treated like large ones."""
     if request.param == "in memory":
         return None
     monkeypatch.setattr(storage, "FIXED", 0)
@@ -381,13 +381,13 @@ def run_under_a_limit(folder, *arguments):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts private memory as Linux does")
 def test_a_table_larger_than_memory_is_read_and_checked(large):
-    limit = 74  # MiB, the least that is taken for so many rows
+    limit = 74  # MiB, the smallest limit for this many rows
     done = run_under_a_limit(large, limit, limit * 2**20, "t.npy", "t.parquet", "t.feather")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("(100000, 120) memmap") == 3
     assert "True" in done.stdout
     without = run_under_a_limit(large, limit, "none", "t.npy")
-    assert "MemoryError" in without.stderr  # the limit of the system is one
+    assert "MemoryError" in without.stderr  # the system limit takes effect
 
 
 FIT_IN_PRIVATE_MEMORY = """
@@ -419,11 +419,11 @@ print(peak[0], model.cpdag_.directed_edges, model.cpdag_.undirected_edges, sep="
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts private memory as Linux does")
 def test_a_fit_keeps_to_its_limit(tmp_path):
-    """Reading, products, tests and chains, of more variables than have all products kept."""
+    """Reading, products, tests and chains, with too many variables to keep all products."""
     rng = np.random.default_rng(0)
     dag = dcd.simulate.random_dag(40, graph="erdos-renyi", degree=2, random_state=rng)
     np.save(tmp_path / "t.npy", np.asarray(dcd.simulate.sample(dag, 100_000, random_state=rng)))
-    limit = 74  # MiB, the least that is taken for so many rows
+    limit = 74  # MiB, the smallest limit for this many rows
     peaks, graphs = [], []
     for given in (f"{limit}MiB", ""):
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Categories, gaps and survey weights: levels, power, and agreement with simpler ways where there are any."""
+"""Categories, missing values and survey weights: level, power, and agreement with simpler methods."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ def letters(codes):
 
 
 def mixed_chain(n, seed):
-    """group (4 categories, no order) -> size -> passed (two categories); colour apart."""
+    """group (4 categories, no order) -> size -> passed (two categories); colour unrelated."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 4, n)
     size = np.array([0.0, 2.0, -1.0, 0.5])[group] + rng.standard_normal(n)
@@ -38,7 +38,7 @@ def mixed_chain(n, seed):
 
 @pytest.mark.parametrize("n_runs", [80, pytest.param(300, marks=pytest.mark.slow)])
 def test_the_level_holds_for_categories_given_categories_and_numbers(n_runs):
-    """x and y both depend on a set in ways that are no sums; nothing else connects them."""
+    """x and y both depend on a set, not additively; nothing else connects them."""
     rejected = {"categories": [], "mixed": []}
     for seed in range(n_runs):
         rng = np.random.default_rng(seed)
@@ -200,7 +200,7 @@ def test_missing_is_checked():
 
 
 def selected_chain(n, seed):
-    """a and c are independent, but rows where both are high are three times as likely to be asked."""
+    """a and c are independent, but rows where both are high are three times as likely to be sampled."""
     rng = np.random.default_rng(seed)
     a, c = rng.standard_normal((2, 3 * n))
     chance = np.where((a > 0) == (c > 0), 0.6, 0.2)
@@ -316,7 +316,7 @@ def test_grades_in_a_small_sample_are_adjusted_for(n_runs):
 
 @pytest.mark.parametrize("method", ["robust", "published"])
 def test_the_level_holds_if_weights_go_along_with_what_is_tested(method):
-    """Rows in the tails of x or y are a quarter as likely to be asked, and count four times."""
+    """Rows in the tails of x or y are a quarter as likely to be sampled, and count four times."""
     found = []
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -355,7 +355,7 @@ def test_the_sign_of_two_categories_is_that_of_their_values():
 
 
 def test_what_is_never_seen_together_is_not_taken_for_independent():
-    """b - c is an edge; a set with a in it cannot be tested, since a and b are never both there."""
+    """b - c is an edge; a set that contains a cannot be tested, since a and b are never both observed."""
     kept = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -370,7 +370,7 @@ def test_what_is_never_seen_together_is_not_taken_for_independent():
 
 
 def skip_questions(seed=0, n=400):
-    """How much is asked of smokers only."""
+    """Only smokers are asked how much they smoke."""
     rng = np.random.default_rng(seed)
     age = rng.standard_normal(n)
     smoker = rng.random(n) < 0.5

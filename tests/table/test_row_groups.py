@@ -1,4 +1,4 @@
-"""Rows that belong together: what names them, what is refused, how many independent rows they are worth."""
+"""Rows that belong together: group names, bad input, and the design effect."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ SEEDS = range(4)
 
 
 def persons(n_persons, n_rows, d, share, seed):
-    """A table of persons with effects of their own, which are a `share` of the variance, in each column."""
+    """A table of persons with random effects that are a `share` of the variance of each column."""
     rng = np.random.default_rng(seed)
     own = np.repeat(rng.standard_normal((n_persons, d)), n_rows, axis=0)
     values = np.sqrt(share) * own + np.sqrt(1 - share) * rng.standard_normal(own.shape)
@@ -152,7 +152,7 @@ def test_rows_that_are_known_to_belong_together_are_no_caveat(seed):
     assert audit.ok
     assert str(audit).startswith("600 rows in 60 groups (600 complete), 3 columns\n")
     alone = np.arange(len(values))
-    assert dcd.audit(values, groups=alone) == dcd.audit(values)  # one group for each row is the same as none
+    assert dcd.audit(values, groups=alone) == dcd.audit(values)  # one group per row is the same as none
 
 
 @pytest.mark.parametrize("seed", SEEDS)

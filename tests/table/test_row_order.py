@@ -1,4 +1,4 @@
-"""Rows that depend on the row before them: told in audit, terminal and report; never by chance."""
+"""Rows that depend on the row before: reported in audit, terminal and report; never by chance."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Survey weights and counts: equal weights are none, a row that counts twice is a row that is there twice."""
+"""Survey weights and counts: equal weights have no effect; a row of count two is a row that occurs twice."""
 
 import numpy as np
 import pandas as pd

@@ -23,7 +23,7 @@ def correlated_table(n, d, seed):
 
 
 def exact_features(table):
-    """Features to machine precision, so that what is compared with explicit sums is the formula alone."""
+    """Features to machine precision, so that comparison with explicit sums tests only the formula."""
     return [rbf_features(column, median_bandwidth(column), 1e-15) for column in table.T]
 
 
@@ -147,7 +147,7 @@ def test_each_way_to_stop_is_told():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_momentum_starts_afresh_when_the_loss_rises(seed):
-    """Steps far too large: the loss rises at times, and falls all the same."""
+    """Steps far too large: the loss rises at times, but decreases overall."""
     result = dcd.weights.decoupling_weights(
         correlated_table(200, 3, seed), learning_rate=100.0, min_ess=0.0, max_steps=200
     )
@@ -194,7 +194,7 @@ def non_members(n, n_causes, seed):
 
 @pytest.mark.parametrize("n_causes", [2, 4])
 def test_the_defaults_decouple_far_enough(n_causes):
-    """A level of .05 over 40 tables: at most 6 false members, where Adam with a tolerance had 24 or 40."""
+    """A level of .05 over 40 tables: at most 6 false members; Adam with a tolerance had 24 or 40."""
     false = true = 0
     for seed in range(40):
         table = non_members(800, n_causes, 2000 + seed)

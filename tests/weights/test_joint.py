@@ -134,7 +134,7 @@ def test_gradient_equals_finite_differences(form, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_two_variables_jointly_are_a_pair(seed):
-    """dHSIC of two is HSIC, as the published loss has it (which counts each pair twice)."""
+    """dHSIC of two variables is HSIC, as in the published loss (which counts each pair twice)."""
     table = shared_product(200, seed)[0][:, :2]
     result = HSICDescent(objective="joint").learn(make_scores(table), [0, 1])
     pair = DenseJointObjective(singles(table))
@@ -199,7 +199,7 @@ def test_the_result_keeps_its_constraints(objective, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_equal_rows_as_one_take_the_same_steps(seed, monkeypatch):
-    """Merged, or every row on its own: the same weights, and the same for equal rows."""
+    """Equal rows merged or separate: the same weights, equal for equal rows."""
     table = np.round(shared_product(300, seed)[0])
     merged = HSICDescent(objective="from-set").learn_apart(make_scores(table), 0, [1, 2])
     monkeypatch.setattr("dcd.weights.joint._FEW_REPEATED", 0.0)
@@ -223,12 +223,12 @@ def test_a_floor_above_the_minimum_is_told():
 def test_independent_variables_keep_the_sample(seed):
     table = np.random.default_rng(seed).standard_normal((500, 3))
     result = dcd.weights.decoupling_weights(table, objective="from-set", apart=0)
-    assert result.ess > 0.4 * 500  # the price of removing what chance leaves as well
+    assert result.ess > 0.4 * 500  # the price of removing chance dependence as well
     assert result.dependence_before < 2
 
 
 def test_no_other_weights_of_that_size_leave_less_dependence():
-    """The minimum at a price: weights nearby with a larger sample have more dependence, and the reverse."""
+    """The minimum at a price: nearby weights with a larger sample have more dependence, and vice versa."""
     table = shared_product(200, 0)[0]
     objective, shares = DenseJointObjective(one_and_set(table)), np.full(200, 1 / 200)
     p, _, _ = minimise(objective, shares, price=15.0, min_ess=0.0)
@@ -245,7 +245,7 @@ def test_no_other_weights_of_that_size_leave_less_dependence():
 
 
 def test_a_floor_out_of_reach_ends():
-    """A variable that the set determines: no weights decouple it, and the floor holds nevertheless."""
+    """A variable that the set determines: no weights decouple it, and the floor is still respected."""
     a, b = np.random.default_rng(0).standard_normal((2, 200))
     result = dcd.weights.decoupling_weights(
         np.column_stack([a + b, a, b + 1e-3 * a**2]), objective="from-set", apart=0, min_ess=0.6
@@ -255,7 +255,7 @@ def test_a_floor_out_of_reach_ends():
 
 
 def test_pairs_do_not_see_what_three_share_and_joint_weights_do():
-    """A, B and sign(A·B)·|e| are independent in pairs; only a joint objective has anything to do."""
+    """A, B and sign(A·B)·|e| are pairwise independent; only a joint objective has an effect."""
     rng = np.random.default_rng(0)
     a, b, e = rng.standard_normal((3, 400))
     table = np.column_stack([np.sign(a * b) * np.abs(e), a, b])
@@ -310,7 +310,7 @@ def test_column_order_does_not_matter(options):
 
 @pytest.mark.parametrize("options", [{"objective": "joint"}, {"objective": "from-set", "apart": 0}])
 def test_survey_weights_are_where_it_starts(options):
-    """Repeating a row is the same as counting it twice, but for what the rows cost."""
+    """Repeating a row is the same as counting it twice, except for the price of the sample."""
     table = shared_product(150, 3)[0]
     counts = np.where(np.arange(150) % 3 == 0, 2, 1)
     weighted = dcd.weights.decoupling_weights(table, sample_weight=counts, **options)
@@ -359,7 +359,7 @@ def test_bad_options_are_refused(options, message):
 
 @pytest.mark.parametrize("objective", ["pairwise", "joint", "from-set"])
 def test_a_column_that_is_constant_where_others_are_present(objective):
-    """d is observed only where k is 1, so k has nothing to decouple there."""
+    """d is observed only where k is 1, so k needs no decoupling there."""
     rng = np.random.default_rng(0)
     k = rng.integers(0, 2, 200)
     d = np.where(k == 1, rng.standard_normal(200), np.nan)

@@ -1,4 +1,4 @@
-"""Fit Robust DCD to the data file of a Benchpress run; `snakemake` is put here by Snakemake."""
+"""Fit Robust DCD to the data file of a Benchpress run; Snakemake defines `snakemake`."""
 
 import sys
 import time

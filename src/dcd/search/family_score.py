@@ -189,7 +189,7 @@ def most_columns(model, n_parents, crossed):  # type: ignore[no-untyped-def]
 
 @outer
 def workspace(model, child, n_parents, crossed):  # type: ignore[no-untyped-def]
-    """The regression on nothing, with space for so many parents."""
+    """An empty regression, with space for this many parents."""
     n_line = model.n_line[child]
     responses = np.empty(n_line + (model.raw[child] >= 0), np.int64)
     for r in range(responses.size):

@@ -49,7 +49,7 @@ def row_groups(groups: Any, n_rows: int) -> Positions | None:
 
 
 def groups_of_rows(codes: Positions | None) -> Positions | None:
-    """Groups numbered anew where rows were left out; None if each row is a group of its own."""
+    """Groups renumbered after rows were left out; None if each row is its own group."""
     if codes is None:
         return None
     renumbered, present = pd.factorize(codes)
