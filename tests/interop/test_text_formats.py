@@ -166,8 +166,8 @@ def test_graphml_with_declarations_is_refused(text):
         ("no xml", "is not XML"),
         ("\ud800", "is not XML"),
         ("<graphml/>", "has no graph"),
-        ("<graphml><graph/></graphml>", "has a graph without 'edgedefault'"),
-        ('<graph edgedefault="directed"><node/></graph>', "has a node without 'id'"),
+        ("<graphml><graph/></graphml>", "has no 'edgedefault' in <graph>"),
+        ('<graph edgedefault="directed"><node/></graph>', "has no 'id' in <node>"),
         (
             '<graph edgedefault="directed"><edge source="a" target="b"/></graph>',
             "edge 'a', 'b': has no node 'a'",

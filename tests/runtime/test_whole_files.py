@@ -3,6 +3,8 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -45,6 +47,33 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path):
     with pytest.raises(dcd.InputError, match=r"it is a link to '.*elsewhere\.json', which does not exist"):
         write_text(link, "new")
     assert not elsewhere.exists()
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    with pytest.raises(dcd.InputError, match="Remove the link, or choose another file"):
+        write_text(loop, "new")
+
+
+def test_a_name_that_can_only_be_a_folder_is_refused(tmp_path):
+    with pytest.raises(dcd.InputError, match=r"it is a folder.*Choose a file, not a folder"):
+        write_text(f"{tmp_path}/new/", "new")
+    assert not os.listdir(tmp_path)
+
+
+def test_the_remedy_fits_the_cause(tmp_path):
+    with pytest.raises(dcd.InputError, match=r"name too long.*Choose a shorter name"):
+        write_text(tmp_path / ("a" * 300 + ".json"), "new")
+    code = (
+        "import resource, signal, sys; from dcd.runtime.files import write_text\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "write_text(sys.argv[1], 'new' * 1000)"
+    )
+    target = tmp_path / "result.json"
+    target.write_text("old")
+    done = subprocess.run([sys.executable, "-c", code, str(target)], capture_output=True, text=True)
+    assert "Raise the limit on the size of files" in done.stderr
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["result.json"]
 
 
 def test_the_mask_of_permissions_is_used_and_never_changed(tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ def _chosen(element: ElementTree.Element, attribute: str, meanings: Mapping[str,
     """The meaning of an attribute; raises `InputError` for a value that GraphML does not have."""
     value = element.get(attribute, default)
     if value not in meanings:
-        problem = f"has a {element.tag} with {attribute}={value!r}"
+        problem = f"has {attribute}={value!r} in <{element.tag}>"
         raise InputError("the GraphML text", problem, f"Use one of {', '.join(map(repr, meanings))}.")
     return meanings[value]
 
@@ -125,5 +125,5 @@ def _labels(root: ElementTree.Element, names: str) -> dict[str, str]:
 def _attribute(element: ElementTree.Element, attribute: str) -> str:
     value = element.get(attribute)
     if value is None:
-        raise InputError("the GraphML text", f"has a {element.tag} without {attribute!r}", _REMEDY)
+        raise InputError("the GraphML text", f"has no {attribute!r} in <{element.tag}>", _REMEDY)
     return common.show_impossible(value)

@@ -36,10 +36,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     special = is_special(path)
     with _writing(path):
         if os.path.islink(path) and not os.path.exists(path):
-            raise FileNotFoundError(
-                errno.ENOENT, f"it is a link to '{os.readlink(path)}', which does not exist"
-            )
-        if os.path.isdir(path):
+            raise OSError(errno.ELOOP, f"it is a link to '{os.readlink(path)}', which does not exist")
+        if os.path.isdir(path) or os.fspath(path).endswith(os.sep):
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         target = Path(os.path.realpath(path))
         folder = None if special else target.parent
@@ -58,6 +56,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 _REMEDIES = {
     errno.ENOSPC: "Free space on that disk, or choose another; an existing file is unchanged.",
+    errno.EFBIG: "Raise the limit on the size of files (ulimit -f), or choose another disk.",
+    errno.ELOOP: "Remove the link, or choose another file.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
     errno.EDQUOT: "Free space within your quota, or choose another disk; an existing file is unchanged.",
 }
 
