@@ -91,8 +91,18 @@ def test_workflows_and_templates_can_be_read(path):
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert isinstance(content, dict)
     for job in content.get("jobs", {}).values():
+        if "uses" in job:  # another workflow, which says that it can be called
+            called = yaml.safe_load((ROOT / job["uses"]).read_text(encoding="utf-8"))
+            assert "workflow_call" in called[True]  # YAML reads the key "on" as a truth value
+            continue
         for step in job["steps"]:
             assert "uses" in step or "run" in step
+
+
+def test_nothing_is_published_before_all_checks_have_passed():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["checks"]["uses"] == "./.github/workflows/checks.yml"
+    assert set(jobs["publish"]["needs"]) == {"checks", "build"}
 
 
 def test_targets_that_workflows_call_exist():
