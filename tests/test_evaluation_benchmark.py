@@ -113,11 +113,12 @@ def test_methods_run_on_the_tables_that_they_can_take():
 
 
 def test_slow_methods_get_fewer_graphs():
-    tasks = running.tasks_of(["er2-func", "alarm-500"], ["FLOP", "PC, our test", "No edges"], 50)
+    slow = "GES, generalised score"
+    tasks = running.tasks_of(["er2-bounded-small", "alarm-500"], ["FLOP", slow, "No edges"], 50)
     counted = pd.DataFrame(tasks, columns=running.KEY).groupby(["cell", "method"]).size()
     assert counted.to_dict() == {
-        ("er2-func", "FLOP"): 30, ("er2-func", "PC, our test"): 10, ("er2-func", "No edges"): 30,
-        ("alarm-500", "No edges"): 10,
+        ("er2-bounded-small", "FLOP"): 30, ("er2-bounded-small", slow): 10,
+        ("er2-bounded-small", "No edges"): 30, ("alarm-500", "No edges"): 10,
     }  # fmt: skip
 
 
