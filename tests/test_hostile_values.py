@@ -59,7 +59,7 @@ def too_long(*_):
     raise TimeoutError("takes too long")
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
 def test_hostile_values_are_refused_by_name(valid):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     failures, n_calls = Counter(), 0

@@ -105,7 +105,7 @@ def test_modes_and_links_stay(writer, tmp_path):
     assert os.listdir(real.parent) == ["real.json"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
 def test_a_pipe_is_written_to_and_stays(writer, tmp_path):
     pipe = tmp_path / "pipe"

@@ -3,7 +3,7 @@
 import pickle
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -193,6 +193,20 @@ def test_the_order_of_the_rows_does_not_matter(name):
     kept = drawn[0].starts[:-1][drawn[0].n_line == 1]  # which level of a category comes first may differ
     first, second = (one.gram[np.ix_(kept, kept)] for one in drawn)
     np.testing.assert_allclose(first, second, atol=1e-6 * drawn[0].n_samples)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nor_does_it_with_equally_frequent_categories(seed):
+    """As in a designed experiment: every level of every factor occurs in the same number of rows."""
+    grid = pd.DataFrame(product("ab", "xyz", "pq"), columns=["one", "two", "three"])
+    frame = pd.concat([grid] * 15, ignore_index=True)
+    dealt = []
+    for order in (np.arange(len(frame)), np.random.default_rng(seed).permutation(len(frame))):
+        shuffled = frame.iloc[order].reset_index(drop=True)
+        columns = parts_of(read_table(shuffled))[0]
+        groups = row_parts(columns, np.random.default_rng(seed))
+        dealt.append([sorted(map(tuple, shuffled.iloc[rows].to_numpy())) for rows in groups])
+    assert dealt[0] == dealt[1]
 
 
 def test_parts_differ_and_are_those_of_their_seeds():

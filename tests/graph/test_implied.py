@@ -40,7 +40,7 @@ def separated(dag, one):
     return all(blocked(dag, path, one.given) for path in paths(dag, one.x, one.y))
 
 
-def check(dag):
+def assert_separated(dag):
     statements = implied_independences(dag)
     assert len(set(statements)) == len(statements)
     for one in statements:
@@ -64,12 +64,12 @@ def check(dag):
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_every_statement_of_every_small_dag_is_a_d_separation(n):
     for dag in all_dags(n):
-        check(dag)
+        assert_separated(dag)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_every_statement_of_larger_dags_is_a_d_separation(seed):
-    check(random_dag(7, np.random.default_rng(seed), share=0.4))
+    assert_separated(random_dag(7, np.random.default_rng(seed), share=0.4))
 
 
 def test_a_chain_a_fork_and_a_collider():

@@ -179,6 +179,7 @@ def test_the_arrow_keys_scroll_the_picture(visit):
     page.evaluate("document.querySelector('.canvas').scrollLeft = 0")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.querySelector('.canvas').scrollLeft > 0")
+    assert page.evaluate("document.querySelector('.canvas').scrollLeft") > 0
 
 
 # --- the legend ------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from dcd.runtime.files import bounded, read_text
 from dcd.table.formats import content
 from dcd.table.from_file import read_file
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 
 READERS = {
     "table.csv": read_file,

@@ -98,7 +98,7 @@ def assert_same_distribution(frequencies, exact):
     assert (np.abs(frequencies.mean(axis=0) - exact) < 5.0 * error + 0.002).all()
 
 
-def compare(model, dags, log_prior, temper, seed, *, start=None, oriented=None, pairs=None):
+def assert_exact(model, dags, log_prior, temper, seed, *, start=None, oriented=None, pairs=None):
     d = len(dags[0])
     oriented = np.zeros((d, d), dtype=bool) if oriented is None else oriented
     start = np.zeros((d, d), dtype=np.int8) if start is None else start
@@ -115,13 +115,13 @@ def compare(model, dags, log_prior, temper, seed, *, start=None, oriented=None, 
 def test_linear_tables(d, seed):
     rng = np.random.default_rng(seed)
     model = model_of(linear_values(seed, d))._replace(edge_price=1.0)
-    compare(model, all_dags(d), random_prior(d, rng), 1.5, seed)
+    assert_exact(model, all_dags(d), random_prior(d, rng), 1.5, seed)
 
 
 @pytest.mark.parametrize("temper", [1.0, 3.0])
 def test_any_temper(temper):
     model = model_of(linear_values(5, 3))._replace(edge_price=0.5)
-    compare(model, all_dags(3), np.zeros((4, 4)), temper, 7)
+    assert_exact(model, all_dags(3), np.zeros((4, 4)), temper, 7)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 100, 107])
@@ -129,14 +129,14 @@ def test_curved_tables(seed):
     """For squares, the best form of a single parent may be far from the best of two parents."""
     model = model_of(curved_values(seed, 3))._replace(edge_price=1.0)
     assert model.may_curve.any()
-    compare(model, all_dags(3), np.zeros((4, 4)), 4.0, seed)
+    assert_exact(model, all_dags(3), np.zeros((4, 4)), 4.0, seed)
 
 
 def test_tables_of_categories():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, (60, 3))
     codes[:, 2] = np.where(rng.random(60) < 0.4, codes[:, 0], codes[:, 2])
-    compare(counted_model(codes)._replace(edge_price=1.0), all_dags(3), np.zeros((4, 4)), 2.0, 0)
+    assert_exact(counted_model(codes)._replace(edge_price=1.0), all_dags(3), np.zeros((4, 4)), 2.0, 0)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -151,7 +151,7 @@ def test_what_is_required_and_forbidden_holds_throughout(d, seed):
     oriented = ~allowed.T & allowed
     model = model_of(linear_values(seed, d), allowed, required)._replace(edge_price=1.0)
     dags = [dag for dag in all_dags(d) if (dag <= allowed).all() and (dag >= required).all()]
-    exact = compare(
+    exact = assert_exact(
         model, dags, np.zeros((7, 7)), 1.5, seed, start=required.astype(np.int8), oriented=oriented
     )
     assert exact[FORWARD, 0, 1] == pytest.approx(1.0)
@@ -164,20 +164,20 @@ def test_pairs_that_steps_do_not_concern_are_not_joined():
     joinable[pairs[:, 0], pairs[:, 1]] = True
     joinable |= joinable.T
     dags = [dag for dag in all_dags(4) if (dag <= joinable).all()]
-    compare(model, dags, np.zeros((7, 7)), 1.5, 0, pairs=pairs)
+    assert_exact(model, dags, np.zeros((7, 7)), 1.5, 0, pairs=pairs)
 
 
 def test_a_prior_without_room_for_more_edges_limits_them():
     model = model_of(linear_values(2, 4))._replace(edge_price=0.0)
     dags = [dag for dag in all_dags(4) if dag.sum() <= 2]
-    compare(model, dags, np.zeros((3, 3)), 1.5, 0)
+    assert_exact(model, dags, np.zeros((3, 3)), 1.5, 0)
 
 
 def test_it_does_not_depend_on_where_it_starts():
     model = model_of(linear_values(3, 4))._replace(edge_price=1.0)
     full = np.triu(np.ones((4, 4), dtype=np.int8), k=1)
-    compare(model, all_dags(4), np.zeros((7, 7)), 1.5, 0, start=full)
-    compare(model, all_dags(4), np.zeros((7, 7)), 1.5, 1, start=full[::-1, ::-1].copy())
+    assert_exact(model, all_dags(4), np.zeros((7, 7)), 1.5, 0, start=full)
+    assert_exact(model, all_dags(4), np.zeros((7, 7)), 1.5, 1, start=full[::-1, ::-1].copy())
 
 
 # --- its parts -------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ MARKUP = "[red]x[/red]"
 
 ESCAPES = re.compile(r"\x1b|\x07|\x9b")
 
-needs_terminal = pytest.mark.skipif(termios is None, reason="there are no pseudo-terminals")
+needs_terminal = pytest.mark.skipif(termios is None, reason="needs pseudo-terminals")
 
 
 def chain(n=200, seed=0, names=("a", "b", "c")):

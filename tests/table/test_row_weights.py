@@ -22,7 +22,7 @@ def chain(n, seed):
     return pd.DataFrame({"a": a, "b": b, "c": c, "group": group, "grade": rng.integers(0, 4, n)})
 
 
-def same_fit(one, other):
+def assert_same_fit(one, other):
     assert one.cpdag_ == other.cpdag_
     assert one.markov_boundaries_ == other.markov_boundaries_
     for first, second in zip(one.diagnostics_.searches, other.diagnostics_.searches, strict=True):
@@ -35,7 +35,7 @@ def same_fit(one, other):
 def test_equal_weights_give_the_same_bits_as_none(estimator, constant):
     frame = chain(250, 0)
     weights = np.full(250, constant)
-    same_fit(estimator().fit(frame, sample_weight=weights), estimator().fit(frame))
+    assert_same_fit(estimator().fit(frame, sample_weight=weights), estimator().fit(frame))
 
 
 def test_equal_weights_are_none_everywhere():
@@ -127,7 +127,7 @@ def test_counts_are_repeated_rows_to_the_bit(estimator, seed):
     frame, counts = chain(150, seed), np.random.default_rng(seed).integers(0, 4, 150)
     counted = estimator().fit(frame, counts=counts)
     repeated = estimator().fit(frame.loc[frame.index.repeat(counts)])
-    same_fit(counted, repeated)
+    assert_same_fit(counted, repeated)
     assert counted.table_.n_rows == counts.sum()
     assert counted.account_.fingerprint == repeated.account_.fingerprint
 

@@ -72,17 +72,21 @@ def row_parts(columns: TableColumns | GapColumns, rng: np.random.Generator) -> l
     order = np.arange(len(columns.probabilities))
     if len(order) <= SAMPLE_ROWS:
         # Few rows are assigned in the order of their values, so that their own order does not matter.
-        order = np.lexsort([columns.probabilities, *_keys(columns)])
+        order = np.lexsort(_keys(columns))
     return _dealt(order, columns.groups, rng)
 
 
 def _keys(columns: TableColumns | GapColumns) -> list[FloatArray]:
-    """The values of all columns; categories by how many rows have them, so that their names do not matter."""
-    keys = list(np.array(columns.values, dtype=np.float64).T)
+    """Keys to sort rows by, the last first: categories by how many rows have them, then their codes.
+
+    The names of categories, and with them the codes, matter only if categories are equally frequent.
+    """
+    values = list(np.array(columns.values, dtype=np.float64).T)
+    codes = [values[v] for v in columns.nominal]
     for v in columns.nominal:
-        _, level, counts = np.unique(keys[v], return_inverse=True, return_counts=True)
-        keys[v] = counts[level.reshape(-1)].astype(np.float64)
-    return keys
+        _, level, counts = np.unique(values[v], return_inverse=True, return_counts=True)
+        values[v] = counts[level.reshape(-1)].astype(np.float64)
+    return [*codes, columns.probabilities, *values]
 
 
 def _sums_of_groups(columns: TableColumns | GapColumns, groups: Sequence[Positions]) -> FloatArray:

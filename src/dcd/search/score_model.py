@@ -106,7 +106,9 @@ def score_model(
 
 def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
     """The same model with every sample counting as a share of one."""
-    return _counting(model, share * model.weights)._replace(
+    if model.weights.size:
+        model = _counting(model, share * model.weights)
+    return model._replace(
         gram=share * model.gram,
         n_samples=share * model.n_samples,
         raw_offset=share * model.raw_offset,

@@ -210,25 +210,25 @@ def _test_edges(task: GraphTask, dag: IntArray, known: _Answers, *, confirm: boo
     every = [question for asked in questions.values() for question in asked]
     if confirm and len(dag) > MANY_VARIABLES:
         _ask_first(task, every, known)
-        failing = [_tested(*edge, known) for edge in questions.items() if not _untold(edge[1], known)]
+        failing = [_tested(*edge, known) for edge in questions.items() if not _unanswered(edge[1], known)]
         failing = [edge for edge in failing if _fails(edge, task)]
         if failing:
             return failing
     _ask(task, every, known)
     # If too few rows are complete, the pair alone may have enough.
-    _ask(task, [pair for pair, asked in questions.items() if _untold(asked, known)], known)
+    _ask(task, [pair for pair, asked in questions.items() if _unanswered(asked, known)], known)
     task.test.record = _all_records(known, questions)
     return [_tested(*edge, known) for edge in questions.items()]
 
 
-def _untold(asked: Sequence[Question], known: _Answers) -> bool:
+def _unanswered(asked: Sequence[Question], known: _Answers) -> bool:
     return all(np.isnan(known.least(question)) for question in asked)
 
 
 def _tested(pair: VariablePair, asked: Sequence[Question], known: _Answers) -> TestedEdge:
     """An edge with its largest p-value."""
-    told = [one for one in asked if not np.isnan(known.least(one))] or [pair]
-    largest = max(told, key=known.least)
+    answered = [one for one in asked if not np.isnan(known.least(one))] or [pair]
+    largest = max(answered, key=known.least)
     return TestedEdge(pair, largest[2:], known.least(largest))
 
 
