@@ -232,6 +232,18 @@ def test_where_nothing_interacts_all_of_the_sample_is_used():
     assert len(test.record.interactions) <= 1
 
 
+def test_large_sets_are_adjusted_for_only():
+    """Structure that is left in both residuals calls for weights in a set of seven, not in one of eight."""
+    for seed in range(3):
+        a, e, f = np.random.default_rng(seed).standard_normal((3, 800))
+        rough = np.sign(np.sin(7.0 * a))  # no adjustment fits it
+        copies = [np.tanh(a * scale) for scale in np.linspace(0.5, 1.5, 7)]
+        values = np.column_stack([rough + 0.3 * e, rough + 0.3 * f, a, *copies])
+        test = PartialAssociation().bind(make_scores(values), 0.05)
+        assert not test.first_log_pvalue(0, 1, range(2, 9))[1]
+        assert test.first_log_pvalue(0, 1, range(2, 10))[1]
+
+
 def test_the_order_of_the_pair_and_of_the_set_does_not_matter():
     test = PartialAssociation(decouple="always").bind(make_scores(triangle(0)), 1.0)
     assert test.log_pvalue(0, 3, (1, 2)) == test.log_pvalue(3, 0, (2, 1))
