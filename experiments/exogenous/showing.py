@@ -64,7 +64,7 @@ def in_short(role: str, folder: Path = FOLDER) -> str:
     rows = _frame(role, folder)
     for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):
         told = {"none": "", "half": ", half of the columns known"}.get(knowledge)
-        arrows = {"": "", DRAWN: ", as drawn", "0.8": ", arrows from 0.8 on", "0.9": ", arrows from 0.9 on"}
+        arrows = {"": "", DRAWN: ", as drawn", "0.7": ", arrows from 0.7 on", "0.9": ", arrows from 0.9 on"}
         if told is None or threshold not in arrows or method == "no-arrows":
             continue
         if told and threshold != DRAWN:

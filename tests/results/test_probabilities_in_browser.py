@@ -106,7 +106,7 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     ]
     assert f"{uncertain.first} → {uncertain.second} {found[0]} %, ← 0 %, — " in text
     assert f"none {found[1]} %" in text
-    assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 80 %." in text
+    assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 70 %." in text
 
 
 CELLS = """rows => rows.map(row =>

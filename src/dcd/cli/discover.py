@@ -43,7 +43,7 @@ the probabilities of this arrow and of any edge between the two."""
     "--arrow-probability",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Draw arrows with at least this probability; others are lines.  [default: 0.8]",
+    help="Draw arrows with at least this probability; others are lines.  [default: 0.7]",
 )
 @options.knowledge
 @options.compare_with

@@ -114,7 +114,7 @@ class RobustDCD(Discovery):
         The conditional independence test, by default `PartialAssociation()`.
     search : WholeGraph, a GraphSearch of your own or None
         The search for the graph, by default `WholeGraph()`.
-    arrow_probability : float, default=0.8
+    arrow_probability : float, default=0.7
         Arrows with a lower posterior probability are listed in `cpdag_.uncertain` and drawn as lines, unless
         knowledge forbids the opposite direction. In a table with categories, so are arrows that tests do
         not confirm.
@@ -159,7 +159,7 @@ class RobustDCD(Discovery):
 
     test: CITest | None = None
     search: GraphSearch | None = None
-    arrow_probability: float = 0.8
+    arrow_probability: float = 0.7
     random_state: int | np.random.Generator | None = 0
 
     def _strategies(self) -> tuple[CITest, GraphSearch]:
@@ -172,7 +172,7 @@ class RobustDCD(Discovery):
         super()._check_parameters()
         test, search = self._strategies()
         check_test("test", test)
-        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.8)
+        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.7)
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
 
     def _for_resamples(self) -> Self:

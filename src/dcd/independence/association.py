@@ -37,8 +37,8 @@ _AT_ONCE = 16  # variables that are tested together if there are many rows
 # Rows that are decoupled: 2,500 take 1 s, 5,000 take 2 to 4 s and 20,000 take 16 s; the effective sample size
 # is about a quarter of them.
 _DECOUPLED_ROWS = 2_500
-# Sets of so many or more are only adjusted for. With x and y = sign(A·B) + noise at n = 800, decoupling lowers the false
-# rejections of adjustment from 1 to .33 in a set of 3, to .53 in one of 5, and only to .8 in one of 8.
+# Sets of this size are only adjusted for. With x and y = sign(A·B) + noise at n = 800, decoupling lowers the
+# false rejections of adjustment from 1 to .23 in a set of 3, .55 in one of 5 and .77 in one of 8.
 _MOST_DECOUPLED = 8
 _NOTHING = Record()  # of a test without weights; never changed
 _KEPT_BYTES = 2**26  # of cached weights; weights of a set that recurs after many others are learned again
