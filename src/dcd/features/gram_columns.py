@@ -206,7 +206,10 @@ def _is_counted(variable: VariableScores) -> bool:
 
 
 def _products(scores: Scores) -> list[Product]:
-    """The products that are kept: those of two variables, then those of three."""
+    """The products that are kept: those of two variables, then those of three numeric ones.
+
+    Hundreds of products of categories, of which few matter, would take most of the time of a search.
+    """
     lines = [v for v, n_columns in enumerate(_n_line(scores)) if n_columns == 1]
     pairs = list(combinations(range(len(lines)), 2))
     if not pairs:
@@ -215,9 +218,15 @@ def _products(scores: Scores) -> list[Product]:
     if len(lines) > _FEW_VARIABLES:
         chosen = _associated(scores, lines, pairs, _CLEAR, _MOST_A_VARIABLE)
     elif len(lines) <= _FEW_FOR_CUBIC:
-        triples = [(i, *pair) for pair in pairs for i in range(pair[0] + 1)] + [(i, j, j) for i, j in pairs]
+        numbers = [at for at, v in enumerate(lines) if not _is_counted(scores.variables[v])]
+        triples = [*combinations(numbers, 3), *_with_a_square(numbers)]
         chosen += _associated(scores, lines, triples, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE)
     return [tuple(lines[at] for at in product) for product in chosen]
+
+
+def _with_a_square(lines: Sequence[int]) -> list[Product]:
+    """Products of three in which one of two variables occurs twice."""
+    return [product for i, j in combinations(lines, 2) for product in ((i, i, j), (i, j, j))]
 
 
 def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, FloatArray]:
