@@ -14,7 +14,7 @@ false.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -267,32 +267,34 @@ def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolAr
 def _ask(task: GraphTask, questions: Sequence[Question], known: _Answers, what: str = "edges") -> None:
     """Add the results of tests that are not known."""
     fresh = [question for question in questions if question not in known]
-    if not fresh:
-        return
-
-    def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
-        return as_done(_answer, [fresh[at] for at in pending], shared=known.test, n_jobs=task.n_jobs)
-
-    answers = task.run.gather("edges", fresh, compute, label=f"tests of {what}")
-    known.update(zip(fresh, answers, strict=True))
+    known.update(zip(fresh, _answers(task, "edges", _answer, fresh, known, what), strict=True))
 
 
 def _ask_first(task: GraphTask, questions: Sequence[Question], known: _Answers) -> None:
     """Add the results of the first parts of tests, unless more is known."""
     fresh = [question for question in questions if question not in known and question not in known.bounds]
-    if not fresh:
-        return
-
-    def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
-        return as_done(_first_answer, [fresh[at] for at in pending], shared=known.test, n_jobs=task.n_jobs)
-
-    for question, (log_pvalue, record) in zip(
-        fresh, task.run.gather("first", fresh, compute, label="tests of edges"), strict=True
-    ):
+    answers = _answers(task, "first", _first_answer, fresh, known, "edges")
+    for question, (log_pvalue, record) in zip(fresh, answers, strict=True):
         if record is None:
             known.bounds[question] = log_pvalue
         else:
             known[question] = log_pvalue, record
+
+
+def _answers(
+    task: GraphTask,
+    stage: str,
+    answer: Callable[[SearchTest, Question], Any],
+    questions: Sequence[Question],
+    known: _Answers,
+    what: str,
+) -> Sequence[Any]:
+    """The results of tests, from the checkpoint if they are there."""
+
+    def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
+        return as_done(answer, [questions[at] for at in pending], shared=known.test, n_jobs=task.n_jobs)
+
+    return task.run.gather(stage, questions, compute, label=f"tests of {what}") if questions else ()
 
 
 def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[Question]]) -> Record:
