@@ -2,7 +2,6 @@
 
 import shutil
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -17,7 +16,6 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-_CONTEXTS = WeakKeyDictionary()
 DISPLAYED = "all => all.filter(element => getComputedStyle(element).display !== 'none').length"
 
 
@@ -49,15 +47,12 @@ def visits_by_name(browser, addresses):
 
 @contextmanager
 def visits(browser):
-    """A function that opens an address in a new page; checks that nothing else was requested.
-
-    Pages with the same options share a context, which costs half of the time: a file keeps nothing there.
-    """
+    """A function that opens an address in a fresh context; checks that nothing else was requested."""
     opened = []
 
     def visit(address, width=1280, **options):
-        page = _context(browser, options).new_page()
-        page.set_viewport_size({"width": width, "height": 900})
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        page = context.new_page()
         page.set_default_timeout(10_000)
         seen = []
         page.on("request", lambda request: seen.append(f"request {request.url}"))
@@ -65,19 +60,10 @@ def visits(browser):
         page.on("pageerror", lambda error: seen.append(f"error {error}"))
         page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.goto(address)
-        opened.append((page, seen, address))
+        opened.append((context, seen, address))
         return page
 
     yield visit
-    for page, seen, address in opened:
-        page.close()
+    for context, seen, address in opened:
+        context.close()
         assert seen == [f"request {address}"]
-
-
-def _context(browser, options):
-    """The context of a browser with these options, made on first use."""
-    contexts = _CONTEXTS.setdefault(browser, {})
-    key = tuple(sorted(options.items()))
-    if key not in contexts:
-        contexts[key] = browser.new_context(**options)
-    return contexts[key]
