@@ -20,8 +20,9 @@ test: .venv/test
 	$(PYTEST) -m "not slow"
 
 # All of it: exhaustive enumerations, clusters, every peer and levels over many repetitions come after the rest.
+# Other files need not be imported to find that nothing in them is slow.
 test-all: test
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow $$(grep --recursive --files-with-matches --include="*.py" "mark\.slow" tests)
 
 # Packages that hold back NumPy or SciPy are tested in environments of their own.
 test-pywhy: .venv-pywhy/ready

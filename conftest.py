@@ -34,9 +34,29 @@ FIRST = (
     "runtime/test_cluster.py",
 )
 
+# The same for long tests alone; everything is compiled by then.
+FIRST_OF_LONG = (
+    "test_notebooks.py",
+    "test_docs.py",
+    "evaluation/test_falsify.py",
+    "evaluation/test_baselines.py",
+    "table/test_out_of_core.py",
+    "estimators/test_effect_estimates.py",
+    "test_experiments.py",
+    "independence/test_many_rows.py",
+    "test_watch.py",
+    "cli/test_terminal.py",
+    "estimators/test_stability.py",
+    "graph/test_adjustment_sets.py",
+    "runtime/test_cluster.py",
+    "runtime/test_lost_in_transit.py",
+    "search/test_algorithm1.py",
+)
 
-def pytest_collection_modifyitems(items):
+
+def pytest_collection_modifyitems(config, items):
     """Sort the tests by file."""
-    place = {FOLDER / name: at for at, name in enumerate(FIRST)}
+    first = FIRST_OF_LONG if config.option.markexpr == "slow" else FIRST
+    place = {FOLDER / name: at for at, name in enumerate(first)}
     assert all(path.exists() for path in place)
-    items.sort(key=lambda item: place.get(item.path, len(FIRST)))
+    items.sort(key=lambda item: place.get(item.path, len(first)))

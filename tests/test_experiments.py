@@ -15,10 +15,11 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from support.workers import shared_worker
 
 import dcd
-from dcd.evaluation.baselines import METHODS, Worker, registry
-from experiments import networks, store
+from dcd.evaluation.baselines import METHODS, registry
+from experiments import networks, runner, store
 from experiments.__main__ import main
 from experiments.forecast import Forecast
 from experiments.plan import Experiment, Task, experiment_names, grid, load_experiment, tasks
@@ -31,6 +32,12 @@ ROOT = Path(__file__).parent.parent
 SMALL = Simulated(d=5, n=100)
 QUICK = "robust-dcd-equal"  # it loads no other library
 pytestmark = pytest.mark.slow  # of the experiments beside the package: many processes, and libraries to load
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worker():
+    with shared_worker(runner) as worker:
+        yield worker
 
 
 def rows_in(folder, name):
@@ -245,11 +252,10 @@ def test_one_setting_has_one_key():
 # --- runner -----------------------------------------------------------------------------------------------
 
 
-def test_a_row_says_all_about_itself():
-    with Worker() as worker:
-        row = run_task(Task(SMALL, "ges", 7), worker, time_limit=60)
-        problem = SMALL.draw(7)
-        found = worker.solve("ges", problem.table).cpdag
+def test_a_row_says_all_about_itself(worker):
+    row = run_task(Task(SMALL, "ges", 7), worker, time_limit=60)
+    problem = SMALL.draw(7)
+    found = worker.solve("ges", problem.table).cpdag
     assert set(row) <= set(store.COLUMNS)
     assert row["shd_c"] == dcd.metrics.compare(problem.cpdag, found).shd_c
     assert (row["status"], row["method"], row["seed"], row["d"]) == ("ok", "ges", 7, 5)

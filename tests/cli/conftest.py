@@ -1,12 +1,21 @@
-"""A table in a file, and a command run in this process."""
+"""A table in a file, a command run in this process, and one process for the methods of all commands."""
 
 from types import SimpleNamespace
 
 import pytest
 from support.commands import chain
+from support.workers import shared_worker
 
 from dcd.cli import dcd as group
 from dcd.cli.running import run
+from dcd.evaluation import baselines
+from dcd.evaluation.baselines import isolation
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worker():
+    with shared_worker(baselines, isolation) as worker:
+        yield worker
 
 
 @pytest.fixture

@@ -80,15 +80,14 @@ def test_names_are_text_in_a_terminal(data):
 
 @needs_terminal
 @pytest.mark.slow
-def test_colour_in_a_terminal_only():
+def test_colour_in_a_terminal_only(call):
     for variables, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         with Terminal("score", "nowhere.csv", "nowhere.csv", **variables) as shown:
             seen, code = shown.read_to_end()
         assert code == 2
         assert ("\x1b[" in seen) == coloured, variables
         assert "error:" in seen
-    answer = in_process("score", "nowhere.csv", "nowhere.csv")
-    assert answer.stderr.startswith("error: file 'nowhere.csv'")
+    assert call("score", "nowhere.csv", "nowhere.csv").err.startswith("error: file 'nowhere.csv'")
 
 
 @needs_terminal
@@ -98,11 +97,11 @@ def test_progress_is_for_those_who_watch(data):
         seen, code = shown.read_to_end()
     assert code == 0
     assert "edges" in seen.split("variables")[0]
-    with Terminal("compare", data.path, "--methods", "dcd,robust-dcd") as shown:
+    with Terminal("compare", data.path, "--methods", "empty,spanning-tree") as shown:
         seen, code = shown.read_to_end()
     assert code == 0
     assert "0/2" in seen
-    assert in_process("discover", data.path).stderr == ""
+    assert in_process("discover", data.path).stderr == ""  # this process may have loaded a notebook's kernel
 
 
 def test_a_pipe_that_closes_is_no_error(tmp_path):

@@ -67,7 +67,7 @@ def test_persons_who_come_often_make_no_edges():
 @pytest.mark.parametrize("share", [0.3, 0.9])
 @pytest.mark.parametrize("given", [(), ("c",)])
 def test_the_test_keeps_its_level(share, given):
-    pvalues = {True: [], False: []}
+    pvalues = {True: [], False: []} if share == 0.9 else {True: []}
     for seed in range(100):
         table, groups = persons(seed, n_persons=40, n_rows=8, d=3, share=share)
         for grouped, answers in pvalues.items():
@@ -75,8 +75,7 @@ def test_the_test_keeps_its_level(share, given):
             answers.append(test("a", "b", given))
     rejected = {grouped: np.mean(np.array(answers) < 0.05) for grouped, answers in pvalues.items()}
     assert rejected[True] < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 100)
-    if share == 0.9:
-        assert rejected[False] > 0.3
+    assert rejected.get(False, 1.0) > 0.3  # what it is about
 
 
 @pytest.mark.parametrize("seed", SEEDS)

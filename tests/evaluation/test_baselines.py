@@ -10,9 +10,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from support.workers import shared_worker
 
 import dcd
-from dcd.evaluation.baselines import METHODS, Worker, installed, registry
+from dcd.evaluation.baselines import METHODS, installed, isolation, registry
 from dcd.evaluation.baselines.worker import solve
 from dcd.runtime.errors import BaselineError, MissingLibraryError
 
@@ -92,9 +93,10 @@ KNOWN = {
 CONTROLS = {"empty", "spanning-tree", "sort-variance", "sort-r2", "sort-falling-r2"}  # test_controls.py
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def worker():
-    with Worker() as worker:
+    """Also of `dcd.baselines.run`, whose own process runs in the example of its module."""
+    with shared_worker(isolation) as worker:
         yield worker
 
 

@@ -346,5 +346,5 @@ def independent(gram: FloatArray, smallest: float) -> list[int]:
         if residual[column, column] > smallest:
             kept.append(column)
             row = residual[column, column + 1 :] / np.sqrt(residual[column, column])
-            residual[column + 1 :, column + 1 :] -= np.outer(row, row)
+            residual[column + 1 :, column + 1 :] -= row[:, None] * row
     return kept

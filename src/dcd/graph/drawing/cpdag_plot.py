@@ -58,6 +58,8 @@ def plot_cpdag(
     ax : axes to draw on; a new figure by default.
     """
     _check_graphs(cpdag, truth)
+    if ax is not None:
+        check_contract("ax", ax, methods=("add_patch", "legend", "text"), example="ax=None")
     marks = _marks(cpdag, target)
     shares, measure = _shares(cpdag, probabilities, stability)
     other = None if truth is None else truth.reorder(cpdag.names).adjacency
@@ -66,7 +68,6 @@ def plot_cpdag(
     if ax is None:
         legend_width = 5.0 if truth is None and shares is None else 6.6
         ax = _new_axes(layout, max(map(len, labels)), legend_width)
-    check_contract("ax", ax, methods=("add_patch", "legend", "text"), example="ax=None")
     boxes = [
         _draw_node(ax, position, label, *mark)
         for label, position, mark in zip(labels, layout.positions, marks, strict=True)

@@ -11,7 +11,7 @@ import os
 from dcd.results.model import Result
 from dcd.results.report.page import page
 from dcd.runtime.errors import check_type
-from dcd.runtime.files import write_text
+from dcd.runtime.files import check_path, write_text
 
 __all__ = ["render", "write"]
 
@@ -36,4 +36,5 @@ def render(result: Result, *, before: Result | None = None) -> str:
 
 def write(result: Result, path: str | os.PathLike[str], *, before: Result | None = None) -> None:
     """Write the page to a file, completely or not at all; `before` is as for `render`."""
+    check_path(path)
     write_text(path, render(result, before=before))
