@@ -23,6 +23,8 @@ SUBJECTS = {
 # scikit-learn passes y to all estimators; `what` is only said in messages.
 NOT_READ = {("dcd.DCD.fit", "y"), ("dcd.RobustDCD.fit", "y"), ("dcd.graph.check_adjacency", "what")}
 
+EXTREME = [10**9, 10**18, 10**30, 1e9, 1e308, 1e-308]
+
 
 @pytest.fixture
 def valid(tmp_path, monkeypatch):
@@ -59,13 +61,13 @@ def too_long(*_):
     raise TimeoutError("takes too long")
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
-def test_hostile_values_are_refused_by_name(valid):
+def failures_of(calls):
+    """How often calls raised an exception that is not dcd's own, or took too long; and their number."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
     failures, n_calls = Counter(), 0
     previous = {number: signal.signal(number, too_long) for number in (signal.SIGPROF, signal.SIGALRM)}
     try:
-        for path, parameter, shown, call in public_surface.calls(valid):
+        for path, parameter, shown, call in calls:
             if path == "dcd.baselines.run":
                 continue  # each in a process of its own: in make fuzz
             n_calls += 1
@@ -84,5 +86,19 @@ def test_hostile_values_are_refused_by_name(valid):
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+    return failures, n_calls
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+def test_hostile_values_are_refused_by_name(valid):
+    failures, n_calls = failures_of(public_surface.calls(valid))
     assert n_calls > 10_000
+    assert not failures, "\n".join(f"{count} {failure}" for failure, count in failures.most_common(20))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+def test_extreme_numbers_are_refused_or_cost_nothing(valid):
+    """Also in strategies, which are used in a fit."""
+    failures, n_calls = failures_of(public_surface.calls(valid, lambda: EXTREME, used=True))
+    assert n_calls > 500
     assert not failures, "\n".join(f"{count} {failure}" for failure, count in failures.most_common(20))
