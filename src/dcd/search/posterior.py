@@ -121,7 +121,10 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
     rng = np.random.default_rng([task.seed, index])
     with one_blas_thread():
         # Arrays from Ray are read-only: the cache could not be written, and all would be compiled again.
-        parts = (np.require(p, requirements="W") if isinstance(p, np.ndarray) else p for p in task.model)
+        parts: list[Any] = [
+            np.require(part, requirements="W") if isinstance(part, np.ndarray) else part
+            for part in task.model
+        ]
         model = task.model._make(parts)
         model = model._replace(keys=model.keys.copy(), known=model.known.copy())  # threads share arrays
         if task.subsamples is not None:
