@@ -125,7 +125,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
             np.require(part, requirements="W") if isinstance(part, np.ndarray) else part
             for part in task.model
         ]
-        model = task.model._make(parts)
+        model = type(task.model)._make(parts)
         model = model._replace(keys=model.keys.copy(), known=model.known.copy())  # threads share arrays
         if task.subsamples is not None:
             model = with_samples(model, *task.subsamples.draw(rng))
