@@ -23,6 +23,8 @@ SUBJECTS = {
 # scikit-learn passes y to all estimators; `what` is only said in messages. Other values say no more than one.
 NOT_READ = {("dcd.DCD.fit", "y"), ("dcd.RobustDCD.fit", "y"), ("dcd.graph.check_adjacency", "what")}
 
+EXTREME = [10**9, 10**18, 10**30, 1e9, 1e308, 1e-308]
+
 
 @pytest.fixture
 def valid(tmp_path, monkeypatch):
@@ -59,20 +61,15 @@ def too_long(*_):
     raise TimeoutError("takes too long")
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
-def test_hostile_values_are_refused_by_name(valid, every):
-    """All values for all parameters, or a third of them: each parameter begins with the next value."""
+def failures_of(calls):
+    """How often calls raised an exception that is not dcd's own, or took too long; and their number."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    failures, n_calls, n_parameters = Counter(), 0, 0
+    failures, n_calls = Counter(), 0
     previous = {number: signal.signal(number, too_long) for number in (signal.SIGPROF, signal.SIGALRM)}
     try:
-        for path, parameter, shown, call in public_surface.calls(valid):
+        for path, parameter, shown, call in calls:
             if path == "dcd.baselines.run" or (path, parameter) in NOT_READ:
                 continue  # the former each in a process of its own: in make fuzz
-            n_parameters += shown.number == 0
-            if (shown.number + n_parameters) % every:
-                continue
             n_calls += 1
             for timer, seconds in LIMITS.items():
                 signal.setitimer(getattr(signal, timer), seconds)
@@ -89,5 +86,31 @@ def test_hostile_values_are_refused_by_name(valid, every):
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+    return failures, n_calls
+
+
+def some_of(calls, every):
+    """One of so many calls for each parameter, which begin with the next value each."""
+    n_parameters = 0
+    for call in calls:
+        shown = call[2]
+        n_parameters += shown.number == 0
+        if (shown.number + n_parameters) % every == 0:
+            yield call
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_hostile_values_are_refused_by_name(valid, every):
+    """All values for all parameters, or a third of them."""
+    failures, n_calls = failures_of(some_of(public_surface.calls(valid), every))
     assert n_calls * every > 25_000
+    assert not failures, "\n".join(f"{count} {failure}" for failure, count in failures.most_common(20))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+def test_extreme_numbers_are_refused_or_cost_nothing(valid):
+    """Also in strategies, which are used in a fit."""
+    failures, n_calls = failures_of(public_surface.calls(valid, lambda: EXTREME, used=True))
+    assert n_calls > 500
     assert not failures, "\n".join(f"{count} {failure}" for failure, count in failures.most_common(20))

@@ -14,7 +14,7 @@ from support.tables import linear
 from dcd.features.gram_columns import columns_of, family_gram
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.graph.probabilities import ABSENT
-from dcd.runtime.parallel import as_done
+from dcd.runtime.parallel import Shared, as_done
 from dcd.search import posterior
 from dcd.search.base import GraphTask
 from dcd.search.best_graph import BestGraph
@@ -117,6 +117,23 @@ def test_the_work_of_a_chain_does_not_carry_the_table(monkeypatch):
     few, many = sizes
     assert abs(many - few) < 80_000  # a product more or less may be kept
     assert many < 20_000 * 4 * 8  # what the table has
+
+
+@pytest.mark.parametrize("subsampled", [True, False])
+def test_chains_do_not_write_to_shared_arrays(monkeypatch, subsampled):
+    """Processes of Ray receive read-only arrays, and threads share them."""
+    expected, _ = sample_posterior(*task_of(weak(0), subsampled=subsampled), 2)
+
+    def read_only(work, items, *, shared, **options):
+        sent = pickle.loads(pickle.dumps(shared.value()))
+        for array in [*sent.model, sent.order, sent.oriented]:
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+        return as_done(work, items, shared=Shared(sent), **options)
+
+    monkeypatch.setattr(posterior, "as_done", read_only)
+    found, _ = sample_posterior(*task_of(weak(0), subsampled=subsampled), 2)
+    np.testing.assert_array_equal(found.types, expected.types)
 
 
 def test_they_are_probabilities_that_agree_in_both_orders_of_a_pair():

@@ -155,8 +155,11 @@ def public_callables():
                         yield f"{path}.{name}.{method}", function, found
 
 
-def calls(valid, values=hostile_values):
-    """(path, parameter, value to show, thunk): every parameter of every public callable with each value."""
+def calls(valid, values=hostile_values, *, used=False):
+    """(path, parameter, value to show, thunk): every parameter of every public callable with each value.
+
+    Strategies are only checked, unless they are to be `used` in a fit.
+    """
     for path, function, owner in public_callables():
         known = {name.removeprefix(f"{function.__name__}."): value for name, value in valid.items()}
         parameters = list(inspect.signature(function).parameters.values())
@@ -179,7 +182,7 @@ def calls(valid, values=hostile_values):
                     if other.name in CHEAP and other.default is not other.empty
                 }
                 arguments = cheap | others | {name: value}
-                yield path, name, Shown(number, value), _call(function, owner, arguments)
+                yield path, name, Shown(number, value), _call(function, owner, arguments, used)
 
 
 class Shown:
@@ -195,7 +198,7 @@ class Shown:
             return f"#{self.number} ?"
 
 
-def _call(function, owner, arguments):
+def _call(function, owner, arguments, used):
     def call():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -215,10 +218,26 @@ def _call(function, owner, arguments):
                 )
             elif callable(getattr(made, "check", None)):
                 made.check()
+                if used:
+                    _fit_with(made)
             elif inspect.isgenerator(made):
                 list(made)
 
     return call
+
+
+def _fit_with(strategy):
+    """A fit by each estimator that takes such a strategy."""
+    quick = {"progress": False}
+    if hasattr(strategy, "find"):
+        dcd.RobustDCD(search=strategy, **quick).fit(TABLE)
+    if hasattr(strategy, "boundary"):
+        dcd.MarkovBoundary(target="a", search=strategy).fit(TABLE)
+    if hasattr(strategy, "learn"):
+        dcd.MarkovBoundary(target="a", method="published", weights=strategy).fit(TABLE)
+    if hasattr(strategy, "bind"):
+        dcd.RobustDCD(test=strategy, search=dcd.WholeGraph(chains=1), **quick).fit(TABLE)
+        dcd.MarkovBoundary(target="a", test=strategy).fit(TABLE)
 
 
 @cache

@@ -1,5 +1,7 @@
 """Rows that belong together: group names, bad input, and the design effect."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -37,6 +39,27 @@ def persons(n_persons, n_rows, d, share, seed):
 def test_whatever_names_the_groups_they_are_the_same(labels):
     codes = np.array([0, 0, 1, 2, 1, 3, 0, 2])
     assert row_groups(labels(codes), 8).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize("parameter", ["y", "sample_weight", "counts", "groups"])
+def test_one_column_is_one_value_for_each_row(parameter):
+    """As a column of shape (n, 1), such as table[["person"]]; for every parameter, and no other shape."""
+    rng = np.random.default_rng(0)
+    values, column = rng.standard_normal((40, 3)), np.repeat(np.arange(1, 11), 4)
+
+    def pvalues(given):
+        if parameter == "y":
+            return dcd.MarkovBoundary().fit(values, given).pvalues_
+        return dcd.MarkovBoundary(target=0).fit(values, **{parameter: given}).pvalues_
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dcd.errors.SmallSampleWarning)
+        expected = np.asarray(pvalues(column))
+        for same in (column[:, None], pd.DataFrame({"person": column})):
+            np.testing.assert_array_equal(np.asarray(pvalues(same)), expected)
+        for other in (column[None], column[:, None, None], np.column_stack([column, column])):
+            with pytest.raises(dcd.InputError, match=f"'{parameter}'"):
+                pvalues(other)
 
 
 def test_a_number_and_its_text_are_two_groups():

@@ -120,7 +120,13 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
 
     rng = np.random.default_rng([task.seed, index])
     with one_blas_thread():
-        model = task.model
+        # Arrays from Ray are read-only: the cache could not be written, and all would be compiled again.
+        parts: list[Any] = [
+            np.require(part, requirements="W") if isinstance(part, np.ndarray) else part
+            for part in task.model
+        ]
+        model = type(task.model)._make(parts)
+        model = model._replace(keys=model.keys.copy(), known=model.known.copy())  # threads share arrays
         if task.subsamples is not None:
             model = with_samples(model, *task.subsamples.draw(rng))
         dag = BestGraph(model, rng, 0, _PRICES, task.order).best()

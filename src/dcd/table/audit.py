@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,11 @@ from dcd.table.checks import (
 )
 from dcd.table.columns import Kind, TableColumn
 from dcd.table.dataset import TableOptions, of_used_rows
+from dcd.table.dates import in_days
 from dcd.table.notes import notes_of
 from dcd.table.reading import with_kinds
 from dcd.table.row_groups import row_groups, used_groups
+from dcd.table.row_order import MOST_ROWS
 from dcd.table.row_weights import repeated, survey_weights
 from dcd.table.sources import columns_of, stored
 
@@ -135,7 +137,7 @@ def audit(
     n_groups = None if codes is None else int(codes.max()) + 1
     of_table = _of_the_table((n_rows, len(columns)), n_complete, kept, weights, n_groups)
     sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
-    notes = [note.text for note in notes_of(used, codes)]
+    notes = [note.text for note in notes_of(used, codes, _undeclared_dates(columns) if kept.all() else ())]
     audited = tuple(
         _audited(column.name, *reasons[column.name], size, problems)
         for column, size in zip(columns, sizes, strict=True)
@@ -163,6 +165,13 @@ def _problems(
     dropped = {problem.column for problem in relations}
     missing = [problem for problem in missing if problem.column not in dropped]
     return [*of_values, *relations, *combined, *missing], without(remaining, combined)
+
+
+def _undeclared_dates(columns: Sequence[TableColumn]) -> list[TableColumn]:
+    """The first rows of columns of dates that are refused, in days."""
+    dates = [column for column in columns if column.source == "dates" and column.trouble is not None]
+    first = [replace(column, values=column.values[:MOST_ROWS].copy()) for column in dates]
+    return [in_days(column) for column in first]
 
 
 def _rendered(template: str, worded: Callable[[str], str], **values: Any) -> str:

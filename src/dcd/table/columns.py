@@ -148,7 +148,8 @@ def too_many(levels: Sequence[str]) -> tuple[str, str] | None:
     if len(levels) <= MOST_LEVELS:
         return None
     problem = f"has {len(levels)} different categories, more than {MOST_LEVELS}"
-    return problem, "Drop it if it is an identifier; otherwise group its values."
+    remedy = "Drop it if it names the rows, or pass it as groups if it names subjects with several rows each"
+    return problem, f"{remedy}; otherwise merge its values."
 
 
 # --- comparison, block by block --------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.digest import digest
 from dcd.runtime.text import words_of
 from dcd.table.columns import FEW_VALUES, TableColumn
-from dcd.table.row_order import dependent_on_the_row_before, dependent_rows_note
+from dcd.table.row_order import dependence_on_earlier_rows, dependent_rows_text
+from dcd.table.subjects import subject_columns, subjects_text
 
 _SCREENED_ROWS = 20_000  # the first rows; if two orders differ, they nearly always differ there
 _IDENTIFIERS = frozenset(
@@ -29,12 +30,31 @@ class TableNote:
     text: str
 
 
-def notes_of(columns: Sequence[TableColumn], groups: Positions | None = None) -> tuple[TableNote, ...]:
-    """All caveats of the columns that are used, with the group of each row if rows belong together."""
-    found = dependent_on_the_row_before(columns, groups)
-    dependent = dependent_rows_note(*found, in_groups=groups is not None)
-    rows = [TableNote("dependent-rows", (), dependent)] if dependent else []
-    return (*rows, *_identifiers(columns), *_same_order(columns))
+def notes_of(
+    columns: Sequence[TableColumn], groups: Positions | None = None, times: Sequence[TableColumn] = ()
+) -> tuple[TableNote, ...]:
+    """All caveats of the columns that are used, with the group of each row if rows belong together.
+
+    `times` are columns of dates that are not used, in whose order rows may depend on each other too.
+    """
+    identifiers = tuple(_identifiers(columns))
+    named = {name for note in identifiers for name in note.columns}
+    measured = [column for column in columns if column.name not in named]
+    return (*_dependent_rows(measured, groups, times), *identifiers, *_same_order(columns))
+
+
+def _dependent_rows(
+    columns: Sequence[TableColumn], groups: Positions | None, times: Sequence[TableColumn]
+) -> Iterator[TableNote]:
+    """Rows of the same subject; or else rows that depend on earlier rows."""
+    subjects = subject_columns(columns) if groups is None else []
+    for found in subjects:
+        yield TableNote("dependent-rows", (found.name,), subjects_text(found))
+    times = [*times, *(column for column in columns if column.source == "dates" and not column.levels)]
+    order = None if subjects else dependence_on_earlier_rows(columns, groups, times)
+    if order is not None:
+        text = dependent_rows_text(order, in_groups=groups is not None)
+        yield TableNote("dependent-rows", (), text)
 
 
 def _identifiers(columns: Sequence[TableColumn]) -> Iterator[TableNote]:

@@ -77,7 +77,7 @@ class HSICDescent:
         if self.max_rows is not None:
             check_number("max_rows", self.max_rows, at_least=100, whole=True, suggestion=5_000)
         check_number("learning_rate", self.learning_rate, above=0, suggestion=10.0)
-        check_number("max_steps", self.max_steps, at_least=1, at_most=1_000_000, whole=True, suggestion=50)
+        check_number("max_steps", self.max_steps, at_least=1, at_most=100_000, whole=True, suggestion=50)
         check_number("min_ess", self.min_ess, at_least=0, below=1, suggestion=0.1)
         check_number("init_scale", self.init_scale, at_least=0, at_most=1e6, suggestion=0.0)
         check_number("random_state", self.random_state, at_least=0, whole=True, suggestion=0)
