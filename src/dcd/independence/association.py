@@ -37,9 +37,9 @@ _AT_ONCE = 16  # variables that are tested together if there are many rows
 # Rows that are decoupled: 2,500 take 1 s, 5,000 take 2 to 4 s and 20,000 take 16 s; the effective sample size
 # is about a quarter of them.
 _DECOUPLED_ROWS = 2_500
-# Sets of this size are only adjusted for. With x and y = sign(A·B) + noise at n = 800, decoupling lowers the
-# false rejections of adjustment from 1 to .23 in a set of 3, .55 in one of 5 and .77 in one of 8.
-_MOST_DECOUPLED = 8
+# Large sets are only adjusted for. With x and y = sign(A·B) + noise at n = 800, decoupling lowers the false
+# rejections of adjustment from 1 to .23 in a set of 3, .55 in one of 5 and .77 in one of 8.
+_LARGE_SET = 8
 _NOTHING = Record()  # of a test without weights; never changed
 _KEPT_BYTES = 2**26  # of cached weights; weights of a set that recurs after many others are learned again
 
@@ -168,7 +168,7 @@ class BoundAssociation(SearchTest):
             return adjusted, True
         if decouple == "always":
             return adjusted, False
-        if len(given) >= _MOST_DECOUPLED:
+        if len(given) >= _LARGE_SET:
             return adjusted, True
         may_explain = structure(columns).may_explain
         return adjusted, not may_explain(adjusted, self.scores.ess, self.strategy.interaction_level)
