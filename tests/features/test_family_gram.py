@@ -136,6 +136,20 @@ def test_linear_relations_of_normal_variables_leave_few_products_of_three(seed):
     assert len(kept) <= 10  # of 50; without Wick's terms nearly all have large moments
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_products_of_three_have_no_categories_and_those_of_two_have(seed):
+    """The effect depends on products of three with and without the category of two levels."""
+    rng = np.random.default_rng(seed)
+    a, b, c, e = rng.standard_normal((4, 800))
+    group = rng.integers(2, size=800)
+    effect = a * b * c + (2 * group - 1) * a * b + 0.5 * e
+    frame = pd.DataFrame({"a": a, "b": b, "c": c, "effect": effect, "group": np.array(["p", "q"])[group]})
+    made = family_gram(columns_of(read_table(frame)))
+    assert made.cubic[0, 1, 2] >= 0
+    assert (made.cubic[4] == -1).all()
+    assert (made.product[4, :4] >= 0).all()
+
+
 def test_weights_that_are_all_the_same_are_none():
     frame = pd.DataFrame(interacting(300, 2), columns=list("abcd"))
     equal = family_gram(columns_of(read_table(frame, sample_weight=np.full(300, 7.0))))

@@ -36,7 +36,7 @@ OF_GRAPHS = dict.fromkeys(
     ["check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency"], _SCORE
 )
 NOT_APPLICABLE = {
-    "check_dtype_object": "a cell that is no number is an InputError that names the column, not a TypeError",
+    "check_dtype_object": "text among numbers is an InputError that names the column, not a TypeError",
     "check_sample_weight_equivalence_on_dense_data": "rows have survey weights, not counts: two rows of "
     "weight 1 tell more than one of weight 2",
     "check_sample_weight_equivalence_on_sparse_data": "a sparse matrix is refused",

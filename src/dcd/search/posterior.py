@@ -120,13 +120,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
 
     rng = np.random.default_rng([task.seed, index])
     with one_blas_thread():
-        # Arrays from Ray are read-only: the cache could not be written, and all would be compiled again.
-        parts: list[Any] = [
-            np.require(part, requirements="W") if isinstance(part, np.ndarray) else part
-            for part in task.model
-        ]
-        model = type(task.model)._make(parts)
-        model = model._replace(keys=model.keys.copy(), known=model.known.copy())  # threads share arrays
+        model = _own(task.model)
         if task.subsamples is not None:
             model = with_samples(model, *task.subsamples.draw(rng))
         dag = BestGraph(model, rng, 0, _PRICES, task.order).best()
@@ -147,6 +141,18 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
             rng,
         )
     return dag, counts, state.sampled
+
+
+def _own(model: ScoreModel) -> ScoreModel:
+    """The model with a cache of its own, because threads share arrays, and without read-only arrays.
+
+    Those of Ray are read-only; compiled code would have to be compiled again for them.
+    """
+    parts: list[Any] = [
+        np.require(part, requirements="W") if isinstance(part, np.ndarray) else part for part in model
+    ]
+    own = type(model)._make(parts)
+    return own._replace(keys=model.keys.copy(), known=model.known.copy())
 
 
 def _edge_price(model: ScoreModel) -> float:
