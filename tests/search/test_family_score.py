@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 from scipy.stats import matrix_normal, multivariate_normal
 from support.known_graphs import all_dags
-from support.score_models import arrays, counted_model, model_of, score_of
+from support.score_models import counted_model, model_of, one_more, score_of, simpler_forms
 
 from dcd.features.gram_columns import TableColumns, categories, family_gram
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.graph.equivalence import dag_to_cpdag
-from dcd.search.family_regression import inverse_of
-from dcd.search.family_score import ABSENT, DECAY, regression, workspace
-from dcd.search.family_search import best_form, best_removal, one_more
 from dcd.search.score_model import MOST_SAMPLES, edge_price, score_model, with_samples
 from dcd.table.reading import read_table
+
+DECAY = 0.7**0.5  # of prior standard deviations from one column of a curve to the next
+ABSENT = 1e7  # price of a required parent that a family lacks
 
 
 def curved_values(n=150, d=4, seed=0):
@@ -153,8 +153,7 @@ def test_one_more_parent_scores_as_the_best_form_from_scratch(seed):
         child, *parents = rng.permutation(5)[: rng.integers(2, 6)].tolist()
         forms = (rng.random(len(parents) - 1) < 0.5).tolist()
         crossed = int(rng.integers(3)) if len(parents) > 2 else 0
-        room, curved = arrays(parents, forms)
-        found, curve, cross = one_more(model, child, parents[-1], room, curved, len(parents) - 1, crossed)
+        found, curve, cross = one_more(model, child, parents, forms, crossed)
         tried = {
             (new, products): score_of(model, child, parents, [*forms, new], crossed=products)
             for new in (False, True)
@@ -173,11 +172,8 @@ def test_leaving_out_and_changing_forms_score_as_from_scratch(seed):
     for _ in range(20):
         child, *parents = rng.permutation(5)[: rng.integers(3, 6)].tolist()
         forms, crossed, count = (rng.random(len(parents)) < 0.5).tolist(), int(rng.integers(3)), len(parents)
-        room, curved = arrays(parents, forms)
-        work = workspace(model, child, count + 1, 2)
-        size = regression(model, child, room, curved, count, crossed, work)
-        family = (model, child, room, curved, count, crossed, work, size, inverse_of(work, size))
-        fewer, out, products = best_removal(*family)
+        removal, other_form = simpler_forms(model, child, parents, forms, crossed)
+        fewer, out, products = removal.score, removal.where, removal.crossed
         removals = {
             (at, cross): score_of(model, child, *without(at, parents, forms), crossed=cross)
             for at in range(count)
@@ -185,7 +181,7 @@ def test_leaving_out_and_changing_forms_score_as_from_scratch(seed):
         }
         assert fewer == pytest.approx(max(removals.values()), abs=1e-8)
         assert removals[out, products] == pytest.approx(fewer, abs=1e-8)
-        other, changed, products = best_form(*family)
+        other, changed, products = other_form.score, other_form.where, other_form.crossed
         changes = {
             (at, crossed): score_of(model, child, parents, toggled(at, forms), crossed=crossed)
             for at in range(count)

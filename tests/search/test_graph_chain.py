@@ -9,7 +9,7 @@ from support.score_models import best_form as best_of_all_forms
 from support.score_models import counted_model, model_of, score_of
 
 from dcd.graph.probabilities import ABSENT, FORWARD
-from dcd.search.graph_chain import chain_state, partner_scores, preferred_curves, run_chain
+from dcd.search.graph_chain import Plan, chain_state, partner_scores, preferred_curves, run_chain
 from dcd.search.graph_class import class_types
 
 N_CHAINS, N_STEPS, N_KEPT = 24, 4_000, 1_000
@@ -44,9 +44,10 @@ def random_prior(d, rng):
 
 
 def started(model, curves, dag, log_prior, temper):
-    """A chain without steps: its families are scored by what is compiled for all chains."""
+    """A chain without steps: its families are scored by the code of all chains."""
     state, nowhere = chain_state(dag), np.zeros(dag.shape, dtype=bool)
-    run_chain(model, state, curves, free_pairs(1), log_prior, temper, 0, 1, nowhere, np.random.default_rng(0))
+    plan = Plan(curves, free_pairs(1), log_prior, nowhere, temper)
+    run_chain(model, state, plan, 0, 1, np.random.default_rng(0))
     return state
 
 
@@ -79,7 +80,8 @@ def chain_types(model, start, log_prior, temper, oriented, seed, pairs=None):
     for index in range(N_CHAINS):
         rng = np.random.default_rng([seed, index])
         state = chain_state(start)
-        counts = run_chain(model, state, curves, pairs, log_prior, temper, N_STEPS, N_KEPT, oriented, rng)
+        plan = Plan(curves, pairs, log_prior, oriented, temper)
+        counts = run_chain(model, state, plan, N_STEPS, N_KEPT, rng)
         found.append(counts.sum(axis=0) / counts.sum(axis=(0, 1)))
     return np.array(found)
 
@@ -181,9 +183,8 @@ def run(seed, d=5, n_steps=3_000):
     rng = np.random.default_rng(seed)
     model = model_of(curved_values(seed, d))
     state, curves, log_prior = chain_state(random_dag(d, rng)), preferred_curves(model), random_prior(d, rng)
-    counts = run_chain(
-        model, state, curves, free_pairs(d), log_prior, 1.5, n_steps, 100, np.zeros((d, d), bool), rng
-    )
+    plan = Plan(curves, free_pairs(d), log_prior, np.zeros((d, d), bool), 1.5)
+    counts = run_chain(model, state, plan, n_steps, 100, rng)
     return model, state, curves, log_prior, counts
 
 
@@ -239,18 +240,8 @@ def test_a_family_is_scored_in_a_form_that_it_can_have(seed):
 
 def test_without_pairs_nothing_is_joined():
     model = model_of(linear_values(0, 3))
-    counts = run_chain(
-        model,
-        chain_state(np.zeros((3, 3), np.int8)),
-        preferred_curves(model),
-        free_pairs(1),
-        np.zeros((4, 4)),
-        1.5,
-        0,
-        100,
-        np.zeros((3, 3), bool),
-        np.random.default_rng(0),
-    )
+    plan = Plan(preferred_curves(model), free_pairs(1), np.zeros((4, 4)), np.zeros((3, 3), bool), 1.5)
+    counts = run_chain(model, chain_state(np.zeros((3, 3), np.int8)), plan, 0, 100, np.random.default_rng(0))
     assert (counts[:, ABSENT] == 1).all()
     assert (counts[:, :ABSENT] == 0).all()
 

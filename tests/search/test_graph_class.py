@@ -1,5 +1,6 @@
 """Types of pairs in the class of a DAG, against brute force and Meek's rules; the graph of least loss."""
 
+import ctypes
 from collections import defaultdict
 
 import numpy as np
@@ -8,16 +9,9 @@ from support.brute_force import all_dags, random_dag
 
 from dcd.graph.adjacency import directed_part, skeleton_of, undirected_part, unshielded_colliders
 from dcd.graph.equivalence import dag_to_cpdag, with_arrows
-from dcd.search.graph_class import (
-    ABSENT,
-    BACKWARD,
-    FORWARD,
-    UNDIRECTED,
-    class_types,
-    has_path,
-    improve_loss,
-    loss_of,
-)
+from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD, UNDIRECTED
+from dcd.search.graph_class import class_types, improve_loss, loss_of
+from dcd.search.native import library, pointer
 
 
 def nothing(n):
@@ -93,13 +87,19 @@ def test_directions_of_pairs_that_are_not_joined_mean_nothing():
     assert (empty == ABSENT).all()
 
 
+def has_path(dag, start, end):
+    seen, stack = np.zeros(len(dag), dtype=bool), np.zeros(len(dag), dtype=np.int64)
+    places = (ctypes.c_int64(value) for value in (len(dag), start, end))
+    workspace = pointer(seen, np.bool_), pointer(stack, np.int64)
+    return library().has_path(pointer(dag, np.bool_), *places, *workspace) % 256 > 0
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_paths_are_those_of_powers_of_the_matrix(seed):
     rng = np.random.default_rng(seed)
     dag = random_dag(7, rng)
     reached = np.linalg.matrix_power(np.eye(7) + dag, 7) > 0
-    seen, stack = np.zeros(7, dtype=bool), np.zeros(7, dtype=np.int64)
-    found = [[has_path(dag, i, j, seen, stack) for j in range(7)] for i in range(7)]
+    found = [[has_path(dag, i, j) for j in range(7)] for i in range(7)]
     np.testing.assert_array_equal(found, reached)
 
 
@@ -164,7 +164,7 @@ def test_no_single_change_improves_the_graph_further(seed, make_loss):
         possible |= possible.T
         allowed = start | (rng.random((n, n)) < 0.8)
         before = loss_of(start, loss, nothing(n))
-        found = improve_loss(start.copy(), loss, possible, allowed, nothing(n))
+        found = improve_loss(start, loss, possible, allowed, nothing(n))
         after = loss_of(found, loss, nothing(n))
         assert np.linalg.matrix_power(np.eye(n) + found, n).diagonal().max() == 1
         assert after <= before

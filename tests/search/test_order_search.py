@@ -1,5 +1,7 @@
 """The search over orders, against all graphs on a few variables."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from support.brute_force import NAMES, any_knowledge
@@ -8,7 +10,9 @@ from support.score_models import best_total, counted_model, model_of, score_of, 
 from support.tables import linear
 
 from dcd.graph.adjacency import is_acyclic
-from dcd.search.order_search import OrderSearch, climb, dag_of, empty_memo, exchange, no_families, total_of
+from dcd.search.family_score import native_model
+from dcd.search.native import library, pointer
+from dcd.search.order_search import OrderSearch, dag_of, empty_memo, native_memo, native_states, state_of
 
 
 def some_values(seed, d=4, n=200):
@@ -104,11 +108,17 @@ def test_within_what_is_known_it_finds_the_best_too():
     assert missed <= 1
 
 
+def changed(function, model, states, memo, positions):
+    """States after some moves in compiled code; the first is the present one."""
+    steps, total = np.array(positions, dtype=np.int64), ctypes.c_double()
+    arguments = ctypes.byref(native_model(model)), native_states(states), ctypes.byref(native_memo(memo))
+    assert not function(*arguments, pointer(steps, np.int64), ctypes.c_int64(len(steps)), ctypes.byref(total))
+    return states
+
+
 def grow(model, order, memo):
-    """The families of an order: a climb without moves, which is compiled anyway."""
-    states = [(order, no_families(len(order))) for _ in range(3)]
-    climb(model, *states, np.empty(0, dtype=np.int64), memo)
-    return states[0][1]
+    """The families of an order: a climb without moves."""
+    return changed(library().climb, model, [state_of(order) for _ in range(3)], memo, [])
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -119,9 +129,9 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
         rng = np.random.default_rng(seed)
         model = counted_model(some_categories(seed, 6)) if counted else model_of(some_values(seed, 6))
         order, memo = rng.permutation(6), empty_memo(6)
-        families = grow(model, order, memo)
-        for _ in range(30):
-            exchange(model, order, int(rng.integers(5)), families, memo)
+        states = grow(model, order, memo)
+        families, *_ = changed(library().exchange_neighbours, model, states, memo, rng.integers(5, size=30))
+        order = families.order
         place = np.argsort(order)
         for child in range(6):
             count = families.n_parents[child]
@@ -129,8 +139,8 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
             assert (place[parents] < place[child]).all()
             anew = score_of(model, child, parents, curved, crossed=int(families.crossed[child]))
             assert families.scores[child] == pytest.approx(anew, abs=1e-7)
-        fresh = grow(model, order, empty_memo(6))
-        behind.append(total_of(fresh.scores) - total_of(families.scores))
+        fresh, *_ = grow(model, order, empty_memo(6))
+        behind.append(fresh.scores.sum() - families.scores.sum())
     assert np.median(np.abs(behind)) < 1e-6
     assert max(behind) < 5.0
 

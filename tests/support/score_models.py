@@ -1,5 +1,6 @@
 """Models that score families, and exhaustive searches."""
 
+import ctypes
 from functools import cache
 from itertools import combinations, product
 
@@ -8,7 +9,8 @@ import numpy as np
 from dcd.features.family_gram import Categories
 from dcd.features.gram_columns import TableColumns, family_gram
 from dcd.features.rank_scores import make_scores
-from dcd.search.family_score import family_score
+from dcd.search.family_score import family_score, native_family, native_model
+from dcd.search.native import check, library
 from dcd.search.score_model import score_model
 
 
@@ -48,6 +50,37 @@ def arrays(parents, curved=()):
 def score_of(model, child, parents, curved=(), *, crossed=0):
     """`family_score` of a list of parents."""
     return family_score(model, child, *arrays(parents, curved), len(parents), crossed)
+
+
+class Change(ctypes.Structure):
+    """A change of a family, as `native.h` has it."""
+
+    _fields_ = (
+        ("score", ctypes.c_double),
+        ("where", ctypes.c_int64),
+        ("curve", ctypes.c_bool),
+        ("crossed", ctypes.c_int64),
+    )
+
+
+def one_more(model, child, parents, curved, crossed):
+    """The best score with the last of the parents added to the others, and its form."""
+    room, forms = arrays(parents, curved)
+    family, change = native_family(child, room, forms, len(parents) - 1, crossed), Change()
+    check(library().with_one_more(*by(native_model(model), family), ctypes.c_int64(parents[-1]), *by(change)))
+    return change.score, change.curve, change.crossed
+
+
+def simpler_forms(model, child, parents, curved, crossed):
+    """The best removal of a parent, and the best other form of the same parents."""
+    room, forms = arrays(parents, curved)
+    family, changes = native_family(child, room, forms, len(parents), crossed), (Change * 2)()
+    check(library().simpler_forms(*by(native_model(model), family), changes))
+    return changes
+
+
+def by(*structures):
+    return [ctypes.byref(one) for one in structures]
 
 
 def best_form(model, child, parents):

@@ -33,7 +33,7 @@ class InputError(ValueError):
 
 
 class MissingLibraryError(InputError, ImportError):
-    """An optional package is not installed; the `remedy` says how to install it."""
+    """A package, or the compiled part of this one, is not installed; the `remedy` says how to install it."""
 
 
 class TimeLimitError(RuntimeError):

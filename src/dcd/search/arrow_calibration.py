@@ -15,15 +15,13 @@ unchanged. The constants maximise the probability of the true types in simulated
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dcd.graph.probabilities import ABSENT, UNDIRECTED
 from dcd.runtime.array_types import BoolArray, FloatArray
-
-if TYPE_CHECKING:
-    from dcd.search.family_score import ScoreModel
+from dcd.search.family_score import ScoreModel
 
 
 class Traits(NamedTuple):

@@ -28,6 +28,7 @@ from dcd.graph.adjacency import topological_order, unshielded_colliders
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.graph.probabilities import ABSENT, FORWARD
 from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.search.graph_class import class_types
 
 Question = tuple[int, ...]  # x, y and the set
 Ask = Callable[[Sequence[Question]], Mapping[Question, float]]
@@ -48,8 +49,6 @@ def confirmed_arrows(dag: IntArray, oriented: BoolArray, ask: Ask) -> BoolArray:
 
     `oriented` is true where knowledge allows only one direction; `ask` returns log p-values.
     """
-    from dcd.search.graph_class import class_types
-
     types = class_types(dag.astype(bool), oriented)
     arrows, adjacent = types == FORWARD, types != ABSENT
     contrasts = Contrasts(dag)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +22,9 @@ from scipy.special import betainc, betaln
 from dcd.features.family_gram import Categories, FamilyGram
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
-
-if TYPE_CHECKING:
-    from dcd.search.family_score import ScoreModel
+from dcd.search.family_score import ScoreModel
+from dcd.search.order_search import OrderSearch, dag_of
+from dcd.search.score_model import score_model
 
 COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
 _VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # if all relations are linear
@@ -42,8 +41,6 @@ def best_dag(
     restarts: int = 2,
 ) -> IntArray:
     """The best graph by scores and prior alone, with `allowed` arrows `[cause, effect]`."""
-    from dcd.search.score_model import score_model
-
     anything = np.ones((len(gram.n_line),) * 2, dtype=bool)
     model = score_model(
         gram, categories, allowed=anything if allowed is None else allowed, required=~anything
@@ -74,8 +71,6 @@ class BestGraph:
         prices: Sequence[float] = COLLIDER_PRICES,
         order: Positions | None = None,
     ) -> None:
-        from dcd.search.order_search import OrderSearch
-
         self.model, self._restarts, self._prices = model, restarts, prices
         self._orders = OrderSearch(len(model.required), model.required, rng)
         if order is not None:
@@ -110,8 +105,6 @@ class BestGraph:
 
     def best(self) -> IntArray:
         """The best graph by family scores and the prior on colliders."""
-        from dcd.search.order_search import dag_of
-
         found: list[tuple[float, IntArray, Positions, float]] = []
         for price in self._prices if self._latest is None else (self._latest,):
             total = self._orders.run(self.model._replace(collider_price=price), self._n_restarts(price))

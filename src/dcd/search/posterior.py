@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import betaln
@@ -32,9 +32,10 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.search.arrow_calibration import calibrated, traits_of
 from dcd.search.base import GraphTask, Posterior
 from dcd.search.best_graph import BestGraph, collider_log_prior
-
-if TYPE_CHECKING:
-    from dcd.search.family_score import ScoreModel
+from dcd.search.family_score import ScoreModel
+from dcd.search.graph_chain import Plan, chain_state, partner_scores, preferred_curves, run_chain
+from dcd.search.graph_class import class_types, improve_loss, loss_of
+from dcd.search.score_model import with_samples
 
 # Chosen from 1 to 5 on seeds 1,200,000 to 1,300,009, to calibrate edges; `arrow_calibration` does the rest.
 _TEMPER = 1.5
@@ -103,7 +104,7 @@ def _settled(task: GraphTask, sampled: FloatArray) -> BoolArray:
 def oriented(task: GraphTask) -> BoolArray:
     """(d, d) where knowledge allows only one direction."""
     forbidden = task.knowledge.forbidden
-    return np.asarray(forbidden.T & ~forbidden)
+    return np.ascontiguousarray(forbidden.T & ~forbidden)
 
 
 def _alone(sampled: FloatArray) -> BoolArray:
@@ -115,9 +116,6 @@ def _alone(sampled: FloatArray) -> BoolArray:
 
 def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, BoolArray]:
     """The starting graph of a chain, the counts of the types of all pairs along it, and sampled graphs."""
-    from dcd.search.graph_chain import chain_state, preferred_curves, run_chain
-    from dcd.search.score_model import with_samples
-
     rng = np.random.default_rng([task.seed, index])
     with one_blas_thread():
         model = _own(task.model)
@@ -128,31 +126,15 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
         curves = preferred_curves(model)
         pairs = _pairs_of_steps(model, dag, curves)
         state = chain_state(dag, max(1, min(_SAMPLED, _SAMPLED_CELLS // dag.size)))
-        counts = run_chain(
-            model,
-            state,
-            curves,
-            pairs,
-            _log_prior(len(dag), int(dag.sum())),
-            _TEMPER,
-            _STEPS_A_PAIR * len(pairs),
-            _KEPT,
-            task.oriented,
-            rng,
-        )
+        prior = _log_prior(len(dag), int(dag.sum()))
+        plan = Plan(curves, pairs, prior, task.oriented, _TEMPER)
+        counts = run_chain(model, state, plan, _STEPS_A_PAIR * len(pairs), _KEPT, rng)
     return dag, counts, state.sampled
 
 
 def _own(model: ScoreModel) -> ScoreModel:
-    """The model with a cache of its own, because threads share arrays, and without read-only arrays.
-
-    Those of Ray are read-only; compiled code would have to be compiled again for them.
-    """
-    parts: list[Any] = [
-        np.require(part, requirements="W") if isinstance(part, np.ndarray) else part for part in model
-    ]
-    own = type(model)._make(parts)
-    return own._replace(keys=model.keys.copy(), known=model.known.copy())
+    """The model with a cache of its own: threads share arrays, and those of another process are read-only."""
+    return model._replace(keys=model.keys.copy(), known=model.known.copy())
 
 
 def _edge_price(model: ScoreModel) -> float:
@@ -182,8 +164,6 @@ def _prior_table(n_pairs: int, most: int) -> FloatArray:
 
 def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Positions:
     """The pairs (p, 2) that steps change: all of few variables, else neighbours and promising partners."""
-    from dcd.search.graph_chain import partner_scores
-
     n_variables = len(dag)
     chosen = (dag + dag.T) > 0
     if n_variables <= _ALL_PAIRS:
@@ -193,7 +173,7 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
             best = np.argsort(-scores, axis=0, kind="stable")[:_PARTNERS]
             chosen[best, np.arange(n_variables)] = True
     chosen &= model.allowed | model.allowed.T
-    # `argwhere` returns two or more pairs by columns; another layout would compile the chain once more.
+    # `argwhere` returns two or more pairs by columns; compiled code needs them by rows.
     return np.argwhere(np.triu(chosen | chosen.T, k=1)).astype(np.int64, order="C")
 
 
@@ -202,8 +182,6 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
 
 def with_best_graph(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatArray:
     """The probabilities of types, averaged with the graph that tests confirmed."""
-    from dcd.search.graph_class import class_types
-
     confirmed = class_types(dag.astype(bool), oriented(task))
     return (1.0 - _BEST_GRAPH) * types + _BEST_GRAPH * np.array(
         [confirmed == one for one in range(len(types))]
@@ -217,8 +195,6 @@ def least_error_dag(
 
     `starts` are graphs to start from; pairs that the model does not allow are not joined.
     """
-    from dcd.search.graph_class import improve_loss, loss_of
-
     allowed, known = model.allowed, oriented(task)
     joinable = allowed | allowed.T
     error = 1.0 - types
@@ -226,4 +202,4 @@ def least_error_dag(
     best = min(graphs, key=lambda dag: loss_of(dag, error, known))
     likely = (types[ABSENT] < 1.0 - _LIKELY) & joinable
     possible = (likely | best | best.T) & ~task.knowledge.joined
-    return np.asarray(improve_loss(best, error, possible, allowed, known), dtype=np.int8)
+    return improve_loss(best, error, possible, allowed, known).astype(np.int8)

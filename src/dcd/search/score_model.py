@@ -12,14 +12,15 @@ still make the moments more precise.
 
 from __future__ import annotations
 
+from ctypes import byref
 from itertools import pairwise
 
 import numpy as np
 
 from dcd.features.family_gram import Categories, FamilyGram
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
-from dcd.search.family_score import ScoreModel
-from dcd.search.family_search import improve_family
+from dcd.search.family_score import ScoreModel, native_family, native_model
+from dcd.search.native import check, library, pointer
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
@@ -69,8 +70,8 @@ def score_model(
         may_cross=np.full(
             n_variables, int((table.product >= 0).any()) + int(table.cubic.size > 0), dtype=np.int64
         ),
-        allowed=allowed & ~np.eye(n_variables, dtype=bool),
-        required=required,
+        allowed=np.ascontiguousarray(allowed & ~np.eye(n_variables, dtype=bool)),
+        required=np.ascontiguousarray(required),
         any_required=bool(required.any()),
         pairs=_promising_pairs(table, has_line),
         promising=_promising(table),
@@ -190,8 +191,10 @@ def _best_family(model: ScoreModel, child: int) -> tuple[float, tuple[float, flo
     for prior in _PRIORS:
         line, curve = np.sqrt(np.repeat([prior], n_variables, axis=0)).T.copy()
         free = model._replace(sd_line=line, sd_curve=curve, any_required=False)
-        count, crossed, score = improve_family(free, child, before, parents, curved, count, crossed, np.nan)
-        best = max(best, (score, prior, bool(curved[:count].any()), int(crossed)))
+        family = native_family(child, parents, curved, count, crossed)
+        check(library().best_family(byref(native_model(free)), byref(family), pointer(before, np.bool_)))
+        count, crossed = family.n_parents, family.crossed
+        best = max(best, (family.score, prior, bool(curved[:count].any()), crossed))
     return best
 
 

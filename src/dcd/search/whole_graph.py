@@ -44,6 +44,7 @@ from dcd.search.posterior import (
     with_best_graph,
     with_tested_arrows,
 )
+from dcd.search.score_model import score_model
 
 # Shares of a fit, for its progress: on eight tables of 10 to 20 variables, 4 to 30 % of the time came before
 # the chains, and 2 to 35 % after them, for tests of arrows.
@@ -75,8 +76,6 @@ class WholeGraph:
 
     def find(self, task: GraphTask) -> GraphOutcome:
         """The graph with the least expected error, or the best one; `task.test` records the tests."""
-        from dcd.search.score_model import score_model  # Numba takes a second to load
-
         allowed, required = ~task.knowledge.forbidden, task.knowledge.required
         known = _Answers(task.test)
         posterior = None

@@ -1,0 +1,201 @@
+/* Regression of a child on columns of a Gram matrix, adding one column or removing a few at a time.
+ *
+ * With A = I + S G S = L L' for the included columns, S their prior standard deviations, and W = L^-1 S G_y, the
+ * evidence needs only log|L| and W'W. Another column adds a row to L and to W. Columns R are removed without a
+ * new factor: with beta = A^-1 S G_y and K = (A^-1)_RR,
+ *
+ *     log|L| += log|K| / 2 ,    W'W -= beta_R' K^-1 beta_R .
+ *
+ * Sums may be reordered (`omp simd`), which lets the compiler use vector instructions.
+ */
+#include "native.h"
+
+#include <math.h>
+
+/* Add a column to the regression; the first `known` entries of its row are already in place. */
+FAST Index append(const Model *model, Regression *work, Index column, double sd, Index size, Index known)
+{
+    const double *gram = model->gram + column * model->n_columns, *scales = work->scales;
+    const Index m = work->capacity, *columns = work->columns;
+    double *row = work->factor + size * m;
+    Index j = known;
+    work->scales[size] = sd;
+    work->columns[size] = column;
+    for (; j + 1 < size; j += 2) { /* two at a time, which takes little longer than one */
+        const double *one = work->factor + j * m, *two = one + m;
+        double first = sd * scales[j] * gram[columns[j]], second = sd * scales[j + 1] * gram[columns[j + 1]];
+#pragma omp simd reduction(- : first, second)
+        for (Index t = 0; t < j; t++) {
+            first -= row[t] * one[t];
+            second -= row[t] * two[t];
+        }
+        row[j] = first = first / one[j];
+        row[j + 1] = (second - first * two[j]) / two[j + 1];
+    }
+    if (j < size) {
+        const double *one = work->factor + j * m;
+        double value = sd * scales[j] * gram[columns[j]];
+#pragma omp simd reduction(- : value)
+        for (Index t = 0; t < j; t++)
+            value -= row[t] * one[t];
+        row[j] = value / one[j];
+    }
+    double total = 1.0 + sd * sd * gram[column];
+#pragma omp simd reduction(- : total)
+    for (Index t = 0; t < size; t++)
+        total -= row[t] * row[t];
+    row[size] = sqrt(total);
+    const double *before = work->sums + size * work->width;
+    double *after = work->sums + (size + 1) * work->width;
+    after[0] = before[0] + log(row[size]);
+    for (Index r = 0; r < work->n_responses; r++) {
+        double *solved = work->solved + r * m, value = sd * gram[work->responses[r]];
+#pragma omp simd reduction(- : value)
+        for (Index t = 0; t < size; t++)
+            value -= row[t] * solved[t];
+        solved[size] = value / row[size];
+        for (Index q = 0; q <= r; q++) {
+            Index at = 1 + r * work->n_responses + q;
+            after[at] = before[at] + solved[size] * work->solved[q * m + size];
+        }
+    }
+    return size + 1;
+}
+
+/* Update candidates from `done` included columns to `size`. */
+FAST static void extend_rows(const Model *model, const Regression *work, Candidates *some, Index done, Index size)
+{
+    const Index count = some->count;
+    for (Index t = done; t < size; t++) {
+        const double *gram = model->gram + work->columns[t] * model->n_columns, *own = work->factor + t * work->capacity;
+        const double scale = work->scales[t], reciprocal = 1.0 / own[t];
+        double *row = some->rows + t * count;
+        for (Index c = 0; c < count; c++)
+            row[c] = scale * some->scales[c] * gram[some->columns[c]];
+        Index k = 0;
+        for (; k + 1 < t; k += 2) { /* two at a time, which saves half of the reading and writing */
+            const double *first = some->rows + k * count, *second = first + count, one = own[k], two = own[k + 1];
+            for (Index c = 0; c < count; c++)
+                row[c] -= one * first[c] + two * second[c];
+        }
+        if (k < t) {
+            const double *first = some->rows + k * count, one = own[k];
+            for (Index c = 0; c < count; c++)
+                row[c] -= one * first[c];
+        }
+        for (Index c = 0; c < count; c++) {
+            row[c] *= reciprocal;
+            some->squares[c] += row[c] * row[c];
+        }
+        for (Index r = 0; r < work->n_responses; r++) {
+            double *products = some->products + r * count, value = work->solved[r * work->capacity + t];
+            for (Index c = 0; c < count; c++)
+                products[c] += row[c] * value;
+        }
+    }
+}
+
+void extend(const Model *model, Space *space, Index done, Index size)
+{
+    Candidates *some = &space->candidates;
+    if (size * some->count > space->n_candidate_cells) {
+        space->n_candidate_cells = (size + size / 2 + 8) * some->count;
+        some->rows = grown(space, some->rows, space->n_candidate_cells, sizeof(double));
+    }
+    extend_rows(model, &space->regression, some, done, size);
+}
+
+/* Write the sums with one more column, the candidate at a position. */
+void sums_with(const Model *model, const Space *space, Index at, Index size, double *sums)
+{
+    const Regression *work = &space->regression;
+    const Candidates *some = &space->candidates;
+    const double *gram = model->gram + some->columns[at] * model->n_columns, *before = work->sums + size * work->width;
+    const double sd = some->scales[at], total = 1.0 + sd * sd * gram[some->columns[at]] - some->squares[at];
+    sums[0] = before[0] + 0.5 * log(total);
+    for (Index r = 0; r < work->n_responses; r++) {
+        double of_r = sd * gram[work->responses[r]] - some->products[r * some->count + at];
+        for (Index q = 0; q <= r; q++) {
+            double of_q = sd * gram[work->responses[q]] - some->products[q * some->count + at];
+            Index cell = 1 + r * work->n_responses + q;
+            sums[cell] = before[cell] + of_r * of_q / total;
+        }
+    }
+}
+
+/* Write the inverse of the factor of the regression. */
+FAST static void invert_factor(const Regression *work, Inverse *inverse, Index size)
+{
+    const Index m = work->capacity;
+    for (Index i = 0; i < size; i += 2) { /* two at a time, as above; the last may be computed twice */
+        double *one = inverse->rows + i * m, *two = inverse->rows + least(i + 1, size - 1) * m;
+        two[i] = 0.0;
+        one[i] = 1.0 / work->factor[i * m + i];
+        for (Index t = i + 1; t < size; t++) {
+            const double *own = work->factor + t * m;
+            double first = 0.0, second = 0.0;
+#pragma omp simd reduction(- : first, second)
+            for (Index k = i; k < t; k++) {
+                first -= own[k] * one[k];
+                second -= own[k] * two[k];
+            }
+            one[t] = first / own[t];
+            two[t] = (second + (t == i + 1)) / own[t];
+        }
+    }
+    for (Index i = 0; i < size; i++) {
+        const double *row = inverse->rows + i * m;
+        for (Index r = 0; r < work->n_responses; r++) {
+            const double *solved = work->solved + r * m;
+            double value = 0.0;
+#pragma omp simd reduction(+ : value)
+            for (Index t = i; t < size; t++)
+                value += row[t] * solved[t];
+            inverse->coefficients[r * m + i] = value;
+        }
+    }
+}
+
+void invert(Space *space, Index size)
+{
+    invert_factor(&space->regression, &space->inverse, size);
+}
+
+/* Write the sums without some columns, `inverse.dropped`, by ascending position. */
+FAST static void remove_columns(const Regression *work, Inverse *inverse, Index size, Index n_dropped)
+{
+    const Index m = work->capacity, r_all = work->n_responses;
+    double *sums = inverse->sums, *block = inverse->block, *solved = inverse->solved;
+    for (Index q = 0; q < 1 + r_all * r_all; q++)
+        sums[q] = work->sums[size * work->width + q];
+    for (Index a = 0; a < n_dropped; a++) {
+        const Index i = inverse->dropped[a];
+        const double *row = inverse->rows + i * m;
+        double *own = block + a * m;
+        for (Index b = 0; b <= a; b++) {
+            const double *other = inverse->rows + inverse->dropped[b] * m, *earlier = block + b * m;
+            double value = 0.0;
+#pragma omp simd reduction(+ : value)
+            for (Index t = i; t < size; t++)
+                value += row[t] * other[t];
+#pragma omp simd reduction(- : value)
+            for (Index t = 0; t < b; t++)
+                value -= own[t] * earlier[t];
+            own[b] = b < a ? value / earlier[b] : sqrt(value);
+        }
+        sums[0] += log(own[a]);
+        for (Index r = 0; r < r_all; r++) {
+            double value = inverse->coefficients[r * m + i];
+            for (Index t = 0; t < a; t++)
+                value -= own[t] * solved[r * m + t];
+            solved[r * m + a] = value / own[a];
+            for (Index q = 0; q <= r; q++)
+                sums[1 + r * r_all + q] -= solved[r * m + a] * solved[q * m + a];
+        }
+    }
+}
+
+void sums_without(Space *space, Index size, Index n_dropped)
+{
+    remove_columns(&space->regression, &space->inverse, size, n_dropped);
+}
