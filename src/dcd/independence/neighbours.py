@@ -62,7 +62,7 @@ def structure(columns: ResidualColumns) -> Structure:
     points = SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen)
     nearest = _nearest(points, groups)
     shares = adjustment.probabilities[chosen] / adjustment.probabilities[chosen].sum()
-    leads = _at(chosen, scores, lambda rows: columns.part(rows)[:, :, columns.lead])
+    leads = _at(chosen, scores, lambda rows: columns.part(rows)[:, columns.lead].transpose(2, 0, 1))
     likeness = (leads * _weighted_mean(leads, nearest, shares)).sum(axis=2)
     expected = _expected_likeness(columns, chosen, nearest, shares)
     squares = np.square(shares) @ np.square(likeness)
