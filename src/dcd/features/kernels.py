@@ -15,6 +15,7 @@ whose variance can matter: about half as many for the same loss to three digits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -119,12 +120,11 @@ def pivoted_cholesky(
             break
         if rank == len(rows):
             rows = np.concatenate([rows, np.empty_like(rows)])
-        row = kernel(pivot)
-        row -= rows[:rank, pivot] @ rows[:rank]
-        row /= np.sqrt(residual[pivot])
-        rows[rank] = row
+        row = rows[rank]
+        np.subtract(kernel(pivot), rows[:rank, pivot] @ rows[:rank], out=row)
+        row /= math.sqrt(residual[pivot])
         pivots.append(pivot)
-        residual -= np.square(row)
+        residual -= row * row
     return rows[: len(pivots)], pivots
 
 
