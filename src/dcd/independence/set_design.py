@@ -116,7 +116,7 @@ def _factors_of_exponent(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _kernel(exponent: FloatArray) -> FloatArray:
-    """exp in place, of numbers that only rounding makes positive."""
+    """The kernel in place of its exponent, which only rounding makes positive."""
     np.minimum(exponent, 0.0, out=exponent)
     return np.exp(exponent, out=exponent)
 
