@@ -207,8 +207,9 @@ class BoundAssociation(SearchTest):
         # Other threads may call this at the same time, so nothing is looked up twice.
         known = self._sets.pop(given, None)
         if known is None:
-            while len(self._sets) >= self._most_sets:  # before the next one: they can be large
-                self._sets.popitem(last=False)
+            n_excess = max(len(self._sets) + 1 - self._most_sets, 0)
+            for oldest in list(self._sets)[:n_excess]:  # before the next one: they can be large
+                self._sets.pop(oldest, None)
             known = _Set(Adjustment(self.scores, given))
         self._sets[given] = known
         return known
