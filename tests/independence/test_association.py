@@ -10,7 +10,7 @@ import dcd
 from dcd.features.rank_scores import make_scores, scores_of
 from dcd.independence.adjustment import PENALTIES, Adjustment
 from dcd.independence.association import PartialAssociation, weighted_log_pvalue
-from dcd.independence.neighbours import _nearest
+from dcd.independence.neighbours import Neighbours, _nearest
 from dcd.independence.neighbours import structure as structure_of
 from dcd.independence.null_distribution import gamma_log_sf, null_log_sf
 from dcd.independence.partial_pvalues import partial_correlation
@@ -184,7 +184,7 @@ def test_a_true_cause_survives_the_weights():
 
 def structure(values, given):
     columns = ResidualColumns(Adjustment(make_scores(values), given), [0, 1])
-    return structure_of(columns).log_pvalues
+    return structure_of(columns, Neighbours(columns.adjustment)).log_pvalues
 
 
 def test_structure_that_is_left_is_seen_and_noise_is_not_taken_for_it():
@@ -330,8 +330,16 @@ def test_weights_of_a_survey_are_not_taken_for_structure():
         x, y = z + rng.standard_normal((2, 400))
         dataset = read_table(np.column_stack([x, y, z]), sample_weight=np.exp(0.7 * x))
         columns = ResidualColumns(Adjustment(scores_of(dataset), (2,)), [0, 1])
-        found += structure_of(columns).log_pvalues.tolist()
+        found += structure_of(columns, Neighbours(columns.adjustment)).log_pvalues.tolist()
     assert rejected(found, 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(found))
+
+
+def test_similarity_of_nearby_rows_is_within_its_bound():
+    values = np.random.default_rng(0).standard_normal((300, 4))
+    dataset = read_table(values, sample_weight=np.exp(values[:, 0]))
+    for given in ((1,), (1, 2, 3)):
+        neighbours = Neighbours(Adjustment(scores_of(dataset), given))
+        assert 1 < neighbours.alike.max() < neighbours.most_alike
 
 
 def test_of_rows_at_the_same_point_each_has_its_own_neighbours():

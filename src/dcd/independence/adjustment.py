@@ -109,10 +109,16 @@ class Adjustment:
         damped = along / (self.variances[:, None] + PENALTIES[chosen])
         return Fit(mean, self._directions @ damped, chosen)
 
+    @cached_property
+    def _explained(self) -> FloatArray:
+        """What regression under each penalty takes from a response per square of c along each direction."""
+        inverse = 1.0 / (self.variances + PENALTIES[:, None])
+        explained: FloatArray = inverse * (2.0 - inverse * self.variances)
+        return explained
+
     def _chosen(self, squares: FloatArray, total: FloatArray) -> Positions:
         """The penalty of each response, by position, from the squares of c (p, q) and the variances (q,)."""
-        inverse = 1.0 / (self.variances + PENALTIES[:, None])
-        left = np.maximum(total - 2.0 * inverse @ squares + (inverse**2 * self.variances) @ squares, 0.0)
+        left = np.maximum(total - self._explained @ squares, 0.0)
         share = self.parameters / self.ess
         affordable = share <= MOST_PARAMETERS
         affordable[-1] = True
@@ -125,7 +131,7 @@ class Adjustment:
         """Some rows of the responses, adjusted."""
         part = responses - fit.mean.astype(responses.dtype)
         if self.n_columns:
-            part -= self.design.part(rows) @ fit.coefficients.astype(part.dtype)
+            part -= (fit.coefficients.astype(part.dtype).T @ self.design.part(rows).T).T
             part += (self._mean @ fit.coefficients).astype(part.dtype)
         return part
 
@@ -133,7 +139,7 @@ class Adjustment:
         """Some rows of the leading principal components of the set, of variance 1."""
         scaled = self._directions[:, :n_components] / np.sqrt(self.variances[:n_components])
         part = self.design.part(rows)
-        return part @ scaled.astype(part.dtype) - (self._mean @ scaled).astype(part.dtype)
+        return (scaled.astype(part.dtype).T @ part.T).T - (self._mean @ scaled).astype(part.dtype)
 
     def inflation(self, first: Positions, second: Positions) -> FloatArray:
         r"""The factor by which the variance of a sum of products of residuals exceeds its naive estimate.

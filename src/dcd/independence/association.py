@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from dcd.features.rank_scores import Scores
 from dcd.independence.adjustment import Adjustment
 from dcd.independence.base import Interaction, Record, SearchTest
-from dcd.independence.neighbours import structure
+from dcd.independence.neighbours import Neighbours, may_explain
 from dcd.independence.partial_pvalues import log_pvalues
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.runtime.array_types import FloatArray
@@ -41,7 +42,8 @@ _DECOUPLED_ROWS = 2_500
 # rejections of adjustment from 1 to .23 in a set of 3, .55 in one of 5 and .77 in one of 8.
 _LARGE_SET = 8
 _NOTHING = Record()  # of a test without weights; never changed
-_KEPT_BYTES = 2**26  # of cached weights; weights of a set that recurs after many others are learned again
+_KEPT_BYTES = 2**26  # of cached weights, and of adjustments; what recurs after many others is computed again
+_BYTES_OF_A_ROW = 2_000  # of an adjustment: about 220 columns
 
 
 class _Weights:
@@ -104,6 +106,17 @@ class PartialAssociation:
         return BoundAssociation(self, scores, level)
 
 
+@dataclass(frozen=True)
+class _Set:
+    """What all tests given one set share."""
+
+    adjustment: Adjustment
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        return Neighbours(self.adjustment)
+
+
 class BoundAssociation(SearchTest):
     """`PartialAssociation` on one table; results are cached.
 
@@ -117,7 +130,9 @@ class BoundAssociation(SearchTest):
         self._pairs: dict[tuple[int, int, tuple[int, ...]], tuple[float, Record]] = {}
         self._first: dict[tuple[int, int, tuple[int, ...]], tuple[float, bool]] = {}
         self._weights = _Weights(strategy.weights, scores)
-        self._latest: tuple[tuple[int, ...], Adjustment] | None = None
+        self._sets: OrderedDict[tuple[int, ...], _Set] = OrderedDict()
+        unlimited = scores.memory.limit is None
+        self._most_sets = max(1, _KEPT_BYTES // (_BYTES_OF_A_ROW * scores.n_samples)) if unlimited else 1
 
     def screen(self, target: int, given: Collection[int]) -> Iterator[FloatArray]:
         """See `SearchTest`; one round, under equal weights, of all variables at once."""
@@ -145,7 +160,7 @@ class BoundAssociation(SearchTest):
     def _adjusted(self, target: int, given: tuple[int, ...]) -> FloatArray:
         """Log p-values (d,) of all variables against the target without weights."""
         result, outside = np.zeros(self.n_variables), self.outside(target, given)
-        adjustment = self._adjustment(given)
+        adjustment = self._set(given).adjustment
         # Memory grows with rows times variables, so with many rows a few variables are tested at a time.
         few = self.scores.n_samples < MANY_ROWS and self.scores.groups is None
         at_once = max(len(outside), 1) if few else _AT_ONCE
@@ -160,7 +175,8 @@ class BoundAssociation(SearchTest):
         return (x, *given) if from_set(self.strategy.weights) else given
 
     def _without_weights(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, bool]:
-        columns = ResidualColumns(self._adjustment(given), [x, y])
+        conditions = self._set(given)
+        columns = ResidualColumns(conditions.adjustment, [x, y])
         adjusted = float(log_pvalues(columns, 0, [1])[0])
         decouple = self.strategy.decouple
         never = len(self._members(x, given)) < 2 or decouple == "never"
@@ -170,8 +186,8 @@ class BoundAssociation(SearchTest):
             return adjusted, False
         if len(given) >= _LARGE_SET:
             return adjusted, True
-        may_explain = structure(columns).may_explain
-        return adjusted, not may_explain(adjusted, self.scores.ess, self.strategy.interaction_level)
+        level = self.strategy.interaction_level
+        return adjusted, not may_explain(columns, conditions.neighbours, adjusted, level)
 
     def _answer(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, Record]:
         """The association under equal weights and, if needed, under weights that decouple the set."""
@@ -186,16 +202,21 @@ class BoundAssociation(SearchTest):
         record = Record({members: self._weights.accounts[members]}, {(x, y, given): interaction})
         return max(adjusted, decoupled), record
 
-    def _adjustment(self, given: tuple[int, ...]) -> Adjustment:
-        """The adjustment for one set; the latest is kept, because tests come set by set."""
-        if self._latest is None or self._latest[0] != given:
-            self._latest = None  # it can be large
-            self._latest = (given, Adjustment(self.scores, given))
-        return self._latest[1]
+    def _set(self, given: tuple[int, ...]) -> _Set:
+        """What tests given one set share; the most recently used are kept, because sets recur."""
+        # Other threads may call this at the same time, so nothing is looked up twice.
+        known = self._sets.pop(given, None)
+        if known is None:
+            n_excess = max(len(self._sets) + 1 - self._most_sets, 0)
+            for oldest in list(self._sets)[:n_excess]:  # before the next one: they can be large
+                self._sets.pop(oldest, None)
+            known = _Set(Adjustment(self.scores, given))
+        self._sets[given] = known
+        return known
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the latest adjustment, which another process computes itself."""
-        return {**self.__dict__, "_latest": None}
+        """Without adjustments, which another process computes itself."""
+        return {**self.__dict__, "_sets": OrderedDict()}
 
 
 def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:

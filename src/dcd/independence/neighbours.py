@@ -10,12 +10,14 @@ rows are taken from other groups.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import log_ndtr
 
 from dcd.features.rank_scores import Scores
+from dcd.independence.adjustment import Adjustment
 from dcd.independence.residual_columns import ResidualColumns
 from dcd.independence.set_design import Rows, SetPoints
 from dcd.runtime.array_types import FloatArray, Positions
@@ -51,23 +53,81 @@ class Structure:
         return bool(self.log_pvalues.max() < np.log(level)) and squared_correlation <= bound
 
 
-def structure(columns: ResidualColumns) -> Structure:
+class Neighbours:
+    """The nearest rows of each row in the space of a set that is adjusted for.
+
+    Attributes
+    ----------
+    chosen, groups, shares : (n,) the rows that are used, by position, with their groups and their shares.
+    nearest : (n, 5) by position among these.
+    """
+
+    def __init__(self, adjustment: Adjustment) -> None:
+        self.adjustment, scores = adjustment, adjustment.scores
+        self.chosen = np.arange(scores.n_samples)
+        if scores.n_samples > MANY_ROWS:
+            self.chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
+        self.groups = None if scores.groups is None else scores.groups[self.chosen]
+        points = SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(self.chosen)
+        self.nearest = _nearest(points, self.groups)
+        self.shares = adjustment.probabilities[self.chosen] / adjustment.probabilities[self.chosen].sum()
+
+    @cached_property
+    def alike(self) -> FloatArray:
+        """Similarity (c,) of a row and its nearest rows in each component of the set, summed over these."""
+        adjustment, n_components = self.adjustment, len(self.adjustment.variances)
+        every = _at(self.chosen, adjustment.scores, lambda rows: adjustment.components(rows, n_components))
+        alike = np.zeros(n_components)
+        blocks = adjustment.scores.memory.blocks(n_components, 4 * every.itemsize * len(every), n_components)
+        for some in blocks:
+            components = np.ascontiguousarray(every[:, some])
+            near = components[self.nearest[:, 0]]
+            for column in self.nearest.T[1:]:
+                near += components[column]
+            near *= components
+            alike[some] = self.shares @ near
+        return alike
+
+    @cached_property
+    def most_alike(self) -> float:
+        """An upper bound on `alike`: products are at most half of the sum of both squares."""
+        near = np.bincount(self.nearest.reshape(-1), np.repeat(self.shares, self.nearest.shape[1]))
+        together = self.nearest.shape[1] * self.shares
+        together[: len(near)] += near
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(0.5 * np.nan_to_num(together / self.adjustment.probabilities[self.chosen]).max())
+
+
+def may_explain(columns: ResidualColumns, neighbours: Neighbours, log_pvalue: float, level: float) -> bool:
+    """Whether structure of the set may explain the association of two variables.
+
+    A bound comes first: the similarity of rows in all components takes longer than the rest.
+    """
+    ess = columns.adjustment.scores.ess
+    bound = _structure(columns, neighbours, np.full(len(columns.adjustment.variances), neighbours.most_alike))
+    return bound.may_explain(log_pvalue, ess, level) and structure(columns, neighbours).may_explain(
+        log_pvalue, ess, level
+    )
+
+
+def structure(columns: ResidualColumns, neighbours: Neighbours) -> Structure:
     """The structure that adjustment for a set has left in the residuals of each variable."""
-    adjustment = columns.adjustment
-    scores = adjustment.scores
-    chosen = np.arange(scores.n_samples)
-    if scores.n_samples > MANY_ROWS:
-        chosen = np.linspace(0, scores.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
-    groups = None if scores.groups is None else scores.groups[chosen]
-    points = SetPoints([scores.variables[v] for v in adjustment.given], scores.dtype).at(chosen)
-    nearest = _nearest(points, groups)
-    shares = adjustment.probabilities[chosen] / adjustment.probabilities[chosen].sum()
-    leads = _at(chosen, scores, lambda rows: columns.part(rows)[:, :, columns.lead])
-    likeness = (leads * _weighted_mean(leads, nearest, shares)).sum(axis=2)
-    expected = _expected_likeness(columns, chosen, nearest, shares)
+    return _structure(columns, neighbours, neighbours.alike)
+
+
+def _structure(columns: ResidualColumns, neighbours: Neighbours, alike: FloatArray) -> Structure:
+    """The structure in residuals, with the similarity of nearby rows in each component."""
+    shares = neighbours.shares
+    leads = _at(
+        neighbours.chosen,
+        columns.adjustment.scores,
+        lambda rows: columns.part(rows)[:, columns.lead].transpose(2, 0, 1),
+    )
+    likeness = (leads * _weighted_mean(leads, neighbours.nearest, shares)).sum(axis=2)
+    expected = _expected_likeness(columns, alike, neighbours.nearest.shape[1])
     squares = np.square(shares) @ np.square(likeness)
-    if groups is not None:
-        squares = np.square(group_sums(shares[:, None] * likeness, groups)).sum(axis=0)
+    if neighbours.groups is not None:
+        squares = np.square(group_sums(shares[:, None] * likeness, neighbours.groups)).sum(axis=0)
     spread = np.sqrt(squares)
     z = (shares @ likeness - expected) / np.where(spread > 0, spread, np.inf)
     variance = shares @ np.square(leads).sum(axis=2)
@@ -94,9 +154,7 @@ def _weighted_mean(leads: FloatArray, nearest: Rows, shares: FloatArray) -> Floa
     return np.einsum("nk,nkvl->nvl", weights, leads[nearest])
 
 
-def _expected_likeness(
-    columns: ResidualColumns, chosen: Rows, nearest: Rows, shares: FloatArray
-) -> FloatArray:
+def _expected_likeness(columns: ResidualColumns, alike: FloatArray, n_nearest: int) -> FloatArray:
     r"""The mean product (v,) of neighbouring residuals of noise, which is below 0.
 
     Adjusted twice, residuals of noise have the covariance :math:`\sigma^2 (1 - H)^4`. With f the shrinkage
@@ -104,15 +162,9 @@ def _expected_likeness(
     :math:`-\sigma^2 \sum (1 - f^4) r / n`.
     """
     adjustment = columns.adjustment
-    n_components = len(adjustment.variances)
-    every = _at(chosen, adjustment.scores, lambda rows: adjustment.components(rows, n_components))
-    alike = np.zeros(n_components)
-    for some in adjustment.scores.memory.blocks(n_components, 4 * every.itemsize * len(every), n_components):
-        for index in range(nearest.shape[1]):
-            alike[some] += shares @ (every[:, some] * every[nearest[:, index], some])
     lost = 1.0 - np.square(adjustment.shrunk(columns.penalties))
     noise = 1.0 / np.maximum(1.0 - lost.sum(axis=1) / adjustment.ess, 0.1)
-    expected: FloatArray = -noise * (lost @ alike) / (nearest.shape[1] * adjustment.ess)
+    expected: FloatArray = -noise * (lost @ alike) / (n_nearest * adjustment.ess)
     return expected
 
 

@@ -63,24 +63,23 @@ def statistic_log_pvalues(
     adjustment, pairs = columns.adjustment, list(others)
     penalties = columns.penalties
     inflation = adjustment.inflation(penalties[pairs], np.full(len(pairs), penalties[target]))
-    statistics = _statistics(columns)
     n_components = min(_COMPONENTS, len(adjustment.variances))
     groups = adjustment.scores.groups
     n_groups = 0 if groups is None else int(groups.max()) + 1
     sums = {
         name: [_Sums(terms, columns.varies[[other, target]], n_components, n_groups) for other in pairs]
-        for name, terms in statistics.items()
+        for name, terms in _statistics(columns).items()
     }
     of_target, decoupled = _of_target(columns, target)
     for rows in adjustment.scores.blocks:
         part = columns.part(rows)
-        weight = (adjustment.probabilities[rows, None] * adjustment.scores.n_samples).astype(part.dtype)
-        right, near = weight * of_target[rows], weight * of_target[decoupled[rows]]
-        components = np.clip(adjustment.components(rows, n_components), -_FARTHEST, _FARTHEST)
+        weight = (adjustment.probabilities[rows] * adjustment.scores.n_samples).astype(part.dtype)
+        right = weight * np.stack([of_target[:, rows], of_target[:, decoupled[rows]]], axis=1)
+        modifiers = _modifiers(adjustment, rows, n_components)
         for of_pairs in sums.values():
             for other, pair in zip(pairs, of_pairs, strict=True):
-                pair.add(part[:, other], right, near, components, None if groups is None else groups[rows])
-    log_pvalues = {name: _log_pvalues(of_pairs, adjustment.ess, inflation) for name, of_pairs in sums.items()}
+                pair.add(part[other], right, modifiers, None if groups is None else groups[rows])
+    log_pvalues = dict(zip(sums, _log_pvalues(list(sums.values()), adjustment.ess, inflation), strict=True))
     same = [
         one.n_products == other.n_products for one, other in zip(sums["line"], sums["residuals"], strict=True)
     ]
@@ -88,27 +87,35 @@ def statistic_log_pvalues(
     return log_pvalues
 
 
+def _modifiers(adjustment: Adjustment, rows: slice, n_components: int) -> FloatArray:
+    """Some rows of the leading components (c, b) of the set, with their weights."""
+    components = np.clip(adjustment.components(rows, n_components).T, -_FARTHEST, _FARTHEST)
+    weights = _falling(1, n_components, _FALL_OF_MODIFICATION)[:, None]
+    return components * weights.astype(components.dtype)
+
+
 def _of_target(columns: ResidualColumns, target: int) -> tuple[FloatArray, Rows]:
-    """All rows (n, k) of the columns of the target, and for each row the one used for its distribution.
+    """All rows (k, n) of the columns of the target, and for each row the one used for its distribution.
 
     If samples have weights, given or learned, that is the row itself: a nearby row with little weight can be
     far from those with much. The same applies to groups, because nearby rows are of other groups.
     """
     adjustment = columns.adjustment
     scores = adjustment.scores
-    every = scores.memory.array((scores.n_samples, columns.width), scores.dtype)
+    every = scores.memory.array((scores.n_samples, columns.width), scores.dtype).T
     for rows in scores.blocks:
-        every[rows] = columns.part(rows)[:, target]
+        every[:, rows] = columns.part(rows)[target]
     weighted = np.ptp(adjustment.probabilities) > 1e-12 * adjustment.probabilities.max()
     own = weighted or scores.groups is not None
     return every, np.arange(scores.n_samples) if own else adjustment.next_row
 
 
-def _log_pvalues(sums: Sequence[_Sums], ess: float, inflation: FloatArray) -> FloatArray:
-    """Log p-values (r,) of one statistic."""
-    values = np.array([pair.cumulants(ess, by) for pair, by in zip(sums, inflation, strict=True)])
-    log_sf = null_log_sf(ess * np.array([pair.squared_mean for pair in sums]), *values.reshape(-1, 3).T)
-    return np.where([pair.n_products > 0 for pair in sums], log_sf, np.nan)
+def _log_pvalues(sums: Sequence[Sequence[_Sums]], ess: float, inflation: FloatArray) -> FloatArray:
+    """Log p-values (s, r) of the statistics."""
+    values = np.array([[p.cumulants(ess, by) for p, by in zip(of, inflation, strict=True)] for of in sums])
+    squared_means = np.array([[pair.squared_mean for pair in of_pairs] for of_pairs in sums])
+    log_sf = null_log_sf(ess * squared_means, *np.moveaxis(values.reshape(*squared_means.shape, 3), -1, 0))
+    return np.where([[pair.n_products > 0 for pair in of_pairs] for of_pairs in sums], log_sf, np.nan)
 
 
 @dataclass(frozen=True)
@@ -153,15 +160,12 @@ def _falling(first: int, n_columns: int, power: float) -> FloatArray:
     return falling
 
 
-def _chosen_pairs(terms: Sequence[_Term], varies: BoolArray) -> tuple[Positions, Positions, FloatArray]:
-    """The columns (m,) of each side whose products a statistic has, and the weights of these."""
-    lefts, rights, weights = [], [], []
-    for term in terms:
-        one, other = np.flatnonzero(varies[0] & (term.left > 0)), np.flatnonzero(varies[1] & (term.right > 0))
-        lefts.append(one.repeat(len(other)))
-        rights.append(np.concatenate([other] * len(one)) if len(one) else other[:0])
-        weights.append((term.left[one][:, None] * term.right[other]).reshape(-1))
-    return np.concatenate(lefts), np.concatenate(rights), np.concatenate(weights)
+_Side = tuple[Positions, FloatArray]  # the columns of one side, and their weights
+
+
+def _side(weights: FloatArray, varies: BoolArray) -> _Side:
+    chosen = np.flatnonzero(varies & (weights > 0))
+    return chosen, weights[chosen]
 
 
 class _Sums:
@@ -173,8 +177,8 @@ class _Sums:
     def __init__(
         self, terms: Sequence[_Term], varies: BoolArray, n_components: int, n_groups: int = 0
     ) -> None:
-        self._left, self._right, self._weights = _chosen_pairs(terms, varies)
-        n_columns = len(self._weights)
+        self._terms = [(_side(term.left, varies[0]), _side(term.right, varies[1])) for term in terms]
+        n_columns = sum(len(left[0]) * len(right[0]) for left, right in self._terms)
         most = max(_MOST_PRODUCTS // max(n_columns, 1), 1)
         self._n_components = min(most, n_components) if terms[0].modified else 0
         self.n_products = n_columns * max(self._n_components, 1)
@@ -185,38 +189,41 @@ class _Sums:
         self._of_groups = np.zeros((n_groups, size))
 
     def add(
-        self,
-        left: FloatArray,
-        right: FloatArray,
-        decoupled: FloatArray,
-        components: FloatArray,
-        groups: Positions | None,
+        self, left: FloatArray, right: FloatArray, modifiers: FloatArray, groups: Positions | None
     ) -> None:
-        """Add some rows: columns (b, k) of both sides, those of nearby rows, and components of the set."""
-        self._n_samples += len(left)
-        weighted = left[:, self._left] * self._weights.astype(left.dtype)
-        if self._n_components:
-            modifiers = components[:, : self._n_components]
-            modifiers = modifiers * _falling(1, self._n_components, _FALL_OF_MODIFICATION).astype(left.dtype)
-            weighted = (weighted[:, :, None] * modifiers[:, None, :]).reshape(len(left), -1)
-        own = self._products(weighted, right)
-        self._sum += own.sum(axis=0, dtype=np.float64)
+        """Add some rows.
+
+        Parameters
+        ----------
+        left, right : columns (k, b) of one side, and (k, 2, b) of the other in the same and in nearby rows.
+        modifiers : (c, b) the components of the set.
+        groups : (b,) those of the rows.
+        """
+        self._n_samples += left.shape[-1]
+        products = self._products(left, right, modifiers)
+        self._sum += products[:, 0].sum(axis=1, dtype=np.float64)
         if groups is not None and self._estimated:
-            self._of_groups += group_sums(own, groups, len(self._of_groups))
+            self._of_groups += group_sums(products[:, 0].T, groups, len(self._of_groups))
         elif self._estimated:
-            self._add_squares(own, 0.5)
-            self._add_squares(self._products(weighted, decoupled), 0.5)
+            self._add_squares(products.reshape(len(products), 2 * left.shape[-1]), 0.5)
 
     def _add_squares(self, products: FloatArray, share: float) -> None:
-        self._squares += share * (products.T @ products)
-        lengths = np.einsum("bm,bm->b", products, products, dtype=np.float64)
+        self._squares += share * (products @ products.T)
+        lengths = np.einsum("mb,mb->b", products, products, dtype=np.float64)
         self._fourth += share**2 * float(lengths @ lengths)
 
-    def _products(self, weighted: FloatArray, right: FloatArray) -> FloatArray:
-        chosen = right[:, self._right]
-        if self._n_components:
-            chosen = np.repeat(chosen, self._n_components, axis=1)
-        return weighted * chosen
+    def _products(self, left: FloatArray, right: FloatArray, modifiers: FloatArray) -> FloatArray:
+        """(m, 2, b) in the same and in nearby rows."""
+        products, start = np.empty((self.n_products, *right.shape[1:]), dtype=left.dtype), 0
+        for (chosen, weights), (others, other_weights) in self._terms:
+            one = left[chosen] * weights[:, None].astype(left.dtype)
+            if self._n_components:
+                one = (one[:, None] * modifiers[: self._n_components]).reshape(-1, left.shape[-1])
+            other = right[others] * other_weights[:, None, None].astype(left.dtype)
+            stop = start + len(one) * len(other)
+            np.multiply(one[:, None, None], other, out=products[start:stop].reshape(len(one), *other.shape))
+            start = stop
+        return products
 
     @property
     def squared_mean(self) -> float:
@@ -226,10 +233,13 @@ class _Sums:
     def cumulants(self, ess: float, inflation: float) -> tuple[float, float, float]:
         """Of the statistic, with the effective sample size and the inflation of its variance."""
         if not self._estimated:  # columns of many categories, orthonormal on each side
-            powers = [float((self._weights ** (2 * order)).sum()) for order in (1, 2, 3)]
+            powers = [
+                sum(float(np.outer(one**order, other**order).sum()) for (_, one), (_, other) in self._terms)
+                for order in (2, 4, 6)
+            ]
             return powers[0] * inflation, 2.0 * powers[1] * inflation**2, 8.0 * powers[2] * inflation**3
         if len(self._of_groups):
-            self._add_squares(self._of_groups, 1.0)
+            self._add_squares(self._of_groups.T, 1.0)
         scale = ess * inflation / self._n_samples**2
         covariance = scale * self._squares
         square = covariance @ covariance

@@ -27,11 +27,12 @@ from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import Part
 
 _CURVES = tuple(range(BULK_SQUARE, N_TESTED))  # Legendre polynomials of degree 2 to 6
-Maker = tuple[Part, int]  # some rows of columns, and their number
+# Some rows of the columns of one variable side by side, and how many are leads, curves, tails, own curves.
+Maker = tuple[Part, tuple[int, int, int, int]]
 
 
 class ResidualColumns:
-    """Columns (n, v, k) of v variables, with variance 1 or, if a variable has no such column, 0.
+    """Columns (v, k, n) of v variables, with variance 1 or, if a variable has no such column, 0.
 
     Attributes
     ----------
@@ -45,33 +46,31 @@ class ResidualColumns:
 
     def __init__(self, adjustment: Adjustment, variables: Sequence[int]) -> None:
         self.adjustment, self.variables = adjustment, list(variables)
-        self._groups = self._makers()
-        widths = [max((n for _, n in group), default=0) for group in self._groups]
-        self._starts = np.cumsum([0, *widths])
+        makers = self._makers()
+        widths = [max(of_kind) for of_kind in zip(*(n_columns for _, n_columns in makers), strict=True)]
+        starts = np.cumsum([0, *widths])
         self.lead, self.curves, self.tail, self.own_curves = (
-            slice(start, start + width) for start, width in zip(self._starts, widths, strict=False)
+            slice(start, start + width) for start, width in zip(starts, widths, strict=False)
         )
         self.width = sum(widths)
         n_columns, scores = len(self.variables) * self.width, adjustment.scores
-        raw = partial(_raw, self._groups, self._starts, (len(self.variables), self.width), scores.dtype)
+        # Methods of this object would keep it, with its adjustment, until garbage is collected.
+        raw = scores.matrix(partial(_raw, makers, starts, scores.dtype), n_columns).part
         fit = adjustment.fit(raw, n_columns)
         self.penalties: Positions = fit.penalties.reshape(-1, self.width)[:, 0]
-        # A method of this object would keep it, with its adjustment, until garbage is collected.
-        adjusted = partial(_adjusted, adjustment, fit, raw)
-        self._adjusted = scores.matrix(adjusted, n_columns)
+        self._adjusted = scores.matrix(partial(_adjusted, adjustment, fit, raw), n_columns)
         self._scale = self._scales()
         self.varies = (self._scale > 0).reshape(-1, self.width)
-        self._maps = self._whiteners()
+        self._maps = self._whiteners([n_columns[0] for _, n_columns in makers])
 
-    def _makers(self) -> list[tuple[Maker, ...]]:
-        """How to compute the leads of all variables, then their curves, tails, and curves of their values."""
+    def _makers(self) -> list[Maker]:
+        """How to compute the columns of each variable."""
         scores = self.adjustment.scores
         smooth = [v for v in self.variables if scores.variables[v].codes is None]
         residuals = {}
         if self.adjustment.n_columns and smooth:
             residuals = dict(zip(smooth, residual_scores(self.adjustment, smooth), strict=True))
-        made = [_makers_of(scores.variables[v], residuals.get(v)) for v in self.variables]
-        return list(zip(*made, strict=True))
+        return [_maker(scores.variables[v], residuals.get(v)) for v in self.variables]
 
     def _scales(self) -> FloatArray:
         """(v k,) the scale that makes the variance of each column 1; 0 for those that the set determines."""
@@ -84,19 +83,22 @@ class ResidualColumns:
         varies &= varies[:, self.lead].any(axis=1, keepdims=True)
         return varies.reshape(-1) / np.sqrt(np.maximum(squares, SMALLEST_VARIANCE))
 
-    def _whiteners(self) -> dict[int, FloatArray]:
+    def _whiteners(self, n_leads: Sequence[int]) -> dict[int, FloatArray]:
         """For each variable with several leads, by position, the map (k, k) that makes them orthonormal.
 
         The statistic of two nominal variables is then Pearson's chi-square, whichever category has no column.
         """
-        several = {index: n_leads for index, (_, n_leads) in enumerate(self._groups[0]) if n_leads > 1}
+        several = [index for index, n in enumerate(n_leads) if n > 1]
+        if not several:
+            return {}
         width = self.lead.stop - self.lead.start
         covariances = np.zeros((len(several), width, width))
         for rows, shares in self.adjustment.scores.weighted(self.adjustment.probabilities):
-            leads = self._scaled(rows)[:, list(several), self.lead].transpose(1, 2, 0)
+            leads = self._scaled(rows)[several, self.lead]
             covariances += leads @ (leads * shares[:, 0]).swapaxes(1, 2)
         maps = np.zeros((len(self.variables), width, width), dtype=self.adjustment.scores.dtype)
-        for (index, n), covariance in zip(several.items(), covariances, strict=True):
+        for index, covariance in zip(several, covariances, strict=True):
+            n = n_leads[index]
             whitener, ranks = whiteners(covariance[None, :n, :n], SMALLEST_VARIANCE)
             # In the order of decreasing variance, so that directions that the set determines come last.
             maps[index, :n, :n] = whitener[0, ::-1]
@@ -104,51 +106,44 @@ class ResidualColumns:
         return {index: maps[index] for index in several}
 
     def _scaled(self, rows: slice) -> FloatArray:
-        part = self._adjusted.part(rows) * self._scale.astype(self.adjustment.scores.dtype)
-        return part.reshape(-1, len(self.variables), self.width)
+        part = self._adjusted.part(rows).T * self._scale.astype(self.adjustment.scores.dtype)[:, None]
+        return part.reshape(len(self.variables), self.width, -1)
 
     def part(self, rows: slice) -> FloatArray:
-        """Some rows, (b, v, k)."""
+        """Some rows, (v, k, b)."""
         part = self._scaled(rows)
         for index, whitener in self._maps.items():
-            part[:, index, self.lead] = part[:, index, self.lead] @ whitener.T
+            part[index, self.lead] = whitener @ part[index, self.lead]
         return part
 
 
-def _raw(
-    groups: Sequence[Sequence[Maker]],
-    starts: Positions,
-    shape: tuple[int, int],
-    dtype: np.dtype[Any],
-    rows: slice,
-) -> FloatArray:
+def _raw(makers: Sequence[Maker], starts: Positions, dtype: np.dtype[Any], rows: slice) -> FloatArray:
     """Some rows (b, v k) before adjustment, of v variables with k columns each."""
-    raw: FloatArray = np.zeros((rows.stop - rows.start, *shape), dtype=dtype)
-    for start, group in zip(starts, groups, strict=False):
-        for index, (make, n_columns) in enumerate(group):
-            if n_columns:
-                raw[:, index, start : start + n_columns] = make(rows)
-    return raw.reshape(len(raw), -1)
+    raw: FloatArray = np.zeros((len(makers), starts[-1], rows.stop - rows.start), dtype=dtype)
+    for of_variable, (make, widths) in zip(raw, makers, strict=True):
+        made, end = make(rows), 0
+        for start, width in zip(starts, widths, strict=False):
+            of_variable[start : start + width] = made[:, end : end + width].T
+            end += width
+    return raw.reshape(-1, raw.shape[-1]).T
 
 
 def _adjusted(adjustment: Adjustment, fit: Fit, raw: Part, rows: slice) -> FloatArray:
     return adjustment.residuals(fit, rows, raw(rows))
 
 
-def _makers_of(variable: VariableScores, residuals: SmoothColumns | None) -> tuple[Maker, ...]:
+def _maker(variable: VariableScores, residuals: SmoothColumns | None) -> Maker:
     """How to compute lead, curves, tail and the curves of values, with or without residuals."""
-
-    def of_values(columns: Sequence[int]) -> Maker:
-        return partial(variable.part, columns=columns), len(columns)
-
-    def of_residuals(make: SmoothColumns, columns: Sequence[int]) -> Maker:
-        return lambda rows: make(rows, max(columns) + 1)[:, list(columns)], len(columns)
-
     if residuals is not None:
-        lead, curves, tail = (of_residuals(residuals, chosen) for chosen in ((LINEAR,), _CURVES, (SQUARE,)))
-        return lead, curves, tail, of_values(_CURVES)
+        return partial(_of_residuals, variable, residuals), (1, len(_CURVES), 1, len(_CURVES))
     smooth = variable.codes is None
     columns = (LINEAR, *_CURVES) if smooth else variable.adjusters
     n_lead = len(columns) if variable.kind == "nominal" else 1
-    rest = of_values(columns[n_lead:])
-    return of_values(columns[:n_lead]), rest, of_values((SQUARE,) if smooth else ()), rest
+    tail, rest = (SQUARE,) if smooth else (), columns[n_lead:]
+    widths = (n_lead, len(rest), len(tail), len(rest))
+    return partial(variable.part, columns=(*columns, *tail, *rest)), widths
+
+
+def _of_residuals(variable: VariableScores, residuals: SmoothColumns, rows: slice) -> FloatArray:
+    of_residuals = residuals(rows, N_TESTED)[:, [LINEAR, *_CURVES, SQUARE]]
+    return np.hstack([of_residuals, variable.part(rows, _CURVES)])

@@ -48,7 +48,8 @@ def design_for(scores: Scores, given: Sequence[int]) -> tuple[Part, int]:
     def make(rows: slice) -> FloatArray:
         if not parts:
             return np.empty((rows.stop - rows.start, 0), dtype=scores.dtype)
-        return np.hstack([part(rows) for part, _ in parts])
+        # Column by column in memory: columns are computed, joined and later multiplied as a whole.
+        return np.concatenate([part(rows).T for part, _ in parts]).T
 
     return make, sum(n_columns for _, n_columns in parts)
 
@@ -67,10 +68,10 @@ def _columns_of_one(variable: VariableScores, n_waves: int) -> tuple[Part, int]:
     scores, scale = make.scores, np.sqrt(2.0) / np.arange(1, n_waves + 1)[:, None] ** _DECAY
 
     def part(rows: slice) -> FloatArray:
-        line = _LINE * variable.part(rows, (LINEAR,))
-        cosines = _cosines(scores[rows, 1].astype(np.float64), n_waves)
-        cosines *= scale
-        return np.hstack([line, cosines.T.astype(line.dtype)])
+        columns = np.empty((1 + n_waves, rows.stop - rows.start), dtype=scores.dtype)
+        columns[0] = _LINE * variable.part(rows, (LINEAR,))[:, 0]
+        np.multiply(_cosines(scores[rows, 1].astype(np.float64), n_waves), scale, out=columns[1:])
+        return columns.T
 
     return part, 1 + n_waves
 
@@ -93,25 +94,31 @@ def _joint_columns(scores: Scores, variables: Sequence[VariableScores]) -> tuple
     chosen = np.unique(np.linspace(0, n_samples - 1, min(_CANDIDATES, n_samples)).astype(np.intp))
     candidates = points_of.at(chosen).astype(np.float64)
     most = np.clip(n_samples / _ROWS_OF_A_LANDMARK, _FEWEST_LANDMARKS, _MOST_LANDMARKS)
-    half = 0.5 * np.square(candidates).sum(axis=1)
+    most = int(min(most, _MOST_LANDMARKS_SHARE * n_samples))
+    lefts, rights = _factors_of_exponent(candidates)
     features, pivots = pivoted_cholesky(
-        lambda pivot: np.exp(np.minimum(candidates @ candidates[pivot] - (half + half[pivot]), 0.0)),
-        np.empty((int(min(most, _MOST_LANDMARKS_SHARE * n_samples)), len(candidates))),
-        _TOLERANCE,
-        int(min(most, _MOST_LANDMARKS_SHARE * n_samples)),
+        lambda pivot: _kernel(lefts @ rights[pivot]), np.empty((most, len(candidates))), _TOLERANCE, most
     )
     inverse = dtrtri(features[:, pivots].T, lower=1)[0]
-    landmarks = candidates[pivots].astype(scores.dtype)
-    to_features = (_JOINT * inverse.T).astype(scores.dtype)
+    of_landmarks = rights[pivots].astype(scores.dtype)
+    to_features = (_JOINT * inverse).astype(scores.dtype)
 
     def part(rows: slice) -> FloatArray:
-        points = points_of.at(rows)
-        squares = np.square(points).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
-        squares -= 2.0 * (points @ landmarks.T)
-        kernel: FloatArray = np.exp(-0.5 * np.maximum(squares, 0.0))
-        return kernel @ to_features
+        return (to_features @ _kernel(of_landmarks @ _factors_of_exponent(points_of.at(rows))[0].T)).T
 
     return part, len(pivots)
+
+
+def _factors_of_exponent(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two matrices (b, c + 2) whose products are minus half the squared distances of points (b, c)."""
+    half, one = 0.5 * np.square(points).sum(axis=1)[:, None], np.ones_like(points[:, :1])
+    return np.hstack([points, half, one]), np.hstack([points, -one, -half])
+
+
+def _kernel(exponent: FloatArray) -> FloatArray:
+    """The kernel in place of its exponent, which only rounding makes positive."""
+    np.minimum(exponent, 0.0, out=exponent)
+    return np.exp(exponent, out=exponent)
 
 
 class SetPoints:
@@ -139,26 +146,30 @@ def order_by_nearness(scores: Scores, given: Sequence[int]) -> Rows:
     Rows are split at the median of each variable in turn, as in a k-d tree; this takes O(n log² n) time.
     """
     n_samples = scores.n_samples
-    order: Rows = np.arange(n_samples)
-    ranks = [_rank(scores.variables[v]) for v in given]
+    orders = [_order(scores.variables[v]) for v in given]
     group = np.zeros(n_samples, dtype=np.intp)
-    if not ranks:
-        return order
-    for level in range(max(int(np.log2(n_samples)), 1)):
-        order = np.argsort(group * n_samples + ranks[level % len(ranks)])
-        starts = np.searchsorted(group[order], np.arange(2**level + 1))
-        own = group[order]
-        second = np.arange(len(order)) - starts[own] >= (starts[own + 1] - starts[own] + 1) // 2
-        group[order] = 2 * own + second
-    return np.argsort(group * n_samples + ranks[0])
+    if not orders:
+        return np.arange(n_samples)
+    n_levels = max(int(np.log2(n_samples)), 1)
+    for level in range(n_levels):
+        order = _in_groups(orders[level % len(orders)], group)
+        own, sizes = group[order], np.bincount(group, minlength=2**level)
+        middles = np.cumsum(sizes) - sizes // 2
+        group[order] = 2 * own + (np.arange(n_samples) >= middles[own])
+    return _in_groups(orders[0], group)
 
 
-def _rank(variable: VariableScores) -> Rows:
-    """The position (n,) of each row in the order of a variable, without ties."""
+def _in_groups(order: Rows, group: Rows) -> Rows:
+    """The rows by group and, within each, in a given order; numbers of 16 bits are sorted in O(n) time."""
+    own = group[order]
+    grouped: Rows = order[np.argsort(own.astype(np.uint16) if len(own) < 2**16 else own, kind="stable")]
+    return grouped
+
+
+def _order(variable: VariableScores) -> Rows:
+    """The rows (n,) in the order of a variable."""
     make, codes = variable.make, variable.codes
     values: FloatArray = make.scores[:, 0] if isinstance(make, SmoothColumns) else np.asarray(codes)
     if codes is not None and variable.kind == "nominal":  # the names of categories must not matter
         values = np.argsort(by_frequency(codes))[codes].astype(np.float64)
-    rank = np.empty(len(values), dtype=np.intp)
-    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
-    return rank
+    return np.argsort(values, kind="stable")
