@@ -18,7 +18,7 @@
 #endif
 
 /* The inner loops are compiled twice where the loader can choose: for any processor and for those with AVX2. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GLIBC__)
 #define FAST __attribute__((target_clones("arch=haswell", "default")))
 #else
 #define FAST
