@@ -61,10 +61,12 @@ package:
 wheels:
 	rm -rf dist .venv-package
 	$(PYTHON) -m venv .venv-package
-	.venv-package/bin/python -m pip install --quiet "build>=1.2"
-	.venv-package/bin/python -m build --sdist --outdir dist
+	.venv-package/bin/python -m pip install --quiet "build>=1.2" "hatchling>=1.26"
+	.venv-package/bin/python -m pip install --quiet $$(.venv-package/bin/python -c "import hatch_build; print(hatch_build.ZIGLANG)")
+	.venv-package/bin/python -m build --no-isolation --sdist --outdir dist
 	for target in x86_64-linux aarch64-linux x86_64-macos aarch64-macos x86_64-windows; do \
-		DCD_TARGET=$$target .venv-package/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist dist/*.tar.gz || exit 1; \
+		DCD_TARGET=$$target .venv-package/bin/python -m pip wheel --quiet --no-build-isolation --no-deps \
+			--wheel-dir dist dist/*.tar.gz || exit 1; \
 	done
 	rm -rf .venv-package
 
