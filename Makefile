@@ -1,11 +1,14 @@
-# One command each; the environment in .venv is made on first use and again when pyproject.toml changes.
+# One command each; the environment in .venv is made on first use, and again when what it is built from changes.
 PYTHON ?= python3
 BIN := .venv/bin
+
+# pip compiles these; changed Python files need no new installation.
+BUILT_FROM := pyproject.toml hatch_build.py $(wildcard src/dcd/search/native/*.[ch])
 
 JOBS ?= 2
 EXPERIMENTS := table1 table1_literal noise noise_in_mechanism topology samples networks interactions robust
 
-.PHONY: package test-lowest exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
+.PHONY: package wheels test-lowest exogenous demo test test-all test-pywhy test-dowhy test-ray check format docs docs-serve benchmark fuzz $(EXPERIMENTS) clean
 
 demo: .venv/demo
 	$(BIN)/python examples/sachs.py
@@ -40,7 +43,8 @@ test-lowest: .venv-lowest/ready
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" \
 		tests/estimators tests/features tests/graph tests/search tests/weights
 
-# Source archive and wheel in dist/, tried in an environment that has nothing else.
+# Source archive and a wheel for this machine, built from that archive, in dist/; tried in an environment that has
+# nothing else.
 package:
 	rm -rf dist .venv-package
 	$(PYTHON) -m venv .venv-package
@@ -50,6 +54,20 @@ package:
 	$(PYTHON) -m venv .venv-package
 	.venv-package/bin/python -m pip install --quiet dist/*.whl
 	.venv-package/bin/python packaging/try_package.py
+	rm -rf .venv-package
+
+# What a release consists of, in dist/: the source archive, and from it a wheel for each platform, compiled by
+# ziglang from PyPI. Windows takes a few minutes: parts of its C library are compiled, too.
+wheels:
+	rm -rf dist .venv-package
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet "build>=1.2" "hatchling>=1.26"
+	.venv-package/bin/python -m pip install --quiet $$(.venv-package/bin/python -c "import hatch_build; print(hatch_build.ZIGLANG)")
+	.venv-package/bin/python -m build --no-isolation --sdist --outdir dist
+	for target in x86_64-linux aarch64-linux x86_64-macos aarch64-macos x86_64-windows; do \
+		DCD_TARGET=$$target .venv-package/bin/python -m pip wheel --quiet --no-build-isolation --no-deps \
+			--wheel-dir dist dist/*.tar.gz || exit 1; \
+	done
 	rm -rf .venv-package
 
 check: .venv/check
@@ -112,7 +130,7 @@ exogenous: .venv/exogenous
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
-.venv/demo: .venv/bin/python pyproject.toml
+.venv/demo: .venv/bin/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --editable ".[plot,networkx]"
 	touch $@
 
@@ -120,22 +138,22 @@ exogenous: .venv/exogenous
 	$(BIN)/python -m pip install --quiet --group $*
 	touch $@
 
-.venv-pywhy/ready: pyproject.toml
+.venv-pywhy/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv .venv-pywhy
 	.venv-pywhy/bin/python -m pip install --quiet --editable ".[pywhy-graphs]" "pytest>=8.0"
 	touch $@
 
-.venv-dowhy/ready: pyproject.toml
+.venv-dowhy/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv .venv-dowhy
 	.venv-dowhy/bin/python -m pip install --quiet --editable ".[causal-learn,dowhy,pgmpy]" "lingam>=1.9" "pytest>=8.0"
 	touch $@
 
-.venv-ray/ready: pyproject.toml
+.venv-ray/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/python -m pip install --quiet --editable ".[dask,ray,plot]" "pytest>=8.0"
 	touch $@
 
-.venv-lowest/ready: pyproject.toml packaging/lowest.py
+.venv-lowest/ready: $(BUILT_FROM) packaging/lowest.py
 	$(PYTHON) -m venv .venv-lowest
 	$(PYTHON) packaging/lowest.py > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[causal-learn,parquet,plot]" \

@@ -5,19 +5,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "tests"
 collect_ignore_glob = ["tests/*/conftest.py"]  # several have this name, and none has examples to run
 
-# The first fit of a whole graph compiles the search, which takes most of a minute. The first file does so;
-# the next eight fit no whole graph, so that a second process finds the search compiled when it needs it,
-# instead of compiling it as well. Then come the longest, so that none is left at the end.
+# The longest come first, so that none is left at the end.
 FIRST = (
-    "search/test_whole_graph.py",
-    "independence/test_association.py",
-    "independence/test_many_rows.py",
-    "estimators/test_effect_estimates.py",
-    "graph/test_adjustment_sets.py",
-    "weights/test_joint.py",
-    "interop/test_round_trips.py",
-    "search/test_algorithm1.py",
-    "features/test_kernel_blocks.py",
     "test_experiments.py",
     "evaluation/test_baselines.py",
     "test_hostile_values.py",
@@ -34,7 +23,7 @@ FIRST = (
     "runtime/test_cluster.py",
 )
 
-# The same for long tests alone; everything is compiled by then.
+# The same for long tests alone.
 FIRST_OF_LONG = (
     "test_notebooks.py",
     "test_docs.py",

@@ -163,7 +163,7 @@ def run(where: Local | OnDask, n_kills: int, seed: int) -> Counter[str]:
     durations = dict.fromkeys(WORK, 2.0)
     where.prepare()
     for work in WORK.values():
-        work(where.n_jobs)  # the first run of a process compiles
+        work(where.n_jobs)  # the first run of a process loads the libraries
     while counts["kills"] < n_kills:
         name = r.choice(list(WORK))
         where.prepare()

@@ -124,7 +124,7 @@ def exponent(sizes: Sequence[int], amounts: Sequence[float]) -> float:
 def time_exponent(growth: Growth, sizes: Sequence[int], repeats: int) -> float:
     """How processor time grows: the fastest of some runs for each size, sizes alternating."""
     tables = [growth.table(size) for size in sizes]
-    growth.fit(tables[0])  # loading and compiling on first use are not counted
+    growth.fit(tables[0])  # loading on first use is not counted
     runs = [[cpu_seconds(lambda t=t: growth.fit(t)) for t in tables] for _ in range(repeats)]
     return exponent(sizes, [min(times) for times in zip(*runs, strict=True)])
 

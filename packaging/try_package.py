@@ -1,12 +1,14 @@
 """Checks of an installed package: it has all its files, shows its version, and estimates an effect."""
 
+import shutil
 import subprocess
-import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
 import dcd
 
+COMPILED = {".c", ".h", ".so", ".dylib", ".dll"}
 SOURCE = Path(__file__).parent.parent / "src" / "dcd"
 COMMANDS = (
     "--version",
@@ -20,11 +22,11 @@ COMMANDS = (
 
 
 def files_of(folder: Path) -> set[str]:
-    """All files except those that Python and Numba leave beside the code."""
+    """All files except those that Python leaves beside the code, and both sides of what is compiled."""
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in COMPILED
     }
 
 
@@ -33,8 +35,10 @@ def main() -> None:
     installed = Path(dcd.__file__).parent
     assert "site-packages" in installed.parts, installed
     assert files_of(installed) == files_of(SOURCE), files_of(installed) ^ files_of(SOURCE)
+    assert len(list(installed.glob("search/native/_search.*"))) == 1
     assert len(dcd.datasets.load_sachs().frame) == 853
-    command = Path(sys.executable).with_name("dcd")
+    command = shutil.which("dcd", path=sysconfig.get_path("scripts"))
+    assert command is not None
     with tempfile.TemporaryDirectory() as folder:
         for arguments in COMMANDS:
             print("$ dcd", arguments, flush=True)

@@ -107,6 +107,6 @@ def timed(
 
 @cache
 def warm_up(label: str, *, discrete: bool) -> None:
-    """Run a method once in this process, so that loading and compiling on first use are not counted."""
+    """Run a method once in this process, so that loading on first use is not counted."""
     problem = (Network("asia", 500) if discrete else Simulated(d=4, n=100)).draw(0)
     METHODS[label].find(problem.table, discrete)

@@ -120,7 +120,7 @@ METHODS: dict[str, Method] = {
 
 @cache
 def warm_up(method: str) -> None:
-    """Run a method once in this process, so that loading and compiling on first use are not timed."""
+    """Run a method once in this process, so that loading on first use is not timed."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.standard_normal((100, 3)), columns=["a", "b", "c"])
     table = table.assign(a=table.sum(axis=1), d=rng.permuted(["x", "y"] * 50))

@@ -402,7 +402,7 @@ def private():
 warnings.simplefilter("ignore")
 small = np.random.default_rng(0).standard_normal((300, 4))
 wide = np.random.default_rng(0).standard_normal((300, 14))
-for table in (small, small.cumsum(axis=1) ** 2, wide.cumsum(axis=1) ** 2):  # all is loaded and compiled
+for table in (small, small.cumsum(axis=1) ** 2, wide.cumsum(axis=1) ** 2):  # all is loaded
     dcd.RobustDCD(progress=False).fit(table)
 before, peak, finished = private(), [0.0], threading.Event()
 
