@@ -17,13 +17,6 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
-/* The inner loops are compiled twice where the loader can choose: for any processor and for those with AVX2. */
-#if defined(__x86_64__) && defined(__GLIBC__)
-#define FAST __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define FAST
-#endif
-
 typedef int64_t Index;
 
 enum { NO_MEMORY = 1 };

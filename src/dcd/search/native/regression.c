@@ -13,7 +13,7 @@
 #include <math.h>
 
 /* Add a column to the regression; the first `known` entries of its row are already in place. */
-FAST Index append(const Model *model, Regression *work, Index column, double sd, Index size, Index known)
+Index append(const Model *model, Regression *work, Index column, double sd, Index size, Index known)
 {
     const double *gram = model->gram + column * model->n_columns, *scales = work->scales;
     const Index m = work->capacity, *columns = work->columns;
@@ -63,7 +63,7 @@ FAST Index append(const Model *model, Regression *work, Index column, double sd,
 }
 
 /* Update candidates from `done` included columns to `size`. */
-FAST static void extend_rows(const Model *model, const Regression *work, Candidates *some, Index done, Index size)
+static void extend_rows(const Model *model, const Regression *work, Candidates *some, Index done, Index size)
 {
     const Index count = some->count;
     for (Index t = done; t < size; t++) {
@@ -124,7 +124,7 @@ void sums_with(const Model *model, const Space *space, Index at, Index size, dou
 }
 
 /* Write the inverse of the factor of the regression. */
-FAST static void invert_factor(const Regression *work, Inverse *inverse, Index size)
+static void invert_factor(const Regression *work, Inverse *inverse, Index size)
 {
     const Index m = work->capacity;
     for (Index i = 0; i < size; i += 2) { /* two at a time, as above; the last may be computed twice */
@@ -162,7 +162,7 @@ void invert(Space *space, Index size)
 }
 
 /* Write the sums without some columns, `inverse.dropped`, by ascending position. */
-FAST static void remove_columns(const Regression *work, Inverse *inverse, Index size, Index n_dropped)
+static void remove_columns(const Regression *work, Inverse *inverse, Index size, Index n_dropped)
 {
     const Index m = work->capacity, r_all = work->n_responses;
     double *sums = inverse->sums, *block = inverse->block, *solved = inverse->solved;
