@@ -22,7 +22,16 @@ from packaging.tags import platform_tags
 
 SOURCES = "src/dcd/search/native"
 ZIGLANG = "ziglang==0.17.0"  # as tried; the command line of zig is not stable yet
-FLAGS = ("-std=c11", "-O3", "-shared", "-fopenmp-simd", "-fno-math-errno", "-fvisibility=hidden")
+# Products are rounded before they are added (no contraction), as on processors without a joint instruction.
+FLAGS = (
+    "-std=c11",
+    "-O3",
+    "-shared",
+    "-fopenmp-simd",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fvisibility=hidden",
+)
 REMEDY = """\
 A C compiler is needed: gcc, clang or zig, not cl of Visual Studio. Set CC to one that works. Where there is
 none, pip fetches ziglang; to use that one anyway, set DCD_TARGET to your platform:
