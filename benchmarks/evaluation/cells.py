@@ -109,7 +109,7 @@ def random_graph(degree: int, **options: Any) -> Simulated:
 def network_cells() -> dict[str, Cell]:
     """Samples of published networks."""
     pairs = [(name, n) for name in NETWORKS for n in NETWORK_SIZES]
-    return {f"{name}-{n}": Cell(f"{name}, n = {n:,}", Network(name, n), graphs=10) for name, n in pairs}
+    return {f"{name}-{n}": Cell(f"{name}, n = {n:,}", Network(name, n)) for name, n in pairs}
 
 
 def growing_cells(degree: int) -> dict[str, Cell]:
@@ -117,7 +117,7 @@ def growing_cells(degree: int) -> dict[str, Cell]:
     whole = random_graph(degree, mechanism="bounded", noise_std=1.0, n=MOST_ROWS)
     title = f"degree {degree}, bounded curves, noise 1, n = "
     return {
-        f"er{degree}-bounded-n{n}": Cell(f"{title}{n:,}", FirstRows(whole, n), graphs=10) for n in GROWING
+        f"er{degree}-bounded-n{n}": Cell(f"{title}{n:,}", FirstRows(whole, n)) for n in GROWING
     }
 
 

@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-const double IMPROVEMENT = 1e-7;
-static const double SAMPLES_A_PARENT = 5.0; /* with fewer, a family takes no more parents */
-
 static double evidence_at(const Model *model, Space *space, Index child, Index size)
 {
     return evidence(model, child, space->regression.sums + size * space->regression.width);
@@ -108,7 +105,7 @@ static Index add_parents(const Model *model, Space *space, Family *family, Index
     const bool simple = !(model->may_curve[child] || model->may_cross[child] || family->crossed);
     Index done = 0;
     list_candidates(model, space, child, members, n_members);
-    while ((double)family->n_parents <= model->n_samples / SAMPLES_A_PARENT) {
+    while (may_grow(model, family)) {
         const Index n = family->n_parents;
         Change best = {family->score + IMPROVEMENT, -1, false, family->crossed};
         reserve(model, space, n + 1, most(family->crossed, 1));
@@ -295,58 +292,6 @@ Index add_pair(const Model *model, Space *space, Family *family, Index one, Inde
 }
 
 /* --- the whole search --- */
-
-/* Grow and shrink the family of a child that is counted. */
-static void improve_counted(const Model *model, Space *space, Family *family, Index n_members)
-{
-    const Index child = family->child;
-    Index *fewer = space->parents;
-    double grown_to = -INFINITY;
-    family->score = counted_score(model, space, child, family->parents, family->n_parents);
-    while (family->score > grown_to) {
-        for (bool adding = true; adding && (double)family->n_parents <= model->n_samples / SAMPLES_A_PARENT;) {
-            const Index n = family->n_parents;
-            double best = family->score + IMPROVEMENT;
-            Index new = -1;
-            for (Index member = 0; member < n_members; member++) {
-                if (is_parent(family, space->members[member]))
-                    continue;
-                family->parents[n] = space->members[member];
-                double score = counted_score(model, space, child, family->parents, n + 1);
-                if (score > best) {
-                    best = score;
-                    new = space->members[member];
-                }
-            }
-            adding = new >= 0;
-            if (adding) {
-                family->parents[n] = new;
-                family->n_parents = n + 1;
-                family->score = best;
-            }
-        }
-        grown_to = family->score;
-        for (bool removing = true; removing && family->n_parents > 0;) {
-            const Index n = family->n_parents;
-            double best = family->score + IMPROVEMENT;
-            Index out = -1;
-            for (Index at = 0; at < n; at++) {
-                for (Index index = 0; index < n - 1; index++)
-                    fewer[index] = family->parents[index + (index >= at)];
-                double score = counted_score(model, space, child, fewer, n - 1);
-                if (score > best) {
-                    best = score;
-                    out = at;
-                }
-            }
-            removing = out >= 0;
-            if (removing) {
-                without_parent(family, out);
-                family->score = best;
-            }
-        }
-    }
-}
 
 /* Grow and shrink a family among the variables `space->before` its child; a score of NaN is unknown. */
 void improve_family(const Model *model, Space *space, Family *family)

@@ -20,6 +20,8 @@
 typedef int64_t Index;
 
 enum { NO_MEMORY = 1 };
+static const double IMPROVEMENT = 1e-7; /* of a score: the least that counts */
+static const double LACKING = 1e7;      /* price of a required parent that a family lacks */
 
 /* The model that scores families; see `ScoreModel` in family_score.py, whose fields come first and in order. */
 typedef struct {
@@ -126,11 +128,13 @@ void reserve(const Model *model, Space *space, Index n_parents, Index crossed);
 Regression *empty_regression(const Model *model, Space *space, Index child);
 Index regression(const Model *model, Space *space, const Family *family);
 double prices(const Model *model, Index child, const Index *parents, Index n_parents);
-double counted_score(const Model *model, Space *space, Index child, const Index *parents, Index n_parents);
 double score_of(const Model *model, Space *space, const Family *family);
 
+/* --- counted_family.c --- */
+double counted_score(const Model *model, Space *space, Index child, const Index *parents, Index n_parents);
+void improve_counted(const Model *model, Space *space, Family *family, Index n_members);
+
 /* --- family_search.c --- */
-extern const double IMPROVEMENT; /* the least that counts */
 
 /* A change of a family: its score, the position or the form that changes, and the products. */
 typedef struct {
@@ -162,6 +166,12 @@ static inline Index most(Index a, Index b) { return a > b ? a : b; }
 static inline Index n_columns(const Model *model, Index parent, bool curved)
 {
     return curved ? model->starts[parent + 1] - model->starts[parent] : model->n_line[parent];
+}
+
+/* Whether there are samples for another parent. */
+static inline bool may_grow(const Model *model, const Family *family)
+{
+    return (double)family->n_parents <= model->n_samples / 5.0;
 }
 
 static inline Index n_responses(const Model *model, Index child)
