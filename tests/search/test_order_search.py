@@ -112,13 +112,13 @@ def changed(function, model, states, memo, positions):
     """States after some moves in compiled code; the first is the present one."""
     steps, total = np.array(positions, dtype=np.int64), ctypes.c_double()
     arguments = ctypes.byref(native_model(model)), native_states(states), ctypes.byref(native_memo(memo))
-    assert not function(*arguments, pointer(steps, np.int64), ctypes.c_int64(len(steps)), ctypes.byref(total))
-    return states
+    assert not function(*arguments, pointer(steps, np.int64), len(steps), ctypes.byref(total))
+    return states, total.value
 
 
 def grow(model, order, memo):
     """The families of an order: a climb without moves."""
-    return changed(library().climb, model, [state_of(order) for _ in range(3)], memo, [])
+    return changed(library().climb, model, [state_of(order) for _ in range(3)], memo, [])[0]
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -130,7 +130,11 @@ def test_exchanges_keep_scores_that_are_those_of_the_families(counted):
         model = counted_model(some_categories(seed, 6)) if counted else model_of(some_values(seed, 6))
         order, memo = rng.permutation(6), empty_memo(6)
         states = grow(model, order, memo)
-        families, *_ = changed(library().exchange_neighbours, model, states, memo, rng.integers(5, size=30))
+        before = states[0].scores.sum()
+        (families, *_), change = changed(
+            library().exchange_neighbours, model, states, memo, rng.integers(5, size=30)
+        )
+        assert families.scores.sum() - before == pytest.approx(change, abs=1e-7)
         order = families.order
         place = np.argsort(order)
         for child in range(6):

@@ -67,7 +67,7 @@ def one_more(model, child, parents, curved, crossed):
     """The best score with the last of the parents added to the others, and its form."""
     room, forms = arrays(parents, curved)
     family, change = native_family(child, room, forms, len(parents) - 1, crossed), Change()
-    check(library().with_one_more(*by(native_model(model), family), ctypes.c_int64(parents[-1]), *by(change)))
+    check(library().with_one_more(*by(native_model(model), family), parents[-1], *by(change)))
     return change.score, change.curve, change.crossed
 
 

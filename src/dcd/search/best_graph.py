@@ -96,7 +96,7 @@ class BestGraph:
         """Allow none of these colliders `(x, z, y)`."""
         self._refused += list(colliders)
         most = max(Counter(z for _, z, _ in self._refused).values())
-        unwanted = np.full((len(self.model.allowed), most, 2), -1)
+        unwanted = np.full((len(self.model.allowed), most, 2), -1, dtype=np.int64)
         count: Counter[int] = Counter()
         for x, z, y in self._refused:
             unwanted[z, count[z]] = x, y

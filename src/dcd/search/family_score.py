@@ -50,7 +50,8 @@ class ScoreModel(NamedTuple):
     edge_price, collider_price : of each parent; of each parent beyond the first.
     codes, n_levels, weights : see `Categories`.
     signs, keys, known : (2, d), (m,) and (m,) random numbers of parents and children, which together form
-        keys, and the evidence of counts by key; a later one replaces an earlier one.
+        keys, and the evidence of counts by key; a later one replaces an earlier one. Scoring writes to the
+        last two, so threads need models with arrays of their own.
     """
 
     gram: FloatArray
@@ -83,6 +84,7 @@ class ScoreModel(NamedTuple):
 
 
 _MODEL = Layout(
+    "Model",
     {
         "gram": np.float64,
         "n_samples": ctypes.c_double,
@@ -113,6 +115,7 @@ _MODEL = Layout(
         "known": np.float64,
     },
     sizes=("n_variables", "n_columns", "n_pairs", "n_unwanted", "n_rows", "n_keys"),
+    written=("keys", "known"),
 )
 
 

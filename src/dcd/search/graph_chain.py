@@ -68,7 +68,7 @@ def chain_state(dag: IntArray, n_sampled: int = 0) -> ChainState:
     n_variables = len(dag)
     signs = np.random.default_rng(0).integers(1, 2**63, size=(2, n_variables), dtype=np.uint64)
     return ChainState(
-        dag=dag.astype(np.bool_),
+        dag=dag.astype(np.bool_, order="C"),
         scores=np.zeros(n_variables),
         n_parents=dag.sum(axis=0).astype(np.int64),
         totals=np.zeros(1),
@@ -91,6 +91,7 @@ def chain_state(dag: IntArray, n_sampled: int = 0) -> ChainState:
 
 
 _CHAIN = Layout(
+    "Chain",
     {
         "dag": np.bool_,
         "scores": np.float64,
@@ -113,6 +114,7 @@ _CHAIN = Layout(
         "types": np.int8,
     },
     sizes=("n_variables", "n_keys", "n_sampled"),
+    written=[field for field in ChainState._fields if field != "signs"],
 )
 
 
@@ -136,6 +138,7 @@ class Plan(NamedTuple):
 
 
 _PLAN = Layout(
+    "Plan",
     {
         "curves": np.bool_,
         "pairs": np.int64,
@@ -155,20 +158,20 @@ def preferred_curves(model: ScoreModel) -> BoolArray:
 
 
 def partner_scores(model: ScoreModel, dag: BoolArray, curves: BoolArray) -> FloatArray:
-    """(2, d, d) `[., u, v]`: the gain of v from u as an additional parent, and from u as its only one."""
-    gains = np.full((2, *dag.shape), -np.inf)
+    """(2, d, d) `[., u, v]`: the score of v with u as an additional parent, and with u as its only one."""
+    scores = np.full((2, *dag.shape), -np.inf)
     parents, curved = np.zeros(len(dag) + 2, np.int64), np.zeros(len(dag) + 2, np.bool_)
     check(
-        library().partner_gains(
+        library().partner_scores(
             ctypes.byref(native_model(model)),
             pointer(dag, np.bool_),
             pointer(curves, np.bool_),
             pointer(parents, np.int64),
             pointer(curved, np.bool_),
-            pointer(gains, np.float64),
+            pointer(scores, np.float64),
         )
     )
-    return gains
+    return scores
 
 
 def run_chain(

@@ -33,6 +33,7 @@ class _Graph(NamedTuple):
 
 
 _GRAPH = Layout(
+    "Graph",
     {
         "dag": np.bool_,
         "oriented": np.bool_,
@@ -43,13 +44,14 @@ _GRAPH = Layout(
         "stack": np.int64,
     },
     sizes=("n",),
+    written=("dag", "arrows", "lines", "types", "seen", "stack"),
 )
 
 
 def _graph(dag: BoolArray, oriented: BoolArray) -> Any:
     square, n = dag.shape, len(dag)
     graph = _Graph(
-        np.ascontiguousarray(dag),
+        np.array(dag, dtype=np.bool_, order="C"),
         np.ascontiguousarray(oriented),
         np.empty(square, np.bool_),
         np.empty(square, np.bool_),
@@ -82,8 +84,9 @@ def improve_loss(
     dag: BoolArray, loss: FloatArray, possible: BoolArray, allowed: BoolArray, oriented: BoolArray
 ) -> BoolArray:
     """The graph after one relation after another was changed, while this lowered the loss."""
-    graph = _graph(dag.copy(), oriented)
-    loss, possible = np.ascontiguousarray(loss), np.ascontiguousarray(possible)
+    graph = _graph(dag, oriented)
+    loss = np.ascontiguousarray(loss)
+    possible, allowed = np.ascontiguousarray(possible), np.ascontiguousarray(allowed)
     library().improve_loss(
         ctypes.byref(graph),
         pointer(loss, np.float64),

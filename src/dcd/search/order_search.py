@@ -79,6 +79,7 @@ def no_families(n_variables: int) -> Families:
 
 
 _STATE = Layout(
+    "State",
     {
         "order": np.int64,
         "parents": np.int64,
@@ -87,11 +88,14 @@ _STATE = Layout(
         "crossed": np.int64,
         "scores": np.float64,
         "keys": np.uint64,
-    }
+    },
+    written=("order", "parents", "n_parents", "curved", "crossed", "scores", "keys"),
 )
 _MEMO = Layout(
+    "Memo",
     {"signs": np.uint64, "keys": np.uint64, "scores": np.float64, "lines": np.int32},
     sizes=("size", "most_parents"),
+    written=("keys", "scores", "lines"),
 )
 
 
@@ -113,7 +117,7 @@ def state_of(order: Positions) -> State:
 
 
 def native_states(states: Sequence[State]) -> Any:
-    """States for compiled code, one after another."""
+    """States for compiled code, one after another; the states have to be kept alive."""
     return (_STATE.structure * len(states))(*(_STATE.fill(state) for state in states))
 
 
@@ -157,7 +161,7 @@ class OrderSearch:
                 native_states(self._states),
                 ctypes.byref(native_memo(self._memo)),
                 pointer(sequence, np.int64),
-                ctypes.c_int64(len(sequence)),
+                len(sequence),
                 ctypes.byref(total),
             )
         )

@@ -61,8 +61,8 @@ def score_model(
         n_line=table.n_line.astype(np.int64),
         raw=table.raw.astype(np.int64),
         raw_offset=table.raw_offset,
-        product=table.product.astype(np.int64),
-        cubic=table.cubic.astype(np.int64),
+        product=np.ascontiguousarray(table.product, dtype=np.int64),
+        cubic=np.ascontiguousarray(table.cubic, dtype=np.int64),
         members=_members(table),
         sd_line=np.ones(n_variables),
         sd_curve=np.ones(n_variables),
@@ -75,7 +75,7 @@ def score_model(
         any_required=bool(required.any()),
         pairs=_promising_pairs(table, has_line),
         promising=_promising(table),
-        unwanted=np.full((n_variables, 1, 2), -1),
+        unwanted=np.full((n_variables, 1, 2), -1, dtype=np.int64),
         edge_price=edge_price(n_variables),
         collider_price=0.0,
         codes=np.zeros((n_variables, 0), np.int64),
@@ -87,7 +87,7 @@ def score_model(
     )
     if categories is not None:
         model = _counting(model, categories.weights)._replace(
-            codes=categories.codes.astype(np.int64),
+            codes=np.ascontiguousarray(categories.codes, dtype=np.int64),
             n_levels=categories.n_levels.astype(np.int64),
             # A curve of a number captures its whole relation to a category; a category captures only the mean
             # of a number. If both were allowed, arrows would point at categories whatever the truth.
@@ -123,7 +123,7 @@ def _counting(model: ScoreModel, weights: FloatArray) -> ScoreModel:
 
 def _members(table: FamilyGram) -> Positions:
     """The form and the variables of each column."""
-    members = np.full((len(table.gram), 4), -1)
+    members = np.full((len(table.gram), 4), -1, dtype=np.int64)
     for v, (start, stop) in enumerate(pairwise(table.starts)):
         members[start:stop, 0] = np.arange(stop - start) >= table.n_line[v]
         members[start:stop, 1] = v
@@ -226,7 +226,7 @@ def _lines_alone(model: ScoreModel) -> ScoreModel:
         starts=starts.astype(np.int64),
         raw=position.astype(np.int64),
         product=np.full_like(model.product, -1),
-        cubic=np.full((0, 0, 0), -1),
+        cubic=np.full((0, 0, 0), -1, dtype=np.int64),
         members=np.ascontiguousarray(model.members[columns]),
         pairs=np.full_like(model.pairs[:, :1], -1),
         promising=np.zeros((0, len(model.n_line)), dtype=bool),

@@ -64,14 +64,17 @@ static double bdeu(const Model *model, Space *space, Index child, const Index *p
         if (n_possible > MOST_CONFIGURATIONS)
             return -LACKING;
         n_present *= levels;
+        space->numbers = at_least(space, space->numbers, &space->n_numbers, n_present, sizeof(Index));
         for (Index row = 0; row < n_rows; row++)
             configuration[row] = configuration[row] * levels + codes[row];
         if (n_present > n_rows)
             n_present = renumber(configuration, n_rows, space->numbers, n_present);
     }
+    const Index n_cells = (n_present + 1) * n_levels;
+    space->counts = at_least(space, space->counts, &space->n_counts, n_cells, sizeof(double));
     double *counts = space->counts, *together = counts + n_present * n_levels;
     const Index *codes = model->codes + child * n_rows;
-    for (Index at = 0; at < (n_present + 1) * n_levels; at++)
+    for (Index at = 0; at < n_cells; at++)
         counts[at] = 0.0;
     for (Index row = 0; row < n_rows; row++)
         counts[configuration[row] * n_levels + codes[row]] += model->weights[row];
@@ -90,7 +93,7 @@ static double evidence_of_counts(const Model *model, Space *space, Index child, 
         if (model->n_levels[parents[at]])
             key ^= model->signs[parents[at]];
     Index slot = (Index)(key % (uint64_t)model->n_keys);
-    if (model->keys[slot] != key || isnan(model->known[slot])) {
+    if (model->keys[slot] != key) {
         model->known[slot] = bdeu(model, space, child, parents, n_parents);
         model->keys[slot] = key;
     }

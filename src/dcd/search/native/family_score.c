@@ -86,10 +86,8 @@ Index append_products(
 /* Make space for a family with this many parents and these products. */
 void reserve(const Model *model, Space *space, Index n_parents, Index crossed)
 {
-    Index widest = 1, n = n_parents;
-    for (Index v = 0; v < model->n_variables; v++)
-        widest = most(widest, model->starts[v + 1] - model->starts[v]);
-    Index needed = n * widest + 1;
+    const Index n = n_parents;
+    Index needed = n * space->widest_variable + 1;
     if (crossed >= 1)
         needed += n * (n - 1) / 2;
     if (crossed == 2)
@@ -164,6 +162,9 @@ double score_of(const Model *model, Space *space, const Family *family)
     Index size = regression(model, space, family);
     return evidence(model, family->child, space->regression.sums + size * space->regression.width) - price;
 }
+
+SIZE_OF(Model);
+SIZE_OF(Family);
 
 static void score_task(const Model *model, Space *space, void *family)
 {

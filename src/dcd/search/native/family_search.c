@@ -162,7 +162,7 @@ double evidence_without(
 }
 
 /* The best score without one parent, which one, and the products. */
-Change best_removal(const Model *model, Space *space, const Family *family, Index size)
+static Change best_removal(const Model *model, Space *space, const Family *family, Index size)
 {
     const Index n = family->n_parents;
     Index *fewer = space->parents;
@@ -182,7 +182,7 @@ Change best_removal(const Model *model, Space *space, const Family *family, Inde
 }
 
 /* The best evidence of the same parents in another form: the parent whose curve changes, or -1, and the products. */
-Change best_form(const Model *model, Space *space, const Family *family, Index size)
+static Change best_form(const Model *model, Space *space, const Family *family, Index size)
 {
     const Index child = family->child, n = family->n_parents, crossed = family->crossed;
     Regression *work = &space->regression;
@@ -321,7 +321,7 @@ void improve_family(const Model *model, Space *space, Family *family)
     }
 }
 
-/* --- for Python --- */
+/* --- for Python; the last two for tests --- */
 
 typedef struct {
     Family *family;

@@ -48,6 +48,9 @@ typedef struct {
     Index n_pairs, n_prior, n_steps, n_kept;
 } Plan;
 
+SIZE_OF(Chain);
+SIZE_OF(Plan);
+
 static double uniform(Generator *generator) { return generator->next_double(generator->state); }
 
 /* --- families --- */
@@ -338,11 +341,11 @@ typedef struct {
     const bool *dag, *curves;
     Index *parents; /* (d + 2,) workspace */
     bool *curved;
-    double *gains;
-} GainTask;
+    double *scores;
+} PartnerTask;
 
 /* Write the scores of a family with each of the other variables as one more parent. */
-static void gains_with(const Model *model, Space *space, Family family, const bool *curves, double *gains)
+static void scores_with(const Model *model, Space *space, Family family, const bool *curves, double *scores)
 {
     const Index d = model->n_variables, child = family.child, n = family.n_parents;
     Regression *work = &space->regression;
@@ -354,34 +357,34 @@ static void gains_with(const Model *model, Space *space, Family family, const bo
     for (Index other = 0; other < d; other++) {
         if (other == child || !model->allowed[other * d + child] || is_parent(&family, other))
             continue;
-        double *gain = gains + other * d + child;
+        double *score = scores + other * d + child;
         family.parents[n] = other;
         if (model->n_levels[child]) {
-            *gain = counted_score(model, space, child, family.parents, n + 1);
+            *score = counted_score(model, space, child, family.parents, n + 1);
         } else {
             Index stop = n_columns(model, other, curves[other * d + child]);
             Index end = append_parent(model, child, other, 0, stop, work, size);
-            *gain = evidence(model, child, work->sums + end * work->width) - prices(model, child, family.parents, n + 1);
+            *score = evidence(model, child, work->sums + end * work->width) - prices(model, child, family.parents, n + 1);
         }
     }
 }
 
-static void gains_task(const Model *model, Space *space, void *argument)
+static void partner_task(const Model *model, Space *space, void *argument)
 {
-    GainTask *task = argument;
+    PartnerTask *task = argument;
     const Index d = model->n_variables;
     for (Index child = 0; child < d; child++) {
         Family family = family_in(task->dag, task->curves, d, child, task->parents, task->curved);
-        gains_with(model, space, family, task->curves, task->gains);
+        scores_with(model, space, family, task->curves, task->scores);
         family.n_parents = 0;
-        gains_with(model, space, family, task->curves, task->gains + d * d);
+        scores_with(model, space, family, task->curves, task->scores + d * d);
     }
 }
 
-/* Write (2, d, d) [., u, v]: the gain of v from u as an additional parent, and from u as its only one. */
-EXPORT int partner_gains(
-    const Model *model, const bool *dag, const bool *curves, Index *parents, bool *curved, double *gains)
+/* Write (2, d, d) [., u, v]: the score of v with u as an additional parent, and with u as its only one. */
+EXPORT int partner_scores(
+    const Model *model, const bool *dag, const bool *curves, Index *parents, bool *curved, double *scores)
 {
-    GainTask task = {dag, curves, parents, curved, gains};
-    return with_space(model, gains_task, &task);
+    PartnerTask task = {dag, curves, parents, curved, scores};
+    return with_space(model, partner_task, &task);
 }

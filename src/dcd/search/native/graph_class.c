@@ -98,6 +98,8 @@ typedef struct {
     Index n;
 } Graph;
 
+SIZE_OF(Graph);
+
 EXPORT void class_types(Graph *graph)
 {
     write_types(graph->dag, graph->oriented, graph->n, graph->arrows, graph->lines, graph->types);

@@ -7,19 +7,30 @@
 /* The same array with space for more; if there is no memory, the call from Python ends. */
 void *grown(Space *space, void *old, Index count, size_t size)
 {
-    void *memory = realloc(old, (size_t)(count > 0 ? count : 1) * size);
+    count = most(count, 1);
+    void *memory = (uint64_t)count > SIZE_MAX / size ? NULL : realloc(old, (size_t)count * size);
     if (!memory)
         longjmp(space->failure, 1);
+    return memory;
+}
+
+/* The same array, or a larger one if it is too small; `present` is its size. */
+void *at_least(Space *space, void *old, Index *present, Index count, size_t size)
+{
+    if (count <= *present)
+        return old;
+    void *memory = grown(space, old, count + count / 2, size);
+    *present = count + count / 2;
     return memory;
 }
 
 /* Allocate what depends on the model alone; columns are reserved when they are needed. */
 static void open_space(Space *space, const Model *model)
 {
-    Index widest = 1, n_levels = 0, d = model->n_variables, c = model->starts[d];
+    Index widest = 1, d = model->n_variables, c = model->starts[d];
     for (Index v = 0; v < d; v++) {
         widest = most(widest, n_responses(model, v));
-        n_levels = most(n_levels, model->n_levels[v]);
+        space->widest_variable = most(space->widest_variable, model->starts[v + 1] - model->starts[v]);
     }
     space->most_responses = widest;
     space->regression.width = 1 + widest * (widest + 1);
@@ -35,8 +46,6 @@ static void open_space(Space *space, const Model *model)
     space->before = grown(space, NULL, d, sizeof(bool));
     space->ordered = grown(space, NULL, d + 2, sizeof(Index));
     space->configuration = grown(space, NULL, model->n_rows, sizeof(Index));
-    space->numbers = grown(space, NULL, model->n_rows * n_levels, sizeof(Index));
-    space->counts = grown(space, NULL, (model->n_rows + 1) * n_levels, sizeof(double));
 }
 
 static void close_space(Space *space)

@@ -1,7 +1,8 @@
 /* The compiled part of the search: types and functions that its files share.
  *
- * Python calls it through ctypes; `__init__.py` declares the same structures. Matrices are stored row by row.
- * Functions that Python calls are marked EXPORT and return 0, or NO_MEMORY if memory ran out.
+ * Python calls functions that are marked EXPORT through ctypes (`__init__.py`). Structures that it passes are
+ * declared in the same order in the Python module that fills them; SIZE_OF lets it check that the sizes agree.
+ * Matrices are stored row by row. What can run out of memory returns NO_MEMORY, and 0 otherwise.
  */
 #ifndef DCD_NATIVE_H
 #define DCD_NATIVE_H
@@ -16,6 +17,8 @@
 #else
 #define EXPORT __attribute__((visibility("default")))
 #endif
+
+#define SIZE_OF(structure) EXPORT const Index size_of_##structure = sizeof(structure)
 
 typedef int64_t Index;
 
@@ -61,7 +64,7 @@ typedef struct {
 typedef struct {
     double *factor; /* (m, m) L, of which the lower half is used */
     double *solved; /* (r, m) the transpose of W */
-    double *sums;   /* (m + 1, width) after each number of columns: log|L|, then the lower half of W'W */
+    double *sums;   /* (m + 1, width) after each number of columns: log|L|, then the lower half of W'W, and space */
     double *scales; /* (m,) prior standard deviations */
     Index *columns; /* (m,) positions in the Gram matrix */
     Index *responses;
@@ -98,16 +101,18 @@ typedef struct {
     Index *members;       /* (d,) variables that may become parents */
     bool *before;         /* (d,) whether each variable comes before the child in an order */
     Index *configuration; /* (rows,) of the parents of a category */
-    Index *numbers;       /* (rows * levels,) of configurations that occur */
-    double *counts;       /* (rows + 1, levels) */
+    Index *numbers;       /* of configurations that occur */
+    double *counts;       /* of rows, by configuration and level */
     Index *ordered;       /* (d + 2,) parents in ascending order */
-    Index n_candidate_cells, most_responses;
+    Index n_candidate_cells, n_numbers, n_counts; /* the present sizes of what grows */
+    Index most_responses, widest_variable;        /* of all variables: responses, and columns */
     jmp_buf failure; /* where to go if memory runs out */
 } Space;
 
 /* --- memory.c --- */
 int with_space(const Model *model, void (*task)(const Model *, Space *, void *), void *argument);
 void *grown(Space *space, void *old, Index count, size_t size);
+void *at_least(Space *space, void *old, Index *present, Index count, size_t size);
 void reserve_columns(Space *space, Index n_columns);
 
 /* --- regression.c --- */
@@ -136,7 +141,8 @@ void improve_counted(const Model *model, Space *space, Family *family, Index n_m
 
 /* --- family_search.c --- */
 
-/* A change of a family: its score, the position or the form that changes, and the products. */
+/* A change of a family: its score, the parent that changes (a position among the parents, or a new variable; -1 if
+ * none), whether that one enters as a curve, and the products. */
 typedef struct {
     double score;
     Index where;
@@ -149,8 +155,6 @@ void without_parent(Family *family, Index at);
 Change one_more(const Model *model, Space *space, Family *family, Index parent);
 double evidence_without(
     const Model *model, Space *space, Index child, Index variable, bool line_stays, Index crossed, Index size);
-Change best_removal(const Model *model, Space *space, const Family *family, Index size);
-Change best_form(const Model *model, Space *space, const Family *family, Index size);
 Index add_pair(const Model *model, Space *space, Family *family, Index one, Index size);
 void improve_family(const Model *model, Space *space, Family *family);
 

@@ -32,6 +32,9 @@ typedef struct {
     Memo *memo;
 } Search;
 
+SIZE_OF(State);
+SIZE_OF(Memo);
+
 static Family family_of(const Search *search, Index child)
 {
     const Index room = search->model->n_variables + 2;
@@ -296,7 +299,7 @@ static void exchange_task(const Model *model, Space *space, void *argument)
         task->result += exchange(&search, task->sequence[at]);
 }
 
-/* Exchange neighbours at these positions, one after another. */
+/* Exchange neighbours at these positions, one after another; for tests. */
 EXPORT int exchange_neighbours(
     const Model *model, State *states, Memo *memo, const Index *positions, Index n_positions, double *change)
 {

@@ -24,7 +24,7 @@ Index append(const Model *model, Regression *work, Index column, double sd, Inde
     for (; j + 1 < size; j += 2) { /* two at a time, which takes little longer than one */
         const double *one = work->factor + j * m, *two = one + m;
         double first = sd * scales[j] * gram[columns[j]], second = sd * scales[j + 1] * gram[columns[j + 1]];
-#pragma omp simd reduction(- : first, second)
+#pragma omp simd reduction(+ : first, second)
         for (Index t = 0; t < j; t++) {
             first -= row[t] * one[t];
             second -= row[t] * two[t];
@@ -35,13 +35,13 @@ Index append(const Model *model, Regression *work, Index column, double sd, Inde
     if (j < size) {
         const double *one = work->factor + j * m;
         double value = sd * scales[j] * gram[columns[j]];
-#pragma omp simd reduction(- : value)
+#pragma omp simd reduction(+ : value)
         for (Index t = 0; t < j; t++)
             value -= row[t] * one[t];
         row[j] = value / one[j];
     }
     double total = 1.0 + sd * sd * gram[column];
-#pragma omp simd reduction(- : total)
+#pragma omp simd reduction(+ : total)
     for (Index t = 0; t < size; t++)
         total -= row[t] * row[t];
     row[size] = sqrt(total);
@@ -50,7 +50,7 @@ Index append(const Model *model, Regression *work, Index column, double sd, Inde
     after[0] = before[0] + log(row[size]);
     for (Index r = 0; r < work->n_responses; r++) {
         double *solved = work->solved + r * m, value = sd * gram[work->responses[r]];
-#pragma omp simd reduction(- : value)
+#pragma omp simd reduction(+ : value)
         for (Index t = 0; t < size; t++)
             value -= row[t] * solved[t];
         solved[size] = value / row[size];
@@ -124,8 +124,10 @@ void sums_with(const Model *model, const Space *space, Index at, Index size, dou
 }
 
 /* Write the inverse of the factor of the regression. */
-static void invert_factor(const Regression *work, Inverse *inverse, Index size)
+void invert(Space *space, Index size)
 {
+    const Regression *work = &space->regression;
+    Inverse *inverse = &space->inverse;
     const Index m = work->capacity;
     for (Index i = 0; i < size; i += 2) { /* two at a time, as above; the last may be computed twice */
         double *one = inverse->rows + i * m, *two = inverse->rows + least(i + 1, size - 1) * m;
@@ -134,7 +136,7 @@ static void invert_factor(const Regression *work, Inverse *inverse, Index size)
         for (Index t = i + 1; t < size; t++) {
             const double *own = work->factor + t * m;
             double first = 0.0, second = 0.0;
-#pragma omp simd reduction(- : first, second)
+#pragma omp simd reduction(+ : first, second)
             for (Index k = i; k < t; k++) {
                 first -= own[k] * one[k];
                 second -= own[k] * two[k];
@@ -156,14 +158,11 @@ static void invert_factor(const Regression *work, Inverse *inverse, Index size)
     }
 }
 
-void invert(Space *space, Index size)
-{
-    invert_factor(&space->regression, &space->inverse, size);
-}
-
 /* Write the sums without some columns, `inverse.dropped`, by ascending position. */
-static void remove_columns(const Regression *work, Inverse *inverse, Index size, Index n_dropped)
+void sums_without(Space *space, Index size, Index n_dropped)
 {
+    const Regression *work = &space->regression;
+    Inverse *inverse = &space->inverse;
     const Index m = work->capacity, r_all = work->n_responses;
     double *sums = inverse->sums, *block = inverse->block, *solved = inverse->solved;
     for (Index q = 0; q < 1 + r_all * r_all; q++)
@@ -178,7 +177,7 @@ static void remove_columns(const Regression *work, Inverse *inverse, Index size,
 #pragma omp simd reduction(+ : value)
             for (Index t = i; t < size; t++)
                 value += row[t] * other[t];
-#pragma omp simd reduction(- : value)
+#pragma omp simd reduction(+ : value)
             for (Index t = 0; t < b; t++)
                 value -= own[t] * earlier[t];
             own[b] = b < a ? value / earlier[b] : sqrt(value);
@@ -193,9 +192,4 @@ static void remove_columns(const Regression *work, Inverse *inverse, Index size,
                 sums[1 + r * r_all + q] -= solved[r * m + a] * solved[q * m + a];
         }
     }
-}
-
-void sums_without(Space *space, Index size, Index n_dropped)
-{
-    remove_columns(&space->regression, &space->inverse, size, n_dropped);
 }
