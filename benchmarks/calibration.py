@@ -155,18 +155,33 @@ def calibration_error(part: pd.DataFrame) -> float:
     return float((groups.size() * (groups["told"].mean() - groups["right"].mean()).abs()).sum() / len(part))
 
 
+def standard_error(part: pd.DataFrame) -> float:
+    """The standard error of the gap between the share that is right and the probability.
+
+    Pairs of one graph are right or wrong together, so graphs are the sample, not pairs.
+    """
+    gaps = part["right"] - part["told"]
+    by_graph = (gaps - gaps.mean()).groupby([part[name] for name in KEY]).sum()
+    if len(by_graph) < 2:
+        return float("nan")
+    return float(np.sqrt((by_graph**2).sum() * len(by_graph) / (len(by_graph) - 1)) / len(part))
+
+
 def cell(part: pd.DataFrame) -> str:
-    """The share that is right, its standard error, and the number of pairs."""
+    """The share that is right, its standard error, and the number of pairs and of graphs."""
     if part.empty:
         return "-"
-    share = part["right"].mean()
-    error = np.sqrt(max(share * (1 - share), 0.25 / len(part)) / len(part))
-    return f"{share:.2f} ± {error:.2f} ({len(part)})"
+    n_graphs, error = len(part[KEY].drop_duplicates()), standard_error(part)
+    plus_minus = "" if np.isnan(error) else f" ± {error:.2f}"
+    return f"{part['right'].mean():.2f}{plus_minus} ({len(part)}, {n_graphs})"
 
 
 def summary(rows: pd.DataFrame) -> str:
-    """A Markdown table for edges and one for arrows, a line for each family and degree."""
-    lines = ["Right among those told at a probability, ± standard error (number of pairs).", ""]
+    """A Markdown table for edges and one for arrows, a line for each family, degree and size."""
+    lines = [
+        "Right among those told at a probability, ± standard error over graphs (pairs, graphs).",
+        "",
+    ]
     for what in ("edge", "arrow"):
         lines += [
             f"| {what}s | 50 to 80 % | 80 to 95 % | over 95 % | expected calibration error |",
@@ -180,6 +195,7 @@ def summary(rows: pd.DataFrame) -> str:
             )
             for family, degree in product(FAMILIES, (2, 4, 6))
         ]
+        parts += [(f"{family}, all degrees", of_kind[of_kind["family"] == family]) for family in FAMILIES]
         parts += [(f"n = {n}, d = {d}", of_kind[(of_kind["n"] == n) & (of_kind["d"] == d)]) for n, d in SIZES]
         for title, part in [*parts, ("all", of_kind)]:
             told = part["told"]
@@ -187,23 +203,38 @@ def summary(rows: pd.DataFrame) -> str:
             error = f"{calibration_error(part):.3f}" if len(part) else "-"
             lines.append(f"| {title} | {' | '.join(cells)} | {error} |")
         lines.append("")
-    return "\n".join(lines)
+    for what in ("edge", "arrow"):
+        where = ", ".join(too_sure(rows, what)) or "none"
+        lines.append(f"Families with too few right {what}s, by two standard errors or more: {where}.")
+    return "\n".join(lines) + "\n"
 
 
 def in_short(rows: pd.DataFrame) -> str:
-    """The table of all families together, and of arrows by degree."""
+    """The table of all families together, and of arrows by degree and by family."""
     lines = ["| | graphs | 50 to 80 % | 80 to 95 % | over 95 % | expected calibration error |"]
     lines.append("|---" * 6 + "|")
-    degrees = [None, *sorted(rows["degree"].unique())]
-    for what, degree in [("edge", None), *(("arrow", degree) for degree in degrees)]:
-        among = rows if degree is None else rows[rows["degree"] == degree]
-        part = among[among["what"] == what]
+    among = [("edges", rows), ("arrows", rows)]
+    among += [(f"arrows, degree {degree}", part) for degree, part in rows.groupby("degree")]
+    among += [(f"arrows, {family}", rows[rows["family"] == family]) for family in FAMILIES]
+    for title, whole in among:
+        part = whole[whole["what"] == ("edge" if title == "edges" else "arrow")]
         told = part["told"]
         cells = [cell(part[(told >= low) & ((told < high) | (high == 1.0))]) for low, high in BINS]
-        title = f"{what}s" if degree is None else f"{what}s, degree {degree}"
-        n_graphs = len(among[KEY].drop_duplicates())
+        n_graphs = len(whole[KEY].drop_duplicates())
         lines.append(f"| {title} | {n_graphs} | {' | '.join(cells)} | {calibration_error(part):.3f} |")
     return "\n".join(lines) + "\n"
+
+
+def too_sure(rows: pd.DataFrame, what: str) -> list[str]:
+    """The families and ranges of probabilities in which too few are right, by two standard errors or more."""
+    found = []
+    for family, (low, high) in product(FAMILIES, BINS):
+        told = rows["told"]
+        inside = (told >= low) & ((told < high) | (high == 1.0))
+        part = rows[(rows["what"] == what) & (rows["family"] == family) & inside]
+        if (part["told"] - part["right"]).mean() > 2.0 * standard_error(part):
+            found.append(f"{family} from {low:.2f}")
+    return found
 
 
 def draw(rows: pd.DataFrame) -> None:

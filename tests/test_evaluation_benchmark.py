@@ -11,6 +11,7 @@ import dcd
 from dcd.graph.adjacency import topological_order
 
 pytest.importorskip("flopsearch", reason="pip install --group benchmark")
+from benchmarks.calibration import standard_error
 from benchmarks.evaluation import __main__ as evaluation
 from benchmarks.evaluation import running, speed, tables
 from benchmarks.evaluation.cells import CELLS, FirstRows, Linear
@@ -222,3 +223,31 @@ def test_tables_of_the_speed_part_have_no_constant_columns():
         "breast-cancer": (569, 30), "diabetes": (442, 10), "randhie": (20_190, 10), "digits": (1797, 61),
     }  # fmt: skip
     assert all(sources[name]().nunique().min() > 1 for name in shapes)
+
+
+def calibrated_rows(n_graphs, n_pairs, rng, *, alike):
+    """Pairs told at 0.7; those of a graph are all right or all wrong, or each on its own."""
+    right = rng.random((n_graphs, 1 if alike else n_pairs)) < 0.7
+    right = np.broadcast_to(right, (n_graphs, n_pairs))
+    seeds = np.repeat(np.arange(n_graphs), n_pairs)
+    return pd.DataFrame(
+        {
+            "family": "curves",
+            "degree": 2,
+            "n": 300,
+            "d": 8,
+            "seed": seeds,
+            "told": 0.7,
+            "right": right.ravel() * 1,
+        }
+    )
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_the_error_of_a_share_counts_graphs_that_are_right_as_a_whole_once(alike):
+    """Against the spread of the share over many samples."""
+    rng = np.random.default_rng(0)
+    samples = [calibrated_rows(40, 10, rng, alike=alike) for _ in range(300)]
+    spread = np.std([sample["right"].mean() for sample in samples])
+    typical = np.mean([standard_error(sample) for sample in samples])
+    assert typical == pytest.approx(spread, rel=0.15)

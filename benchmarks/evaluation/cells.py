@@ -116,9 +116,7 @@ def growing_cells(degree: int) -> dict[str, Cell]:
     """Error as n grows, with bounded mechanisms."""
     whole = random_graph(degree, mechanism="bounded", noise_std=1.0, n=MOST_ROWS)
     title = f"degree {degree}, bounded curves, noise 1, n = "
-    return {
-        f"er{degree}-bounded-n{n}": Cell(f"{title}{n:,}", FirstRows(whole, n)) for n in GROWING
-    }
+    return {f"er{degree}-bounded-n{n}": Cell(f"{title}{n:,}", FirstRows(whole, n)) for n in GROWING}
 
 
 CELLS: dict[str, Cell] = {

@@ -200,7 +200,8 @@ class _Sums:
         groups : (b,) those of the rows.
         """
         self._n_samples += left.shape[-1]
-        products = self._products(left, right, modifiers)
+        needs_nearby = self._estimated and groups is None
+        products = self._products(left, right if needs_nearby else right[:, :1], modifiers)
         self._sum += products[:, 0].sum(axis=1, dtype=np.float64)
         if groups is not None and self._estimated:
             self._of_groups += group_sums(products[:, 0].T, groups, len(self._of_groups))
@@ -213,7 +214,7 @@ class _Sums:
         self._fourth += share**2 * float(lengths @ lengths)
 
     def _products(self, left: FloatArray, right: FloatArray, modifiers: FloatArray) -> FloatArray:
-        """(m, 2, b) in the same and in nearby rows."""
+        """(m, 1 or 2, b) in the same rows and, if they are given, in nearby rows."""
         products, start = np.empty((self.n_products, *right.shape[1:]), dtype=left.dtype), 0
         for (chosen, weights), (others, other_weights) in self._terms:
             one = left[chosen] * weights[:, None].astype(left.dtype)
