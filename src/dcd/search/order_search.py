@@ -28,15 +28,30 @@ _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
 _IN_KEYS = ("allowed", "unwanted", "collider_price")  # parts of a model that the keys of a memo contain
 
 
-class Families(NamedTuple):
-    """The families of all variables, in the form of `family_score`, and their keys in the `Memo`."""
+class State(NamedTuple):
+    """An order, the families of all variables in it (as in `family_score`), and their keys in the `Memo`."""
 
+    order: Positions
     parents: Positions
     n_parents: Positions
     curved: BoolArray
     crossed: Positions
     scores: FloatArray
     keys: npt.NDArray[np.uint64]
+
+
+def state_of(order: Positions) -> State:
+    """An order with families without parents."""
+    d = len(order)
+    return State(
+        order.astype(np.int64),
+        np.zeros((d, d + 2), np.int64),
+        np.zeros(d, np.int64),
+        np.zeros((d, d + 2), np.bool_),
+        np.zeros(d, np.int64),
+        np.zeros(d),
+        np.zeros(d, np.uint64),
+    )
 
 
 class Memo(NamedTuple):
@@ -66,18 +81,6 @@ def empty_memo(n_variables: int) -> Memo:
     )
 
 
-def no_families(n_variables: int) -> Families:
-    """Families without parents."""
-    return Families(
-        np.zeros((n_variables, n_variables + 2), np.int64),
-        np.zeros(n_variables, np.int64),
-        np.zeros((n_variables, n_variables + 2), np.bool_),
-        np.zeros(n_variables, np.int64),
-        np.zeros(n_variables),
-        np.zeros(n_variables, np.uint64),
-    )
-
-
 _STATE = Layout(
     "State",
     {
@@ -89,7 +92,7 @@ _STATE = Layout(
         "scores": np.float64,
         "keys": np.uint64,
     },
-    written=("order", "parents", "n_parents", "curved", "crossed", "scores", "keys"),
+    written=State._fields,
 )
 _MEMO = Layout(
     "Memo",
@@ -97,23 +100,6 @@ _MEMO = Layout(
     sizes=("size", "most_parents"),
     written=("keys", "scores", "lines"),
 )
-
-
-class State(NamedTuple):
-    """An order and the families of all variables in it; see `Families`."""
-
-    order: Positions
-    parents: Positions
-    n_parents: Positions
-    curved: BoolArray
-    crossed: Positions
-    scores: FloatArray
-    keys: npt.NDArray[np.uint64]
-
-
-def state_of(order: Positions) -> State:
-    """An order with families without parents."""
-    return State(order.astype(np.int64), *no_families(len(order)))
 
 
 def native_states(states: Sequence[State]) -> Any:
@@ -138,7 +124,7 @@ class OrderSearch:
         self._rng, self._required = rng, required
         self.order = _consistent(rng.permutation(n_variables), required)
         self._states = [state_of(self.order) for _ in range(3)]  # the present one, and two for workspace
-        self.families = no_families(n_variables)
+        self.families = state_of(self.order)
         self._memo = empty_memo(n_variables)
         self._fixed: list[object] = []
 
@@ -167,7 +153,7 @@ class OrderSearch:
         )
         if total.value > least + _LEAST_MOVE:
             self.order = state.order.copy()
-            self.families = Families._make(part.copy() for part in state[1:])
+            self.families = State._make(part.copy() for part in state)
         return total.value
 
     def _use_memo(self, model: ScoreModel) -> None:
@@ -197,7 +183,7 @@ def _consistent(order: Positions, required: BoolArray) -> Positions:
     return order[np.array(topological_order(within.astype(np.int8)), dtype=np.intp)]
 
 
-def dag_of(families: Families) -> IntArray:
+def dag_of(families: State) -> IntArray:
     """The adjacency matrix of a DAG with these families."""
     n_variables = len(families.n_parents)
     dag = np.zeros((n_variables, n_variables), dtype=np.int8)

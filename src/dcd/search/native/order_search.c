@@ -5,7 +5,7 @@
 
 static const double LEAST_MOVE = 1e-7; /* of an order */
 
-/* An order, the families of all variables in it, and their keys in the memo; see `Families` in order_search.py. */
+/* An order, the families of all variables in it, and their keys in the memo; see `State` in order_search.py. */
 typedef struct {
     Index *order;
     Index *parents; /* (d, d + 2) */
