@@ -7,7 +7,9 @@ import pytest
 
 from dcd.results import report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# The shell has no window and is three times as fast.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
