@@ -51,7 +51,7 @@ static void open_space(Space *space, const Model *model)
 static void close_space(Space *space)
 {
     void *buffers[] = {
-        space->regression.factor, space->regression.solved, space->regression.sums, space->regression.scales,
+        space->regression.factor, space->regression.upper, space->regression.solved, space->regression.sums, space->regression.scales,
         space->regression.columns, space->regression.responses, space->candidates.rows, space->candidates.squares,
         space->candidates.products, space->candidates.scales, space->candidates.columns, space->inverse.rows,
         space->inverse.coefficients, space->inverse.block, space->inverse.solved, space->inverse.sums,
@@ -96,6 +96,7 @@ void reserve_columns(Space *space, Index n_columns)
         return;
     Index m = most(n_columns, old + old / 2) | 1; /* rows of odd length spread over all sets of a cache */
     work->factor = grown(space, work->factor, m * m, sizeof(double));
+    work->upper = grown(space, work->upper, m * m, sizeof(double));
     work->solved = grown(space, work->solved, widest * m, sizeof(double));
     work->sums = grown(space, work->sums, (m + 1) * work->width, sizeof(double));
     work->scales = grown(space, work->scales, m, sizeof(double));
@@ -106,6 +107,7 @@ void reserve_columns(Space *space, Index n_columns)
     inverse->solved = grown(space, inverse->solved, widest * m, sizeof(double));
     inverse->dropped = grown(space, inverse->dropped, m, sizeof(Index));
     spread(work->factor, old, old, m);
+    spread(work->upper, old, old, m);
     spread(work->solved, widest, old, m);
     work->capacity = m;
 }

@@ -63,6 +63,7 @@ typedef struct {
 /* The regression of a child on some columns, with space for `capacity` of them; see regression.c. */
 typedef struct {
     double *factor; /* (m, m) L, of which the lower half is used */
+    double *upper;  /* (m, m) its transpose, with reciprocals on the diagonal */
     double *solved; /* (r, m) the transpose of W */
     double *sums;   /* (m + 1, width) after each number of columns: log|L|, then the lower half of W'W, and space */
     double *scales; /* (m,) prior standard deviations */

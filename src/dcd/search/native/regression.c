@@ -5,55 +5,67 @@
  * new factor: with beta = A^-1 S G_y and K = (A^-1)_RR,
  *
  *     log|L| += log|K| / 2 ,    W'W -= beta_R' K^-1 beta_R .
- *
- * Sums may be reordered (`omp simd`), which lets the compiler use vector instructions.
  */
 #include "native.h"
 
 #include <math.h>
 
+/* The product of two vectors. Four sums at a time, because one waits for its last addition. */
+static inline double dot(const double *restrict one, const double *restrict two, Index n)
+{
+    double sums[4] = {0.0, 0.0, 0.0, 0.0}, rest = 0.0;
+    Index t = 0;
+    for (; t + 3 < n; t += 4)
+        for (Index lane = 0; lane < 4; lane++)
+            sums[lane] += one[t + lane] * two[t + lane];
+    for (; t < n; t++)
+        rest += one[t] * two[t];
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest;
+}
+
+/* Solve L x = v in place, from a position on where v begins; a column of L at a time, two of which save half of the
+ * reading and writing. */
+static void solve(const Regression *work, double *restrict vector, Index start, Index size)
+{
+    const Index m = work->capacity;
+    Index j = start;
+    for (; j + 1 < size; j += 2) {
+        const double *restrict one = work->upper + j * m, *restrict two = one + m;
+        const double first = vector[j] * one[j], second = (vector[j + 1] - first * one[j + 1]) * two[j + 1];
+        vector[j] = first;
+        vector[j + 1] = second;
+        for (Index t = j + 2; t < size; t++)
+            vector[t] -= first * one[t] + second * two[t];
+    }
+    if (j < size)
+        vector[j] *= work->upper[j * m + j];
+}
+
 /* Add a column to the regression; the first `known` entries of its row are already in place. */
 Index append(const Model *model, Regression *work, Index column, double sd, Index size, Index known)
 {
-    const double *gram = model->gram + column * model->n_columns, *scales = work->scales;
-    const Index m = work->capacity, *columns = work->columns;
+    const double *gram = model->gram + column * model->n_columns;
+    const Index m = work->capacity;
     double *row = work->factor + size * m;
-    Index j = known;
     work->scales[size] = sd;
     work->columns[size] = column;
-    for (; j + 1 < size; j += 2) { /* two at a time, which takes little longer than one */
-        const double *one = work->factor + j * m, *two = one + m;
-        double first = sd * scales[j] * gram[columns[j]], second = sd * scales[j + 1] * gram[columns[j + 1]];
-#pragma omp simd reduction(+ : first, second)
-        for (Index t = 0; t < j; t++) {
-            first -= row[t] * one[t];
-            second -= row[t] * two[t];
-        }
-        row[j] = first = first / one[j];
-        row[j + 1] = (second - first * two[j]) / two[j + 1];
-    }
-    if (j < size) {
-        const double *one = work->factor + j * m;
-        double value = sd * scales[j] * gram[columns[j]];
-#pragma omp simd reduction(+ : value)
-        for (Index t = 0; t < j; t++)
-            value -= row[t] * one[t];
-        row[j] = value / one[j];
-    }
-    double total = 1.0 + sd * sd * gram[column];
-#pragma omp simd reduction(+ : total)
-    for (Index t = 0; t < size; t++)
-        total -= row[t] * row[t];
-    row[size] = sqrt(total);
+    for (Index j = known; j < size; j++)
+        row[j] = sd * work->scales[j] * gram[work->columns[j]];
+    if (known)
+        for (Index j = known; j < size; j++)
+            row[j] = (row[j] - dot(row, work->factor + j * m, j)) * work->upper[j * m + j];
+    else
+        solve(work, row, 0, size);
+    row[size] = sqrt(1.0 + sd * sd * gram[column] - dot(row, row, size));
+    for (Index j = 0; j < size; j++)
+        work->upper[j * m + size] = row[j];
+    const double reciprocal = work->upper[size * m + size] = 1.0 / row[size];
     const double *before = work->sums + size * work->width;
     double *after = work->sums + (size + 1) * work->width;
     after[0] = before[0] + log(row[size]);
     for (Index r = 0; r < work->n_responses; r++) {
-        double *solved = work->solved + r * m, value = sd * gram[work->responses[r]];
-#pragma omp simd reduction(+ : value)
-        for (Index t = 0; t < size; t++)
-            value -= row[t] * solved[t];
-        solved[size] = value / row[size];
+        double *solved = work->solved + r * m;
+        solved[size] = (sd * gram[work->responses[r]] - dot(row, solved, size)) * reciprocal;
         for (Index q = 0; q <= r; q++) {
             Index at = 1 + r * work->n_responses + q;
             after[at] = before[at] + solved[size] * work->solved[q * m + size];
@@ -129,31 +141,16 @@ void invert(Space *space, Index size)
     const Regression *work = &space->regression;
     Inverse *inverse = &space->inverse;
     const Index m = work->capacity;
-    for (Index i = 0; i < size; i += 2) { /* two at a time, as above; the last may be computed twice */
-        double *one = inverse->rows + i * m, *two = inverse->rows + least(i + 1, size - 1) * m;
-        two[i] = 0.0;
-        one[i] = 1.0 / work->factor[i * m + i];
-        for (Index t = i + 1; t < size; t++) {
-            const double *own = work->factor + t * m;
-            double first = 0.0, second = 0.0;
-#pragma omp simd reduction(+ : first, second)
-            for (Index k = i; k < t; k++) {
-                first -= own[k] * one[k];
-                second -= own[k] * two[k];
-            }
-            one[t] = first / own[t];
-            two[t] = (second + (t == i + 1)) / own[t];
-        }
+    for (Index i = 0; i < size; i++) {
+        double *row = inverse->rows + i * m;
+        for (Index t = i; t < size; t++)
+            row[t] = t == i;
+        solve(work, row, i, size);
     }
     for (Index i = 0; i < size; i++) {
         const double *row = inverse->rows + i * m;
         for (Index r = 0; r < work->n_responses; r++) {
-            const double *solved = work->solved + r * m;
-            double value = 0.0;
-#pragma omp simd reduction(+ : value)
-            for (Index t = i; t < size; t++)
-                value += row[t] * solved[t];
-            inverse->coefficients[r * m + i] = value;
+            inverse->coefficients[r * m + i] = dot(row + i, work->solved + r * m + i, size - i);
         }
     }
 }
@@ -173,13 +170,7 @@ void sums_without(Space *space, Index size, Index n_dropped)
         double *own = block + a * m;
         for (Index b = 0; b <= a; b++) {
             const double *other = inverse->rows + inverse->dropped[b] * m, *earlier = block + b * m;
-            double value = 0.0;
-#pragma omp simd reduction(+ : value)
-            for (Index t = i; t < size; t++)
-                value += row[t] * other[t];
-#pragma omp simd reduction(+ : value)
-            for (Index t = 0; t < b; t++)
-                value -= own[t] * earlier[t];
+            const double value = dot(row + i, other + i, size - i) - dot(own, earlier, b);
             own[b] = b < a ? value / earlier[b] : sqrt(value);
         }
         sums[0] += log(own[a]);
