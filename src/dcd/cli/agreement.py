@@ -1,4 +1,4 @@
-"""Where the graphs of several methods agree, their distances, and contradictions to knowledge."""
+"""Where the graphs of several methods agree, their distances, and where they contradict knowledge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance of two graphs: its heading, and the function; the first graph is that of the row."""
+    """A distance between two graphs: its heading, and the function; the first graph is that of the row."""
 
     heading: str
     between: Callable[[CPDAG, CPDAG], float]

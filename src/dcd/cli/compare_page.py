@@ -1,4 +1,4 @@
-"""The page of `dcd compare`: the graphs of all methods in one layout, edge by edge, and how far apart."""
+"""The page of `dcd compare`: the graphs of all methods in one layout, edge by edge, and their distances."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _estimator(
 
 
 def _earlier_result(path: str, table: Any, weights: dict[str, Any]) -> Result:
-    """A saved result; that of another table is refused before any work, unless rows have counts."""
+    """A saved result; raises `InputError` before the fit if it has another table, unless rows have counts."""
     import dcd
 
     before = dcd.load_result(path)
@@ -172,5 +172,5 @@ def _save(result: Any, path: str) -> None:
 
 
 def _remaining(max_time: float | None, started: float) -> float | None:
-    """The remaining time, with reading the table counted."""
+    """The remaining time, after the time spent on reading the table."""
     return None if max_time is None else max(1e-3, max_time - (time.monotonic() - started))

@@ -22,8 +22,7 @@ def show_result(
 ) -> None:
     """The graph with probabilities and, if there are any, shares of resamples, conflicts and caveats.
 
-    Lists are cut, and findings of one variable about another that are not mutual are counted, unless
-    `verbose`.
+    Unless `verbose`, long lists are cut, and one-sided findings about two variables are counted, not listed.
     """
     most = len(result.conflicts) + len(result.separated) if verbose else _SHOWN
     n_variables, n_rows = count(len(result.names), "variable"), count(result.data.n_rows, "row")
@@ -127,7 +126,7 @@ def _show_changes(changes: Changes) -> None:
 
 
 def _show_questions(result: Result) -> None:
-    """Questions about roots in full; how many directions are in doubt."""
+    """Show the questions about roots in full, and how many directions are in doubt."""
     roots = [question for question in result.questions if question.kind == "root"]
     lines = [f"{question.text} Add: {question.answers[0].line}" for question in roots]
     n_doubts = len(result.questions) - len(roots)

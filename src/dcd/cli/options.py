@@ -72,7 +72,7 @@ def file_name(path: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas outside of "quotes"."""
+    """The parts of a text separated by commas, except within "quotes"."""
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row]
     except csv.Error as error:
@@ -94,7 +94,7 @@ def choice(name: str, words: Sequence[str], text: str) -> Callable[[Command], Co
 
 
 def level(name: str, default: float, text: str) -> Callable[[Command], Command]:
-    """An option that takes a probability between 0 and 1, without these."""
+    """An option that takes a probability strictly between 0 and 1."""
     between = click.FloatRange(0, 1, min_open=True, max_open=True)
     return click.option(name, type=between, default=default, show_default=True, help=text)
 

@@ -29,7 +29,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
     for option, path in files.items():
         resolved = os.path.realpath(path)
         subject, folder = f"option {option}, file '{path}'", Path(resolved).parent
-        special = is_special(path)  # such as /dev/null or a pipe: written to where it is
+        special = is_special(path)  # such as /dev/null or a pipe: written to in place
         if not special and not folder.is_dir():
             raise InputError(
                 subject, f"the folder '{folder}' does not exist", "Create it first, or choose another."

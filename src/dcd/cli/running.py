@@ -46,7 +46,7 @@ with_debug = click.option(
 
 
 def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code."""
+    """Run a command, and return its exit code."""
     state = State()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # for names outside the terminal's encoding
@@ -86,7 +86,7 @@ def _without_reader(*streams: TextIO) -> int:
 
 
 def _invoke(command: click.Command, arguments: Sequence[str] | None, state: State) -> Any:
-    """The return value of a command; a closed pipe, which click hides, is an error again."""
+    """The return value of a command; a closed pipe, which click hides, raises an error again."""
     streams = sys.stdout, sys.stderr
     try:
         return command.main(
@@ -100,7 +100,7 @@ def _invoke(command: click.Command, arguments: Sequence[str] | None, state: Stat
 
 
 def _report_error(error: Exception) -> int:
-    """Print an error on one line; the exit code."""
+    """Print an error on one line, and return the exit code."""
     if isinstance(error, TimeLimitError):
         remark("out of time", error)
         return OUT_OF_TIME

@@ -99,7 +99,7 @@ def _show_effects(distances: AdjustmentDistances) -> None:
 
 
 def _extended(matrix: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """The matrix over the names of both, if it is a list of edges, which may omit some."""
+    """The matrix over the names of both, if it comes from a list of edges, which may omit variables."""
     if not matrix.attrs.get("open"):
         return matrix
     names = list(dict.fromkeys([*matrix.columns, *other.columns]))

@@ -1,1 +1,1 @@
-"""DCD, RobustDCD, MarkovBoundary, stability, effects: thin classes over the folders above."""
+"""DCD, RobustDCD, MarkovBoundary, stability and effects: thin layers over the packages of algorithms."""

@@ -54,7 +54,7 @@ class Account:
 
 
 def with_shown_rows(dataset: Dataset) -> Dataset:
-    """The dataset, with the rows chosen that its account shows."""
+    """The dataset with its `shown` rows chosen: those that the account keeps."""
     chosen = np.random.default_rng(_SEED).permutation(len(dataset.rows))[:SHOWN_ROWS]
     return replace(dataset, shown=np.sort(dataset.rows[chosen]))
 
@@ -65,7 +65,7 @@ def keep_account(
     searches: Iterable[TargetSearch],
     boundaries: Mapping[str, Iterable[str]],
 ) -> Account:
-    """The account of a table as the user passed it and as the fit has read it."""
+    """The account of a fit, from the table as the user passed it and the dataset as the fit read it."""
     weights = {search.target: None if search.weights is None else search.weights.shown for search in searches}
     shown = dataset.shown_positions
     strengths = {

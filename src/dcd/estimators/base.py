@@ -54,7 +54,7 @@ class Diagnostics(ABC):
     ----------
     searches : for each target its boundary, its neighbours with their p-values, and the weights behind them.
     level : level of every single test.
-    sets : every decoupled set: its `variables`, and how far they were decoupled.
+    sets : every decoupled set: its `variables`, and how well they were decoupled.
     separated : pairs that the best graph joined but a test did not confirm; `RobustDCD` only.
     """
 
@@ -158,10 +158,10 @@ class Discovery(FittedGraph, TableEstimator):
             How many identical observations each row stands for (integers). The fit is the same as with the
             rows repeated.
         groups : (n,) array or None
-            Which rows belong together, such as those of one person: the name or number of the group of each
-            row. Tests allow for any dependence within a group, random parts of the rows consist of whole
-            groups, and scores count fewer samples the more the rows of a group resemble each other. One group
-            per row has no effect. `DCD` does not take groups.
+            Name or number of the group of each row. Rows of a group belong together, such as those of one
+            person. Tests allow for any dependence within a group, random subsets of the rows consist of whole
+            groups, and scores count fewer samples the more the rows of a group resemble each other. Groups of
+            one row each have no effect. `DCD` does not accept groups.
         checkpoint : path or None
             File that stores every finished task. After a crash, Ctrl-C or `kill -9`, the same call resumes
             where the last one stopped, with the same result. A file from other data, parameters or versions
@@ -185,7 +185,7 @@ class Discovery(FittedGraph, TableEstimator):
         self._check_groups(groups)
         X, _ = repeated(X, counts, sample_weight, groups)
         table = read_table(X, options=table_options(self), sample_weight=sample_weight, groups=groups)
-        bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # refused before any work
+        bind_knowledge(self.knowledge, table.names, table.summary.dropped)  # raises before any work is done
         dataset = with_shown_rows(table.in_canonical_order())
         opened = nullcontext() if checkpoint is None else self._opened(checkpoint, dataset, seed)
         with run, opened as run.checkpoint:
@@ -229,7 +229,7 @@ class Discovery(FittedGraph, TableEstimator):
         ----------
         treatment, outcome : str
             Two variables of the graph.
-        X, sample_weight, groups : table, weights of its rows, and which of them belong together
+        X, sample_weight, groups : table, and the weights and groups of its rows
             By default those of the fit. For a valid interval use other rows: fit the graph on one half of the
             rows and estimate on the other.
         over : "posterior", "class" or None
@@ -289,7 +289,7 @@ class Discovery(FittedGraph, TableEstimator):
     ) -> Axes:
         """Draw the discovered graph; see `dcd.plot.plot_cpdag` for the parameters.
 
-        An edge is wider if it is more probable or, with `stability`, if more resamples have it.
+        An edge is wider if it is more probable or, with `stability`, if more resamples contain it.
         """
         check_is_fitted(self)
         shares = {"probabilities": self.probabilities_} if stability is None else {"stability": stability}
@@ -317,7 +317,7 @@ class Discovery(FittedGraph, TableEstimator):
         return self
 
     def _check_groups(self, groups: Any) -> None:
-        """Raise `InputError` if rows belong together and the method cannot respect it."""
+        """Raise `InputError` if there are groups of rows and the method cannot take them into account."""
 
     def _is_random(self) -> bool:
         """Whether the result depends on `random_state`."""
@@ -339,14 +339,14 @@ def check_n_jobs(n_jobs: object) -> None:
 
 
 def refuse_groups(groups: object, remedy: str) -> None:
-    """Raise `InputError` if rows belong together; for the published method."""
+    """Raise `InputError` if there are groups of rows, which the published method cannot take into account."""
     if groups is not None:
         problem = "is refused, because the test of the published method counts every row as independent"
         raise InputError("parameter 'groups'", problem, remedy)
 
 
 def table_options(estimator: Any) -> TableOptions:
-    """How an estimator reads tables, checked."""
+    """The options with which an estimator reads tables, checked."""
     memory = Memory.of(estimator.memory_limit)
     options = TableOptions(estimator.kinds, estimator.missing, estimator.drop_degenerate, memory)
     options.check()

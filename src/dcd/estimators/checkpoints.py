@@ -30,7 +30,7 @@ WITHOUT_EFFECT = ("n_jobs", "progress", "memory_limit")
 _BLOCK = 16_384  # rows
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 
-# --- what results depend on, by which a checkpoint recognises its own run --------------------------------
+# --- the inputs of a run, by which a checkpoint recognises it --------------------------------------------
 
 
 def describe(model: Any, dataset: Dataset, *, without: Collection[str] = ()) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def seed_for_checkpoint(random_state: object, checkpoint: object) -> int | None:
 
 
 def _parameter_text(name: str, value: object) -> str:
-    """The text of a parameter, the same in every process, and for 0.05 as for NumPy's 0.05."""
+    """A parameter as text: the same in every process, and the same for 0.05 and NumPy's 0.05."""
     if isinstance(value, np.generic):
         value = value.item()
     text = repr(dict(sorted(value.items(), key=str))) if isinstance(value, Mapping) else repr(value)
@@ -110,7 +110,7 @@ class _EdgeLine(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
-    """For `RobustDCD`: the test of an edge, with the record of its weights, its first part, and chains."""
+    """For `RobustDCD`: how to store tests of edges with their weights, first parts of tests, and chains."""
 
     def write(result: tuple[float, Record]) -> Any:
         log_pvalue, record = result
@@ -155,7 +155,7 @@ def robust_codecs(n_variables: int, n_shown: int) -> dict[str, Codec]:
 
 
 def published_codecs(names: Sequence[str], n_shown: int) -> dict[str, Codec]:
-    """For `DCD`: a decoupled set, by the positions of its variables."""
+    """For `DCD`: how to store a decoupled set, whose key is the positions of its variables."""
 
     def write(decoupled: DecoupledSet) -> Any:
         written = _written(decoupled)
@@ -196,14 +196,14 @@ def _read(value: Any, kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """An array or a number of NumPy as a JSON value."""
+    """A NumPy array or number as a JSON value."""
     if isinstance(value, np.ndarray):
         return _text(np.asarray(value, dtype="<f8"))
     return value.item()
 
 
 def _text(array: npt.NDArray[Any]) -> str:
-    """The bytes of an array."""
+    """The bytes of an array, in base64."""
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 

@@ -84,7 +84,7 @@ def _mean_of_pairs(matrix: FloatArray) -> float:
     return float(matrix.sum() - np.trace(matrix)) / (size * (size - 1)) if size > 1 else 0.0
 
 
-# The most sets that a search may start with: each takes about 5 kB, and a million take hours.
+# The largest number of sets that a search may begin with: each takes about 5 kB, and a million take hours.
 _MOST_SETS = 1_000_000
 _REMEDIES = (
     "max_subsets=256 bounds the search within each boundary, subsets='pruned' skips subsets that add "
@@ -124,10 +124,10 @@ class DCD(Discovery):
         Standard deviation of a random start of the log weights. 0 starts at equal weights, and the result is
         deterministic.
     max_subsets : int or None, default=None
-        Bound on the search within one boundary of m variables, which has 2^m - 2 subsets to exclude. Sizes
-        are searched in increasing order as long as all subsets of a size fit (size 1 in any case). A cut
-        raises a warning and is listed in `diagnostics_.cuts`. With None the search is never cut, as
-        published.
+        Limit on the subsets searched within one boundary; a boundary of m variables has 2^m - 2. Sizes are
+        searched in increasing order as long as all subsets of a size fit within the limit (size 1 in any
+        case). A search that is cut short raises a warning and is listed in `diagnostics_.cuts`. With None no
+        search is cut short, as published.
     subsets : "all" or "pruned", default="all"
         Exclude all subsets of every boundary, as published, or only those that can add information if the
         boundaries are right. With true boundaries the graph is the same; with estimated ones it can differ.
@@ -135,10 +135,10 @@ class DCD(Discovery):
         Required and forbidden arrows, tiers, roots and leaves. Knowledge takes precedence over the data;
         contradictions are in `conflicts_`. The graph has every arrow that follows from both.
     kinds : dict or None, default=None
-        "continuous", "ordinal" or "nominal" for columns where the default is wrong: text, categories and
-        booleans are nominal, ordered categories and numbers with at most ten distinct values ordinal, other
-        numbers continuous. Dates and times are refused unless they are declared: as "continuous" or "ordinal"
-        they are days.
+        "continuous", "ordinal" or "nominal" for columns where the default is wrong: text, categories,
+        Booleans and numbers with two distinct values are nominal, ordered categories and numbers with at most
+        ten distinct values ordinal, other numbers continuous. Dates and times are refused unless they are
+        declared; as "continuous" or "ordinal" they are converted to days.
     missing : "refuse", "complete-rows" or "testwise", default="refuse"
         How to handle missing values: refuse the table, use its complete rows, or let each test use the
         rows that are complete in its variables (testwise deletion).

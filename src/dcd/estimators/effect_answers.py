@@ -46,7 +46,7 @@ class EffectAnswer:
 
     @property
     def words(self) -> str:
-        """What is held fixed."""
+        """The adjustment in words: the variables that are held fixed."""
         if self.adjustment is None:
             return "not a cause"
         return f"{_listed(self.adjustment)} held fixed" if self.adjustment else "nothing held fixed"
@@ -141,7 +141,7 @@ class Effect:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why there is a range: a line for each answer."""
+        """Why there is a range of effects: one line for each answer."""
         return tuple(self._reasons())
 
     def _reasons(self) -> Iterator[str]:

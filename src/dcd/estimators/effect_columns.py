@@ -1,4 +1,4 @@
-"""The columns of an effect, read when needed, with the levels to compare and the rows to use."""
+"""The columns from which an effect is estimated, the levels to compare and the rows to use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dcd.table.sources import fill, source_of
 
 
 class EffectTable:
-    """Columns of a table, read when needed."""
+    """The columns of a table, each read when first needed."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ def _number_text(value: object) -> str:
 
 
 def event_of(table: EffectTable, outcome: str) -> tuple[float, str] | None:
-    """The level of a binary outcome whose probability is reported, as value and as text; None for numbers."""
+    """The level of a binary outcome whose probability is reported, as value and as text; None if numeric."""
     column, kind = table.column(outcome)
     n_distinct = column.n_distinct
     if n_distinct < 2:
@@ -158,7 +158,7 @@ def sample_of(
 
 
 def _check_groups(sample: Sample, treatment: str) -> None:
-    """Raise `InputError` unless rows belong to enough groups, and each level of a treatment to two."""
+    """Raise `InputError` unless there are enough groups, and each treatment level occurs in at least two."""
     if sample.groups is None:
         return
     n_groups = int(sample.groups.max()) + 1

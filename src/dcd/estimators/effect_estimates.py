@@ -3,18 +3,19 @@ r"""The average effect of a treatment on an outcome with some variables Z held f
 **Two levels a and b of the treatment T.** The difference between the means that the outcome Y would have if
 all rows had b and if all had a, by augmented inverse probability weighting: with :math:`\mu_l(Z) =
 E[Y|T=l,Z]` and :math:`e_l(Z) = P(T=l|Z)`, the mean of :math:`\mu_b - \mu_a + 1_{T=b}(Y-\mu_b)/e_b -
-1_{T=a}(Y-\mu_a)/e_a`. It is consistent if either is right (Robins, Rotnitzky and Zhao 1994).
+1_{T=a}(Y-\mu_a)/e_a`. It is consistent if either model is right (Robins, Rotnitzky and Zhao 1994).
 
 **A numeric treatment.** The coefficient of T in the partially linear model :math:`Y = \theta T + g(Z) +
 \varepsilon` (Robinson 1988): the change of Y per unit of T. With V and U the residuals of T and Y given Z,
 :math:`\theta = E[UV] / E[V^2]`. If the slope differs between rows, θ is its average with weights V².
 
 **Nuisance functions** are cross-fitted (Chernozhukov et al. 2018): predictions for a row come from models
-that have not seen it. Lines, sums of curves, products and boosted trees are combined with the weights, at
-least 0, that predict best (short-stacking, Ahrens et al. 2025). The linear estimator is least squares.
+that have not seen it. Linear and additive models, products, kernel regression and boosted trees are combined
+with the non-negative weights that predict best (short-stacking, Ahrens et al. 2025). The linear estimator is
+least squares.
 
-Both estimates are means of influence functions, and the standard error is that of this mean. Rows that belong
-to one group are in one fold, and the standard error is that of the jackknife over groups.
+Both estimates are means of influence functions, and the standard error is that of this mean. With groups of
+rows, all rows of a group are in the same fold, and the standard error comes from the jackknife over groups.
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ class Sample:
     Attributes
     ----------
     treatment, outcome, weights : (n,); weights have mean 1.
-    numbers : (n, p) variables to hold fixed.
-    categories : (n, q) such variables that are codes.
+    numbers : (n, p) numeric variables to hold fixed.
+    categories : (n, q) categorical variables to hold fixed, as codes.
     levels : the two values of the treatment that are compared; None for the change per unit.
-    groups : (n,) the group of each row, from 0; None if each is on its own.
+    groups : (n,) the group of each row, numbered from 0; None without groups.
     """
 
     treatment: FloatArray
@@ -88,7 +89,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated effect, its standard error, and how little information the data have about it."""
+    """An estimated effect, its standard error, and a caveat if the data carry little information about it."""
 
     value: float
     standard_error: float
@@ -146,7 +147,7 @@ def _partially_linear(sample: Sample, rng: np.random.Generator) -> Estimate:
 
 
 def _least_squares(sample: Sample) -> Estimate:
-    """Least squares by residuals (Frisch, Waugh and Lovell), with a standard error for any noise."""
+    """Least squares by residuals (Frisch, Waugh and Lovell), with a heteroscedasticity-robust error."""
     treatment, others = sample.treatment, [np.ones(len(sample.outcome)), *sample.plain.T]
     if sample.levels is not None:
         low, high = sample.levels
@@ -184,7 +185,7 @@ def _of_residuals(
 
 
 def _standard_error(influence: FloatArray, sample: Sample, leverage: FloatArray) -> float:
-    """Of the mean of influence functions; with groups, that of the jackknife, by the leverage of each."""
+    """The standard error of the mean influence; with groups, by the jackknife with the leverage of each."""
     parts = sample.weights * influence
     if sample.groups is not None:
         both = group_sums(np.column_stack([parts, sample.weights * leverage]), sample.groups)
@@ -212,7 +213,7 @@ def _folds(sample: Sample, rng: np.random.Generator) -> Positions:
 
 
 def _group_folds(sample: Sample, groups: Positions, rng: np.random.Generator) -> Positions:
-    """(n,) folds of whole groups; those with the rarer of two levels come first, so that no fold has all."""
+    """(n,) folds of whole groups; those with the rarer of two levels are dealt first, so no fold has all."""
     n_groups = int(groups.max()) + 1
     order = rng.permutation(n_groups)
     if sample.levels is not None:
@@ -239,7 +240,7 @@ def _predicted(
         predictions[test] += mean / len(folds)
         for position, (columns, make) in enumerate(learners, start=1):
             if np.ptp(target[train]) > 0:
-                # Equal weights are left out, because binning by weights takes long.
+                # Equal weights are omitted, because weighted binning is slow.
                 weights = sample.weights[train] if np.ptp(sample.weights) else None
                 model = make().fit(columns[train], target[train], sample_weight=weights)
                 predictions[test, position] += (_values(model, columns[test]) - mean) / len(folds)
@@ -278,7 +279,7 @@ def _learners(sample: Sample, indicator: bool) -> Sequence[tuple[FloatArray, Cal
 
 
 def _designs(sample: Sample) -> list[FloatArray]:
-    """The columns of lines, of sums of curves, and of products of two."""
+    """The columns of linear models, additive models, products of two variables, and kernel regression."""
     from sklearn.preprocessing import PolynomialFeatures
 
     plain, n_numbers = sample.plain, sample.numbers.shape[1]
@@ -293,7 +294,7 @@ def _designs(sample: Sample) -> list[FloatArray]:
 
 
 def _kernel_columns(plain: FloatArray) -> FloatArray:
-    """The columns themselves, and features of a Gaussian kernel of all of them."""
+    """The columns themselves, and features of a Gaussian kernel on all of them."""
     from sklearn.kernel_approximation import Nystroem
 
     n_columns = min(_KERNEL_COLUMNS, len(plain) // 4)

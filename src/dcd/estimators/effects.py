@@ -1,6 +1,6 @@
 """`effect`: the average effect of one variable on another, in every possible graph.
 
-graphs -> adjustment sets (`graph.adjustment_sets`) -> an estimate each (`effect_estimates`) -> `Effect`
+graphs -> adjustment sets (`graph.adjustment_sets`) -> one estimate each (`effect_estimates`) -> `Effect`
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class FittedGraphs:
     Attributes
     ----------
     cpdag : the graph.
-    sampled : (k, d, d) DAGs along the chains; None if there are none.
+    sampled : (k, d, d) DAGs sampled by the chains; None if there are none.
     knowledge : as given to the fit.
     kinds : of the columns.
     note : a caveat about the rows.
@@ -77,7 +77,7 @@ class FittedGraphs:
     note: str = ""
 
     def adjustments(self, pair: tuple[str, str], over: Over | None, rule: Rule) -> tuple[Adjustments, Over]:
-        """The adjustment sets of graphs, and which graphs these are: sampled ones by default."""
+        """The adjustment sets of the graphs, and which graphs were used: by default the sampled ones."""
         over = ("class" if self.sampled is None else "posterior") if over is None else over
         check_choice("over", over, OVER)
         if over == "class":
@@ -90,7 +90,7 @@ class FittedGraphs:
         return sampled_adjustments(self.sampled, forbidden.T & ~forbidden, x, y, rule), over
 
     def order_is_known(self, treatment: str, outcome: str) -> bool:
-        """Whether knowledge forbids that the outcome causes the treatment."""
+        """Whether knowledge rules out that the outcome causes the treatment directly."""
         return bool(self._forbidden()[self.cpdag.index(outcome), self.cpdag.index(treatment)])
 
     def _forbidden(self) -> BoolArray:
@@ -133,19 +133,19 @@ def effect(
     ----------
     graph : CPDAG, labelled DataFrame or saved result
         Uncertain arrows of a CPDAG may also be reversed. The arrows of a labelled adjacency matrix are taken
-        as known: a DAG has one answer. A result with sampled graphs gives the answer of its model: over these
-        graphs, without further knowledge.
+        as known: a DAG has one answer. A saved result with sampled graphs gives the same answer as its model,
+        over these graphs, unless `knowledge` is passed; then the answer is over its class.
     X : table, with a column for each variable that is needed.
     treatment, outcome : str
         Two variables of the graph.
     knowledge : Knowledge or None
         Only graphs that agree with it are considered.
     levels : (from, to) or None
-        Two levels of the treatment to compare. With None, a numeric treatment is compared per unit, and a
-        treatment with two levels by these. A treatment with more categories requires it.
+        Two levels of the treatment to compare. With None, the effect of a numeric treatment is per unit, and
+        a treatment with two levels is compared between them. A treatment with more categories requires it.
     adjustment : "optimal" or "parents", default="optimal"
-        Hold fixed the set with the least variance, or the direct causes of the treatment, which depends on
-        less of the graph.
+        Hold fixed the set that gives the least variance, or the direct causes of the treatment, which depend
+        on less of the graph.
     estimator : "flexible" or "linear", default="flexible"
         Doubly robust estimation with cross-fitted curves, products and trees, or least squares.
     confidence : float, default=0.95
@@ -186,7 +186,7 @@ def effect_of_fit(
     options: EffectOptions,
     read: Callable[[], tuple[Any, Any, Any]],
 ) -> Effect:
-    """The effect of one variable of a pair on the other; `read` gives the table, its weights and groups."""
+    """The effect of one variable of a pair on the other; `read` returns the table, its weights and groups."""
     check_pair(*pair, fitted.cpdag.names)
     adjustments, over = fitted.adjustments(pair, over, options.adjustment)
     X, sample_weight, groups = read()
@@ -350,7 +350,7 @@ def _cautions(
         left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
         cautions.append(f"{left_out}: they lack a value in a column that is used, or have weight 0.")
     denied = any(answer.adjustment is None for answer in result.answers)
-    if denied and (result.over == "posterior" or len(result.answers) > 1):  # not of a graph that is given
+    if denied and (result.over == "posterior" or len(result.answers) > 1):  # not for a given DAG
         cautions.append(_no_effect(result, order_is_known))
     if not adjustments.complete:
         cautions.append("There are too many graphs to consider all of them: the range can be wider.")
@@ -360,7 +360,7 @@ def _cautions(
 
 
 def _no_effect(result: Effect, order_is_known: bool) -> str:
-    """The basis of "no effect"."""
+    """The caveat about "no effect": what the claim rests on."""
     if order_is_known:
         return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
     tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'

@@ -1,6 +1,6 @@
 """Methods of a fitted model: the view in notebooks, `save`, `score`, and pgmpy's name for the graph.
 
-`save` and `score` use folders that come later in the import order, by name and only when called.
+`save` and `score` use packages that come later in the import order; they are imported when called.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dcd.runtime.errors import InputError, check_choice
 
 
 class FittedGraph:
-    """A model with `cpdag_` and `probabilities_` once it is fitted."""
+    """The methods of a model that has `cpdag_` and `probabilities_` once it is fitted."""
 
     cpdag_: CPDAG
     probabilities_: Any
@@ -48,12 +48,12 @@ class FittedGraph:
 
         Parameters
         ----------
-        true_graph : CPDAG, labelled or plain adjacency matrix, or graph of networkx or pgmpy. A DAG is
+        true_graph : CPDAG, labelled or plain adjacency matrix, or networkx or pgmpy graph. A DAG is
             replaced by its CPDAG, which is all that data can determine; arrows of the model that only
             knowledge directs become undirected.
         metric : str, default="shd_c"
             "shd_c" (the number of pairs of variables on which the two differ), "precision", "recall" or "f1"
-            of edges with their direction, or any of these of the skeleton: "skeleton_shd",
+            of edges with their direction, or the same for the skeleton: "skeleton_shd",
             "skeleton_precision", "skeleton_recall", "skeleton_f1".
         """
         check_is_fitted(self)

@@ -45,15 +45,15 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
     Parameters
     ----------
     target : str, int or None, default=None
-        Column of the table whose boundary is sought, by name or position. None takes `y` of `fit` as the
-        target, as selectors in a scikit-learn pipeline do.
+        Column of the table whose boundary is sought, by name or position. With None the target is the `y`
+        passed to `fit`, as for selectors in a scikit-learn pipeline.
     method : "robust" or "published", default="robust"
         "robust" grows and shrinks the boundary by conditional independence tests at level `alpha` / (d - 1).
         "published" decouples all other columns and takes those that still depend on the target, as the paper
         does.
     alpha : float, default=0.05
         Level of the test, as in the paper. With the published method, about this share of the irrelevant
-        variables is taken into the boundary, if decoupling succeeds.
+        variables enters the boundary, if decoupling succeeds.
     test, search : strategies or None
         For the robust method: the conditional independence test, and the search for boundaries. By default
         `PartialAssociation()` and `GrowShrink()`.
@@ -67,10 +67,10 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
         How to read the table: columns of categories, missing values, degenerate columns. With the published
         method all other columns form one set, so "testwise" uses the complete rows.
     memory_limit : int, str or None, default=None
-        Memory that the fit may take, as for `DCD`.
+        Memory that the fit may use, as for `DCD`.
     n_jobs : int or None, default=None
-        For the published method: threads for a table of more than 8,000 rows, -1 for all cores; None uses as
-        many as linear algebra may use. The result does not depend on it.
+        For the published method: threads for a table of more than 8,000 rows, -1 for all cores; with None, as
+        many as the linear algebra library may use. The result does not depend on it.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
 
         `y` is the target if the parameter `target` is None, and ignored otherwise. `sample_weight`, `counts`
         and `groups` are as for `RobustDCD.fit`; with counts, `weights_` belong to the repeated rows. The
-        method "published" does not take groups.
+        method "published" does not accept groups.
         """
         self._check_parameters()
         if self.method == "published":
@@ -241,7 +241,7 @@ class MarkovBoundary(SelectorMixin, TableEstimator):
 
 
 def _strength(dataset: Dataset, scores: Scores | None, x: int, y: int, given: Sequence[int]) -> float:
-    """Partial correlation; without common scores, from the rows that are complete in its variables."""
+    """Partial correlation; without shared scores, from the rows that are complete in its variables."""
     if scores is not None:
         return partial_correlation(Adjustment(scores, given), x, y)
     complete = dataset.complete_in([x, y, *given])

@@ -67,9 +67,9 @@ def stability(
     n_resamples : int, default=100
         Resample i depends only on `random_state` and i, so the first 50 of 100 are those of a run of 50.
     scheme : "subsample" or "bootstrap", default="subsample"
-        Draw a share `fraction` of the rows without replacement, or n of n rows with replacement. A bootstrap
-        sample repeats rows, which tests count as new evidence: between independent variables it finds several
-        times as many edges as the level allows.
+        Draw the share `fraction` of the rows without replacement, or n of n rows with replacement. A
+        bootstrap sample repeats rows, which tests count as new evidence: between independent variables it
+        finds several times as many edges as the level allows.
     fraction : float, default=0.5
         Share of the rows in a subsample; not used by "bootstrap".
     sample_weight : (n,) array or None
@@ -77,12 +77,12 @@ def stability(
     counts : (n,) array or None
         How many identical observations each row stands for; resamples are drawn from the repeated rows.
     groups : (n,) array or None
-        Which rows belong together, as for `fit`. Resamples are drawn from the groups and take all rows of
-        each; one that a bootstrap draws twice counts as two.
+        Group of each row, as for `fit`. Whole groups are resampled, with all their rows; a group that a
+        bootstrap draws twice counts as two.
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
-        Show a progress bar when run in a terminal.
+        Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=0
         Seed of the resamples and of their fits.
     checkpoint : path or None
@@ -180,7 +180,7 @@ class _Draws:
 
 
 def _rows_of(drawn: Positions, groups: Positions) -> tuple[Positions, Positions]:
-    """All rows of the groups that were drawn, and the number of the draw that each is from."""
+    """All rows of the groups drawn, and for each row the number of its draw."""
     by_group = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
     starts = np.cumsum(sizes) - sizes
@@ -215,19 +215,19 @@ def _refit(task: _Resampled, index: int) -> _Refit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit to the table itself gives the same warnings
             table = take_rows(task.table, rows)
-            together = {} if groups is None else {"groups": groups}  # your own estimator may take none
+            together = {} if groups is None else {"groups": groups}  # a user's estimator may not accept them
             graph = model.fit(table, sample_weight=weights, **together).cpdag_
     except Exception as error:  # one failed resample must not lose the others; the reason is reported
         reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         return {"failure": reason}
     absent = [name for name in task.names if name not in graph.names]
-    if absent:  # it has no information about the pairs of that column, so it does not count
+    if absent:  # a resample without a column says nothing about its pairs, so it does not count
         return {"failure": f"column {absent[0]!r}: {model.table_.dropped[absent[0]]}"}
     return {"directed": list(graph.directed_edges), "undirected": list(graph.undirected_edges)}
 
 
 def _with_share_of_memory(model: Discovery, n_processes: int, draws: _Draws) -> Discovery:
-    """The model with its share of the memory limit, for several refits at a time."""
+    """The model with its share of the memory limit, for refits in parallel."""
     if model.memory_limit is None:
         return model
     memory = Memory.of(model.memory_limit)

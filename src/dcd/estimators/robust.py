@@ -34,7 +34,7 @@ _CHAINS_A_RESAMPLE = 8  # a fit takes a third of the time
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedSet(SampleWeights):
-    """A set of variables that was decoupled, or that a variable was decoupled from, and how far."""
+    """A set of variables that was decoupled, or that a variable was decoupled from, and how well."""
 
     variables: tuple[str, ...]
 
@@ -51,7 +51,7 @@ class RobustDiagnostics(Diagnostics):
     n_chains : Markov chains over graphs behind `probabilities_`; 0 without probabilities.
     drift : the largest difference in any probability between the first and the second halves of the chains;
         None without probabilities. Above 0.1 the chains have not converged.
-    subsampled : whether each chain ran on a random part of the rows.
+    subsampled : whether each chain ran on a random subset of the rows.
     """
 
     names: tuple[str, ...]
@@ -100,8 +100,8 @@ class RobustDiagnostics(Diagnostics):
 class RobustDCD(Discovery):
     """Causal discovery that compares whole graphs, tests every edge, and gives probabilities.
 
-    A search over orders of the variables finds the graph with the best score. Relations may be linear,
-    curved, products or functions of categories, whichever has more evidence. Each edge is then tested given
+    A search over orders of the variables finds the graph with the best score. Relations may be linear or
+    curved, products, or functions of categories, whichever the data favour. Each edge is then tested given
     the other parents of its two variables, under decoupling weights where needed; edges that fail are left
     out, and the search continues. Markov chains over graphs give every edge and arrow a probability. The
     meaning of the arrows and the assumptions are those of `DCD`.
@@ -139,11 +139,11 @@ class RobustDCD(Discovery):
         arrow first -> second (`forward`), the arrow second -> first (`backward`), an `undirected` edge or
         none (`absent`). None with `WholeGraph(chains=0)` or a search that returns no posterior.
     posterior_ : Posterior
-        The basis of the probabilities: how often sampled graphs have each type, the properties of
+        The basis of the probabilities: how often sampled graphs have each type of edge, the properties of
         the table used to calibrate arrows, and some of the sampled graphs, which `effect` uses. None without
         probabilities.
     diagnostics_ : RobustDiagnostics
-        Which edges the tests left out, which sets were decoupled and how far, which associations this
+        Which edges the tests left out, which sets were decoupled and how well, which associations this
         explained away, and whether the chains behind the probabilities have converged.
     account_, table_ : as for `DCD`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
@@ -176,7 +176,7 @@ class RobustDCD(Discovery):
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
 
     def _for_resamples(self) -> Self:
-        """See `Discovery`; fewer chains, since the graph of a resample is one of many."""
+        """See `Discovery`; with fewer chains, since each resample gives only one of many graphs."""
         search = self._strategies()[1]
         if not isinstance(search, WholeGraph) or search.chains <= _CHAINS_A_RESAMPLE:
             return self
@@ -233,7 +233,7 @@ def _of_chains(posterior: Posterior | None) -> dict[str, Any]:
 
 
 def _judge(test: CITest, dataset: Dataset, scores: Scores | None, level: float) -> SearchTest:
-    """The test that confirms edges, on a sample of many rows."""
+    """The test that confirms edges; a large table is reduced to a sample of its rows."""
     if len(dataset.values) <= 2 * JUDGE_ROWS:
         return bind_test(test, dataset, level, scores)
     return bind_test(test, row_sample(dataset, JUDGE_ROWS), level)

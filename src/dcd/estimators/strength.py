@@ -7,16 +7,16 @@ from scipy.stats import rankdata
 
 from dcd.runtime.array_types import FloatArray
 
-# Of two columns, by how many of them are nominal.
+# The measure for two columns, by how many of them are nominal.
 MEASURES = ("rank correlation", "correlation ratio", "Cramér's V")
 
-_TINY = 1e-12  # ranks are far apart; less is rounding
+_TINY = 1e-12  # ranks are much further apart; anything less is rounding error
 
 
 def strength(x: FloatArray, y: FloatArray, weights: FloatArray, nominal: tuple[bool, bool]) -> float:
-    """The measure of two columns without missing values; 0 where a column does not vary.
+    """The measure for two columns without missing values; 0 if a column does not vary.
 
-    Two columns of ordered values: the correlation of their ranks, from -1 to 1. A nominal column and another:
+    Two columns of ordered values: the correlation of their ranks, from -1 to 1. One nominal column:
     the correlation ratio, the root of the share of the variance of ranks that is between the categories. Two
     nominal columns: Cramér's V.
     """

@@ -43,7 +43,7 @@ def compare(true_cpdag: Graph, estimated_cpdag: Graph) -> Comparison:
 
     Each is a `CPDAG`, a labelled adjacency matrix or a plain one. Graphs with names are matched by name;
     otherwise the variables must be in the same order. The precision of a graph without edges is 0, unless the
-    truth has none either: then every score is 1.
+    truth has none either: then precision, recall and F1 are 1.
     """
     true, estimated = _matched(true_cpdag=true_cpdag, estimated_cpdag=estimated_cpdag)
     return Comparison(*_scores(true, estimated), *_scores(skeleton_of(true), skeleton_of(estimated)))

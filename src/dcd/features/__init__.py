@@ -1,1 +1,1 @@
-"""One variable to columns: kernel features, scores of ranks."""
+"""Features of variables: kernel features, rank scores, and the Gram matrices of a table."""

@@ -120,7 +120,7 @@ def normalised(sums: FloatArray, layout: Layout, n_samples: float) -> FamilyGram
 def _orthonormal(gram: FloatArray) -> FloatArray:
     """The matrix that makes columns orthonormal; columns that depend on earlier ones become zero.
 
-    Columns that are independent in all rows may depend on each other in a part of them.
+    Columns that are independent over all rows may depend on each other in a subsample.
     """
     kept = independent(gram, _NEGLIGIBLE)
     transform = np.zeros_like(gram)

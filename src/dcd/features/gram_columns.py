@@ -50,7 +50,7 @@ _MOST_A_VARIABLE = 3  # products kept for each variable, with more variables
 _FEW_FOR_CUBIC, _CLEAR_CUBIC, _MOST_CUBIC_A_VARIABLE = 20, 3.0, 20
 _NEGLIGIBLE = 1e-9
 _AT_ONCE = 500  # products whose moments are computed together
-_NOT_NORMAL, _RAW_PRICE = 25.0, 15.0  # nats: of negentropy for the own scale to matter; of using it
+_NOT_NORMAL, _RAW_PRICE = 25.0, 15.0  # nats: negentropy from which the own scale matters; price of using it
 
 
 class TableColumns:
@@ -94,8 +94,8 @@ class GapColumns:
     """Indicators of which values are present, then all columns of the table, 0 where values are missing.
 
     Every entry of the Gram matrix comes from the rows that have both variables. Such a matrix need not be the
-    Gram matrix of any sample, so negative eigenvalues are set to zero. The effective sample size is the mean
-    over all pairs of variables, divided by the design effect of groups of rows. There are no products.
+    Gram matrix of any sample, so eigenvalues are raised to at least 1e-6. The effective sample size is the
+    mean over all pairs of variables, divided by the design effect of groups of rows. There are no products.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -137,7 +137,7 @@ def columns_of(dataset: Dataset, scores: Scores | None = None) -> TableColumns |
 
 
 # The Gram matrix from sums of products of columns over any rows. These are functions so that a task that
-# needs it does not hold the rows.
+# needs the matrix does not keep the rows in memory.
 
 
 def _gram_of_whole(sums: FloatArray, *, layout: Layout, n_samples: float) -> FamilyGram:

@@ -167,7 +167,7 @@ class Staircase:
 
     @classmethod
     def of(cls, features: FeatureBlocks) -> Staircase:
-        """That of the members of `features`."""
+        """The staircase of the members of `features`."""
         columns = features.columns()
         columns = columns[np.argsort(-features.variances[columns], kind="stable")]
         variances, owner = features.variances[columns], features.owner[columns]

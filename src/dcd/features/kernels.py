@@ -1,4 +1,4 @@
-r"""One variable to low-rank features of its RBF kernel.
+r"""Low-rank features of the RBF kernel of one variable.
 
 The kernel of a variable is :math:`K_{kl} = \exp(-(x_k - x_l)^2 / 2\sigma^2)` with :math:`\sigma` the median
 of :math:`|x_k - x_l|` over the pairs of rows that differ (Section 3.3). In one dimension its eigenvalues
@@ -95,7 +95,7 @@ def rbf_features(
 
 def _in_bandwidths(points: FloatArray, bandwidth: float) -> FloatArray:
     with np.errstate(over="ignore"):
-        return np.clip(points / bandwidth, -1e100, 1e100)  # farther apart than any kernel reaches
+        return np.clip(points / bandwidth, -1e100, 1e100)  # the kernel at such distances is 0
 
 
 def rbf_cholesky(
@@ -205,7 +205,7 @@ class IndicatorMap:
 def feature_map(
     column: FloatArray, kind: Kind, least_variance: float, shares: FloatArray | None = None
 ) -> FeatureMap | IndicatorMap:
-    """Kernel features of one variable as a function of its value, those above some variance."""
+    """The kernel features of one variable above some variance, as functions of its value."""
     shares = np.full(column.size, 1.0 / column.size) if shares is None else shares
     if kind == "nominal":
         categories, codes = np.unique(column, return_inverse=True)
@@ -236,7 +236,7 @@ def _leading(variances: FloatArray, least: float) -> npt.NDArray[np.intp]:
 
 
 def _evenly(n_samples: int, wanted: int) -> npt.NDArray[np.intp]:
-    """Positions of order statistics, each in the middle of an equal share of the sample; all if so few."""
+    """Positions of order statistics, each in the middle of an equal share of the sample; all if few."""
     if n_samples <= wanted:
         return np.arange(n_samples)
     return ((np.arange(wanted) + 0.5) * n_samples / wanted).astype(np.intp)

@@ -85,11 +85,11 @@ class Scores:
     values : (n, d) the table itself.
     variables : the columns of each variable.
     probabilities : (n,) the share of each sample in all means.
-    blocks : the rows, in parts that are processed one after another.
+    blocks : the rows, in blocks that are processed one after another.
     dtype : precision of the columns: single if there are many rows.
-    memory : where large arrays go.
+    memory : allocates large arrays, within the memory limit.
     shown : see `Dataset.shown_positions`.
-    groups : (n,) the group of each sample, from 0; None if each is on its own.
+    groups : (n,) the group of each sample, numbered from 0; None without groups.
     alike : (d,) the intraclass correlation of each variable in these groups.
     """
 
@@ -293,7 +293,7 @@ class SmoothColumns:
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """A column for every value but one of a variable with few values, after a `linear` one if ordinal."""
+    """Indicators of all values but one of a variable with few values, after a `linear` column if ordinal."""
 
     codes: Codes
     shown: Codes

@@ -1,9 +1,9 @@
-"""Gram matrices of random parts of the rows, at the cost of one more pass over them.
+"""Gram matrices of random subsamples of the rows, at the cost of one more pass over them.
 
-Rows are divided into groups at random. The sums of each group are computed once, and a part is a few groups,
-whose sums are added up. Ranks, columns and products are those of the whole table, and so is the number of
-samples that a part counts for: it shows how moments vary between samples, not the effect of having fewer
-samples. Rows that belong together (`Dataset.groups`) stay together.
+Rows are divided into groups at random. The sums of each group are computed once, and a subsample consists of
+some groups, whose sums are added up. Ranks, columns and products are those of the whole table, and so is the
+number of samples that a subsample counts for: it shows how moments vary between samples, not the effect of
+having fewer. Rows that belong together (`Dataset.groups`) stay together.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dcd.runtime.rows import SAMPLE_ROWS
 from dcd.runtime.threads import one_blas_thread
 
 N_GROUPS = 20
-# Groups in a part. With half of the rows and the likelihood of all, many edges above 50 % were false.
+# Groups in a subsample. With half the rows and the likelihood of all, many edges above 50 % were false.
 N_CHOSEN = 14
 _MOST_BYTES = 2**29  # for the sums of all groups
 
 
 class Subsamples:
-    """Random parts of the rows of a table: the sums and counts of each group, without the rows.
+    """Random subsamples of a table: the sums and counts of each group, without the rows.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Subsamples:
         return 8 * N_GROUPS * columns.width**2 <= _MOST_BYTES
 
     def draw(self, rng: np.random.Generator) -> tuple[FamilyGram, FloatArray | None]:
-        """The Gram matrix of a random part, and the share of each combination of categories, if any."""
+        """The Gram matrix of a random subsample, and the share of each combination of categories, if any."""
         size = max(N_CHOSEN * self._n_groups // N_GROUPS, 1)
         chosen = np.sort(rng.choice(self._n_groups, size=size, replace=False))
         gram = self._gram(np.asarray(sum(self._sums[..., group] for group in chosen)))

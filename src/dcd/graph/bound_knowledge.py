@@ -30,7 +30,7 @@ class BoundKnowledge:
     Attributes
     ----------
     required : `[i, j]` is true if `i -> j` is required.
-    forbidden : `[i, j]` is true if `i -> j` is forbidden, also because `j -> i` is required.
+    forbidden : `[i, j]` is true if `i -> j` is forbidden, including because `j -> i` is required.
     """
 
     required: BoolArray

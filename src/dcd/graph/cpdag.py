@@ -58,7 +58,7 @@ class CPDAG:
     background : the arrows `(cause, effect)` that follow from knowledge but not from skeleton and colliders,
         in the order of `names`. `adjacency` also has the arrows that they imply.
     uncertain : the arrows `(cause, effect)` of `adjacency` that are too uncertain to be drawn as arrows: they
-        are among `undirected_edges`, and lines in `to_frame` and in pictures.
+        are among `undirected_edges`, and undirected in `to_frame` and in pictures.
     """
 
     names: tuple[str, ...]
@@ -120,11 +120,11 @@ class CPDAG:
 
     @cached_property
     def undirected_edges(self) -> tuple[tuple[str, str], ...]:
-        """Each edge without a direction once."""
+        """Each undirected edge, listed once."""
         return self._named(np.argwhere(np.triu(undirected_part(self.drawn))))
 
     def to_frame(self) -> pd.DataFrame:
-        """The adjacency matrix with names on both sides; uncertain arrows are undirected edges."""
+        """The adjacency matrix with names as row and column labels; uncertain arrows are undirected."""
         return pd.DataFrame(self.drawn.astype(int), index=list(self.names), columns=list(self.names))
 
     def to_networkx(self) -> Any:
@@ -203,7 +203,7 @@ class CPDAG:
 
     def __repr__(self) -> str:
         by_data = self.without_background().directed_edges if self.background else self.directed_edges
-        n_known = len(set(self.directed_edges).difference(by_data))  # with what follows from `background`
+        n_known = len(set(self.directed_edges).difference(by_data))  # with those that `background` implies
         known = f" ({n_known} by knowledge)" if n_known else ""
         return (
             f"CPDAG({len(self.names)} variables, {len(self.directed_edges)} directed{known}, "

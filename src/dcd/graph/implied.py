@@ -17,7 +17,7 @@ from dcd.runtime.array_types import BoolArray, IntArray
 
 
 class Statement(NamedTuple):
-    """x and y given a set, by position, in this form: x is below y, and the set is in increasing order."""
+    """A statement about x and y given a set, by position: x < y, and `given` is in increasing order."""
 
     x: int
     y: int
@@ -30,7 +30,7 @@ class Statement(NamedTuple):
 
 
 def implied_independences(dag: npt.ArrayLike) -> list[Statement]:
-    """Each variable against each of its non-descendants given its parents; each statement once.
+    """The independence of each variable and each of its non-descendants given its parents, each listed once.
 
     Every pair that is not adjacent is in at least one statement: the variable that is later in a topological
     order has the other among its non-descendants.

@@ -32,7 +32,7 @@ class Knowledge:
     Parameters
     ----------
     forbidden : pairs `(cause, effect)`
-        This arrow is not allowed. The other direction is.
+        This arrow is not allowed; the opposite arrow is.
     required : pairs `(cause, effect)`
         This arrow must exist.
     no_edge : pairs
@@ -158,7 +158,7 @@ def check_knowledge(knowledge: object) -> None:
 def bind_knowledge(
     knowledge: Knowledge | None, names: Sequence[object], left_out: Mapping[str, str] | None = None
 ) -> BoundKnowledge:
-    """`knowledge` on these variables; None is no knowledge."""
+    """`knowledge` bound to these variables; None means no knowledge."""
     check_knowledge(knowledge)
     return (knowledge or Knowledge()).bind(names, left_out)
 

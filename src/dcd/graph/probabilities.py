@@ -19,7 +19,7 @@ EdgeType = Literal["->", "-"]
 
 
 class Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """That a pair has `first -> second`, `second -> first`, an undirected edge, or none; they sum to 1."""
+    """Probabilities of `first -> second`, `second -> first`, an undirected edge and none; they sum to 1."""
 
     forward: _Share
     backward: _Share
@@ -36,7 +36,7 @@ class Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Probabilities(self.backward, self.forward, self.undirected, self.absent)
 
     def words(self, kind: EdgeType, uncertain_arrow: str = "") -> str:
-        """The probabilities that belong to an edge as drawn.
+        """The probabilities of an edge as drawn, in words.
 
         `uncertain_arrow` is the text of `first -> second` if that arrow is too uncertain to be drawn.
 
@@ -71,7 +71,7 @@ def pair_probabilities(frame: pd.DataFrame) -> dict[tuple[str, str], Probabiliti
 
 
 def edge_lines(cpdag: CPDAG, frame: pd.DataFrame | None) -> list[tuple[str, str]]:
-    """The edges as text, each with its probabilities in words; empty ones if there are none."""
+    """The edges as text, each with its probabilities in words, or with an empty text."""
     pairs = {} if frame is None else pair_probabilities(frame)
     lines = []
     for kind, first, second, uncertain in drawn_edges(cpdag):

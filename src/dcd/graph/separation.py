@@ -18,7 +18,7 @@ Identifier = Callable[[Any, Collection[Any]], Collection[Any]]
 
 
 def d_separated(dag: npt.ArrayLike, x: int, y: int, given: Collection[int] = ()) -> bool:
-    """Whether `given` d-separates `x` and `y`: separates them in the moral graph of all ancestors."""
+    """Whether `given` d-separates `x` and `y`: separates them in the moral graph of these and ancestors."""
     matrix = check_adjacency(dag, "dag")
     given = as_tuple("parameter 'given'", given, "given=[2]")
     for name, node in [("x", x), ("y", y), *(("given", node) for node in given)]:

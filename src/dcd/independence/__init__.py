@@ -1,1 +1,1 @@
-"""x, y and a set to a p-value: a test as a strategy, bound to one table."""
+"""Conditional independence tests: strategies that, bound to a table, return p-values."""

@@ -7,7 +7,7 @@ c` and :math:`\sum_i \Lambda_i / (\Lambda_i + \lambda)` parameters. Generalised 
 :math:`\lambda` for each response on a grid, and the next smaller one is used: for a test, an effect of S
 that remains in both residuals is worse than a few more parameters.
 
-One decomposition serves all responses. Sums go over blocks of rows.
+One decomposition serves all responses. Sums are computed by blocks of rows.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Adjustment:
 
     @property
     def can_test(self) -> bool:
-        """Whether the effective sample size is enough for a test."""
+        """Whether the effective sample size is large enough for a test."""
         return bool(self.ess - self.parameters[-1] - 1.0 >= _FEWEST_DEGREES)
 
     def fit(self, responses: Part, n_responses: int) -> Fit:
@@ -111,7 +111,7 @@ class Adjustment:
 
     @cached_property
     def _explained(self) -> FloatArray:
-        """What regression under each penalty takes from a response per square of c along each direction."""
+        """The variance that regression explains under each penalty, per squared c along each direction."""
         inverse = 1.0 / (self.variances + PENALTIES[:, None])
         explained: FloatArray = inverse * (2.0 - inverse * self.variances)
         return explained
@@ -128,7 +128,7 @@ class Adjustment:
         return chosen
 
     def residuals(self, fit: Fit, rows: slice, responses: FloatArray) -> FloatArray:
-        """Some rows of the responses, adjusted."""
+        """Some rows of the residuals of the responses."""
         part = responses - fit.mean.astype(responses.dtype)
         if self.n_columns:
             part -= (fit.coefficients.astype(part.dtype).T @ self.design.part(rows).T).T

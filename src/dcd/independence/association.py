@@ -42,7 +42,7 @@ _DECOUPLED_ROWS = 2_500
 # rejections of adjustment from 1 to .23 in a set of 3, .55 in one of 5 and .77 in one of 8.
 _LARGE_SET = 8
 _NOTHING = Record()  # of a test without weights; never changed
-_KEPT_BYTES = 2**26  # of cached weights, and of adjustments; what recurs after many others is computed again
+_KEPT_BYTES = 2**26  # of cached weights, and of adjustments; the least recently used are dropped
 _BYTES_OF_A_ROW = 2_000  # of an adjustment: about 220 columns
 
 
@@ -80,7 +80,7 @@ def _apart() -> HSICDescent:
 
 @dataclass(frozen=True)
 class PartialAssociation:
-    """The robust test, as a strategy.
+    """The robust conditional independence test: adjust for the set, and decouple where needed.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class PartialAssociation:
 
 @dataclass(frozen=True)
 class _Set:
-    """What all tests given one set share."""
+    """Results that all tests given one set share."""
 
     adjustment: Adjustment
 
@@ -171,7 +171,7 @@ class BoundAssociation(SearchTest):
         return result
 
     def _members(self, x: int, given: tuple[int, ...]) -> tuple[int, ...]:
-        """The variables to decouple: one from the set is enough, if the strategy can do that."""
+        """The variables to decouple: x from the set if the strategy can do that, otherwise the set."""
         return (x, *given) if from_set(self.strategy.weights) else given
 
     def _without_weights(self, x: int, y: int, given: tuple[int, ...]) -> tuple[float, bool]:
@@ -203,7 +203,7 @@ class BoundAssociation(SearchTest):
         return max(adjusted, decoupled), record
 
     def _set(self, given: tuple[int, ...]) -> _Set:
-        """What tests given one set share; the most recently used are kept, because sets recur."""
+        """The shared results of tests given one set; the most recently used are kept, because sets recur."""
         # Other threads may call this at the same time, so nothing is looked up twice.
         known = self._sets.pop(given, None)
         if known is None:
@@ -215,7 +215,7 @@ class BoundAssociation(SearchTest):
         return known
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without adjustments, which another process computes itself."""
+        """The state without adjustments, which another process recomputes."""
         return {**self.__dict__, "_sets": OrderedDict()}
 
 
@@ -226,7 +226,7 @@ def weighted_log_pvalue(adjustment: Adjustment, x: int, y: int) -> float:
 
 @dataclass(frozen=True)
 class WeightedAssociation:
-    """Weights without adjustment: the test relies on decoupling alone, as published.
+    """Conditional independence test by decoupling weights alone, without adjustment, as published.
 
     To test x against y given a set, x and the set are decoupled from each other.
     """

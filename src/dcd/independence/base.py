@@ -73,7 +73,7 @@ class Record:
     Attributes
     ----------
     balances : a summary of the weights of each decoupled set. If missing values make a test decouple one
-        set on several parts of the rows, that of the part with the smallest effective sample size.
+        set on several subsets of the rows, that of the subset with the smallest effective sample size.
     interactions : the associations that were tested again under weights.
     """
 
@@ -87,7 +87,7 @@ class Record:
         self.interactions |= other.interactions
 
     def note(self, members: tuple[int, ...], learned: SampleWeights) -> None:
-        """Record how far a set was decoupled."""
+        """Record how well a set was decoupled."""
         account = learned.account
         self.balances[members] = min(account, self.balances.get(members, account))
 
@@ -96,12 +96,12 @@ class Record:
 
 
 class SearchTest(ABC):
-    """A `BoundTest` with a screening of candidates and a record of what was decoupled.
+    """A `BoundTest` with a screening of candidates and a record of the decoupled sets.
 
     Attributes
     ----------
     n_variables : number of columns of the table.
-    record : what was done under weights; searches begin new ones.
+    record : the outcomes of tests under weights; a search may start a new record at any time.
     """
 
     def __init__(self, n_variables: int) -> None:
@@ -136,7 +136,7 @@ class SearchTest(ABC):
 
 
 class PlainTest(SearchTest):
-    """Any `BoundTest` for a search; results are cached."""
+    """Adapts any `BoundTest` to the form for searches; results are cached."""
 
     def __init__(self, test: BoundTest, n_variables: int) -> None:
         super().__init__(n_variables)

@@ -1,4 +1,4 @@
-"""The form of a test that suits a table: plain, on a sample of many rows first, or with testwise deletion.
+"""The form of a test that suits a table: plain, on a sample of the rows first, or with testwise deletion.
 
 **Samples first.** Most tests in a search are of strong associations, which a few thousand rows can decide.
 Two variables are taken as dependent if the p-value on a fixed sample of rows is below a thousandth of the
@@ -38,8 +38,8 @@ def bind_test(
 ) -> SearchTest:
     """A test bound to a table, with missing values or without.
 
-    `scores` are those of the table, if known. With `sample_first`, associations that are clear on a sample of
-    many rows are not tested on all of them.
+    `scores` are those of the table, if known. With `sample_first`, if there are many rows, associations
+    that are clear on a sample of them are not tested on all.
     """
     if dataset.has_gaps:
         return TestwiseTest(dataset, partial(bind_test, strategy, level=level, sample_first=sample_first))
@@ -52,7 +52,7 @@ def bind_test(
 
 
 def row_sample(dataset: Dataset, n_rows: int) -> Dataset:
-    """Some of the rows, the same for the same number of rows."""
+    """A fixed random sample of the rows, which depends only on their number."""
     chosen = np.random.default_rng(_SEED).choice(len(dataset.values), n_rows, replace=False)
     kept = np.zeros(len(dataset.values), dtype=bool)
     kept[chosen] = True

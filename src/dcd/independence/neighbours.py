@@ -24,8 +24,8 @@ from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.rows import MANY_ROWS, SAMPLE_ROWS, Part, group_sums
 
 _NEAREST = 5
-_MOST_OF_A_GROUP = 50  # rows of the same group that are passed over
-_MARGIN = 10.0  # on the squared correlation that structure can explain
+_MOST_OF_A_GROUP = 50  # rows of the same group that are skipped
+_MARGIN = 10.0  # factor on the squared correlation that structure can explain
 _JITTER, _SEED = 1e-6, 5  # far below the distances of different points
 
 

@@ -1,7 +1,7 @@
 r"""Partial association of one variable with others given a set: five statistics and their p-value.
 
-With the columns of two variables (`residual_columns`), l for leads, a for all residual columns and h for
-curves of values, the products whose means are tested are
+With the columns of two variables (`residual_columns`), l for leads, c for curves of residuals, a for both and
+h for curves of values, the products whose means are tested are
 
 * *line*: :math:`l_x l_y`;
 * *residuals*: :math:`a_x a_y`: any dependence of the residuals, such as a spread that varies;
@@ -232,7 +232,7 @@ class _Sums:
         return float(self._sum @ self._sum) / self._n_samples**2
 
     def cumulants(self, ess: float, inflation: float) -> tuple[float, float, float]:
-        """Of the statistic, with the effective sample size and the inflation of its variance."""
+        """The first three cumulants of the statistic, by the effective sample size and variance inflation."""
         if not self._estimated:  # columns of many categories, orthonormal on each side
             powers = [
                 sum(float(np.outer(one**order, other**order).sum()) for (_, one), (_, other) in self._terms)

@@ -1,4 +1,4 @@
-"""The conditional independence test for use in other methods."""
+"""`IndependenceTest`: the conditional independence test on a table, for use in other methods."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 r"""The adjusted columns of some variables that are tested against each other.
 
-Each variable has two systems of columns of variance 1, with the same first ones:
+Each variable has two systems of columns of variance 1, which share their first columns:
 
-* *of residuals*: the normal score of the residuals of the variable given the set (`LEAD`), then Legendre
+* *of residuals*: the normal score of the residuals of the variable given the set (the *lead*), then Legendre
   polynomials of the ranks of these residuals;
 * *of values*: the lead, then Legendre polynomials of the ranks of the variable itself.
 
@@ -54,7 +54,7 @@ class ResidualColumns:
         )
         self.width = sum(widths)
         n_columns, scores = len(self.variables) * self.width, adjustment.scores
-        # Methods of this object would keep it, with its adjustment, until garbage is collected.
+        # Bound methods would keep this object and its adjustment alive until the next garbage collection.
         raw = scores.matrix(partial(_raw, makers, starts, scores.dtype), n_columns).part
         fit = adjustment.fit(raw, n_columns)
         self.penalties: Positions = fit.penalties.reshape(-1, self.width)[:, 0]

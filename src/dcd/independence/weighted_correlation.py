@@ -50,9 +50,9 @@ def weighted_association(
     *,
     surveyed: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
-    """Strength and p-value, each (a, b), of every block of `left` with every one of `right`.
+    """Strength and p-value, each (a, b), of every block of `left` with every block of `right`.
 
-    A block (n, k) is one variable: a column of numbers, or the categories of a nominal one but the last.
+    A block (n, k) is one variable: a column of numbers, or indicators of all categories but one.
     `surveyed` means that rows have survey weights.
     """
     table = _Whitened([*left, *right], weights / weights.sum())

@@ -24,12 +24,12 @@ _SIGNS = {_TAIL: ("-", "-"), _ARROW: ("<", ">"), _CIRCLE: ("o", "o")}
 
 
 def _class(name: str) -> Any:
-    """A class of causal-learn, whose module has the same name."""
+    """A causal-learn class, whose module has the same name."""
     return getattr(load(f"causallearn.graph.{name}", "causal-learn"), name)
 
 
 def to_causal_learn(graph: Graph) -> GeneralGraph:
-    """A `GeneralGraph` of causal-learn."""
+    """A causal-learn `GeneralGraph`."""
     names, arrows, lines = names_and_edges(graph)
     edge, mark, node = _class("Edge"), _class("Endpoint"), _class("GraphNode")
     nodes = {name: node(name) for name in names}
@@ -41,7 +41,7 @@ def to_causal_learn(graph: Graph) -> GeneralGraph:
 
 
 def from_causal_learn(graph: GeneralGraph) -> CPDAG:
-    """The CPDAG of a `GeneralGraph` of causal-learn: `pc(...).G`, `ges(...)["G"]`."""
+    """The CPDAG of a causal-learn `GeneralGraph`, such as `pc(...).G` or `ges(...)["G"]`."""
     check_type("graph", graph, _class("GeneralGraph"), "Pass pc(...).G or ges(...)['G'].")
     names = [node.get_name() for node in graph.get_nodes()]
     for node in graph.get_nodes():

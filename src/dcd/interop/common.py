@@ -26,7 +26,7 @@ Graph = CPDAG | ChosenDAG
 Edge = tuple[str, str]
 
 _EDGES_SHOWN = 8  # in a message
-_FEW_NODES = 30  # for which the smallest contradiction is searched
+_FEW_NODES = 30  # up to which a minimal contradiction is searched for
 _MOST_NODES = 5000  # limits the memory that a small text can allocate
 
 _IMPOSSIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff"
@@ -50,11 +50,11 @@ def hide_impossible(name: str) -> str:
 
 
 def show_impossible(text: str) -> str:
-    """The name that `hide_impossible` was given."""
+    """The inverse of `hide_impossible`."""
     return _HIDDEN.sub(lambda match: chr(int(match[1], 16)), text)
 
 
-# --- to others--------------------------------------------------------------------------------------------
+# --- to other packages -----------------------------------------------------------------------------------
 
 
 def frame_of(graph: Graph) -> pd.DataFrame:
@@ -75,11 +75,11 @@ def names_and_edges(graph: Graph) -> tuple[tuple[str, ...], list[Edge], list[Edg
 
 
 def both_ways(arrows: Iterable[Edge], lines: Iterable[Edge]) -> list[Edge]:
-    """All edges as directed ones: an undirected edge becomes two, one each way."""
+    """All edges as directed edges: an undirected edge becomes two, one in each direction."""
     return [*arrows, *(edge for a, b in lines for edge in ((a, b), (b, a)))]
 
 
-# --- from others-------------------------------------------------------------------------------------------
+# --- from other packages ---------------------------------------------------------------------------------
 
 
 def class_of_edges(names: Iterable[object], arrows: Iterable[Any], lines: Iterable[Any] = ()) -> CPDAG:
@@ -192,7 +192,7 @@ def _directed_cycle(arrows: BoolArray) -> list[int]:
 def _smaller_core(adjacency: IntArray) -> list[int]:
     """A contradictory set of nodes, minimal if it is small."""
     core = contradictory_core(adjacency)
-    if len(core) > _FEW_NODES:  # removing nodes one by one takes cubic time each
+    if len(core) > _FEW_NODES:  # each attempt to remove a node takes cubic time
         return core
     for node in tuple(core):
         rest = [other for other in core if other != node]

@@ -1,4 +1,4 @@
-"""gCastle and lingam: matrices without names, transposes of each other.
+"""gCastle and lingam: matrices without names, each the transpose of the other.
 
 gCastle has `X = X W + noise`, so `matrix[i, j]` is `i -> j`; lingam has `x = B x + noise`, so `matrix[i, j]`
 is `j -> i`. In both, nonzero weights are edges.
@@ -33,7 +33,7 @@ def from_gcastle(
     ----------
     matrix : `[i, j]` is the weight of `i -> j`; both directions are an undirected edge.
     names : the variables; by default the columns of a labelled frame, or "x0", "x1", ....
-    threshold : edges have weights of larger absolute value.
+    threshold : an entry is an edge if its absolute value is above this.
     """
     return _class_of_weights(matrix, names, threshold)
 

@@ -1,4 +1,4 @@
-"""networkx, and the packages whose graphs are graphs of networkx: pgmpy, pywhy-graphs and DoWhy."""
+"""networkx, and the packages that use networkx graphs: pgmpy, pywhy-graphs and DoWhy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def to_pgmpy(graph: Graph) -> Any:
 
 
 def from_pgmpy(graph: DAG | PDAG) -> CPDAG:
-    """The CPDAG of a `DAG` (also a `DiscreteBayesianNetwork` and the like) or a `PDAG` of pgmpy."""
+    """The CPDAG of a pgmpy `DAG` (including `DiscreteBayesianNetwork` and the like) or `PDAG`."""
     base = common.load("pgmpy.base", "pgmpy")
     remedy = "Graphs with hidden variables (MAG, ADMG) cannot be converted."
     check_type("graph", graph, (base.DAG, base.PDAG), remedy)
@@ -97,12 +97,12 @@ def from_pywhy(graph: pywhy_graphs.CPDAG) -> CPDAG:
 
 
 def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
-    """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if all graphs give one effect.
+    """The DAG for `dowhy.CausalModel(data, treatment, outcome, graph=...)`, if all give the same effect.
 
     DoWhy needs one DAG; a CPDAG represents many, with uncertain arrows in either direction. If no adjustment
     set is valid for all of them, or in some the treatment does not cause the outcome, an `InputError` is
-    raised: use `dcd.effect` for the range. Otherwise any DAG gives the effect. Arrows whose direction was
-    chosen arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
+    raised: use `dcd.effect` for the range. Otherwise every DAG gives the same effect. Arrows whose direction
+    was chosen arbitrarily have the attribute `arbitrary=True`; the effect does not depend on them.
     """
     check_type("cpdag", cpdag, CPDAG, "Pass .cpdag_.")
     if cpdag.index(treatment) == cpdag.index(outcome):

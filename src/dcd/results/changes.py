@@ -40,7 +40,7 @@ class Change:
 
     @property
     def shares_in_words(self) -> str:
-        """`41 % before, 93 % now`; nothing without probabilities."""
+        """`41 % before, 93 % now`; empty without probabilities."""
         return "" if self.shares is None else "{} before, {} now".format(*map(percent, self.shares))
 
 
@@ -99,7 +99,7 @@ _Told = dict[tuple[str, str], Probabilities]
 
 
 def _probabilities(result: Result) -> _Told | None:
-    """Of all pairs that may have an edge, each in both orders; None if the result has no posterior."""
+    """The probabilities of all pairs that may have an edge, in both orders; None without a posterior."""
     if result.posterior is None:
         return None
     told: _Told = {}
@@ -110,7 +110,7 @@ def _probabilities(result: Result) -> _Told | None:
 
 
 def _share(told: _Told | None, first: str, second: str, role: Role | None) -> float | None:
-    """The probability that a pair has a given role; for a line, that of any edge."""
+    """The probability that a pair has a given role; for an undirected edge, that of any edge."""
     if told is None:
         return None
     found = told.get((first, second), _APART)

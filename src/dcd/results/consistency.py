@@ -19,7 +19,7 @@ from dcd.runtime.errors import InputError
 
 Problem = tuple[str, str]
 _DEEPEST = 40  # levels of nesting, so that recursion through a document ends
-_ROUNDING = 1e-5  # four numbers of six digits
+_ROUNDING = 1e-5  # of a sum of four numbers with six digits each
 _REMEDY = "Save the result again, with Result.save."
 
 
@@ -178,7 +178,7 @@ def _posterior_misfits(result: Any) -> Iterator[Problem]:
 
 
 def _knowledge_misfits(result: Any) -> Iterator[Problem]:
-    """Knowledge among the parameters that cannot be read, or not of these variables."""
+    """Knowledge among the parameters that cannot be read, or is not about these variables."""
     try:
         knowledge = knowledge_of(result.reproduction.parameters)
         if knowledge is not None:

@@ -50,7 +50,7 @@ class Column(_Part, frozen=True):
 class Data(_Part, frozen=True):
     """A summary of the table; `fingerprint` is that of `dcd.results.fingerprint`.
 
-    `n_groups` is the number of groups of rows that belong together; None if every row is independent.
+    `n_groups` is the number of groups of rows that belong together; None without groups.
     """
 
     n_rows: Count
@@ -63,7 +63,7 @@ class Data(_Part, frozen=True):
 
 
 class Frequencies(_Part, frozen=True):
-    """How often, of all resamples, a pair had `first -> second`, `second -> first`, a line, or no edge."""
+    """Shares of resamples in which a pair had `first -> second`, `second -> first` or an undirected edge."""
 
     forward: Share
     backward: Share
@@ -108,12 +108,12 @@ class ProbablePair(_Part, frozen=True):
 
 
 class SampledGraphs(_Part, frozen=True):
-    """Some of the graphs along the chains, for `dcd.effect`.
+    """Some of the graphs sampled by the chains, for `dcd.effect`.
 
     Attributes
     ----------
-    arrows : `(cause, effect)`, all that any of the graphs has.
-    graphs : the different ones, each a hexadecimal number whose bits are its arrows, the first one lowest.
+    arrows : `(cause, effect)` for every arrow that occurs in any of the graphs.
+    graphs : the distinct graphs, each a hexadecimal number with a bit for each arrow, the first one lowest.
     counts : how often each was sampled.
     """
 
@@ -127,11 +127,11 @@ class PosteriorSummary(_Part, frozen=True):
 
     Attributes
     ----------
-    arrow_probability : the least probability of an arrow that is drawn.
-    n_chains : Markov chains over graphs; 0 if your own search has none.
+    arrow_probability : the smallest probability of an arrow that is drawn.
+    n_chains : Markov chains over graphs; 0 if a search of your own has none.
     drift : the largest difference in any probability between the halves of the chains.
-    subsampled : whether each chain ran on a random part of the rows.
-    pairs : those whose probability of an edge is 2 % or more.
+    subsampled : whether each chain ran on a random subset of the rows.
+    pairs : the pairs of variables whose probability of an edge is 2 % or more.
     graphs : some sampled graphs; None if a search of your own keeps none.
     """
 
@@ -171,10 +171,10 @@ class View(_Part, frozen=True):
 
     Attributes
     ----------
-    decoupled : the variables that the weights make independent of each other.
+    decoupled : the variables that the weights decouple, all from each other or one from the rest.
     n_rows : rows that have weights.
     ess : effective sample size.
-    status : why the learning of weights ended.
+    status : why learning the weights stopped.
     dependence_before, dependence : of the decoupled variables, relative to the chance level.
     bins, counts : histogram of the weights; `bins` are the limits, one more than counts.
     """
@@ -252,7 +252,7 @@ class Resampling(_Part, frozen=True):
     scheme : how rows were drawn, "subsample" or "bootstrap".
     fraction : share of the rows in a subsample; None for "bootstrap".
     seed : the `random_state` of the draws; None if unknown.
-    pairs : those that had an edge at least once.
+    pairs : the pairs of variables that had an edge at least once.
     """
 
     n_resamples: Annotated[int, Meta(ge=1, le=2**53)]

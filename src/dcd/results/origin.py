@@ -22,8 +22,8 @@ class Given:
     Attributes
     ----------
     edges : pairs that have an edge only because it was required.
-    arrows : `(cause, effect)` whose opposite knowledge forbids, whose direction the data leave open, and all
-        arrows of `edges`.
+    arrows : `(cause, effect)` whose opposite knowledge forbids or whose direction the data alone leave open,
+        and all arrows of `edges`.
     """
 
     edges: frozenset[frozenset[str]] = frozenset()

@@ -13,7 +13,7 @@ from dcd.results.model import Edge, Question, Result, Statement
 from dcd.results.origin import given_in
 from dcd.runtime.text import percent, words_of
 
-_SURE = 0.95  # least probability of an arrow that raises no question; "firm" in the report
+_SURE = 0.95  # smallest probability of an arrow that raises no question; "firm" in the report
 # Words in the names of columns that are fixed before all others, or set from outside. In the 38 public tables
 # of `experiments/exogenous` set aside for reports, they match 64 of the 83 columns that cannot be effects,
 # and 9 of the 330 others.
@@ -33,7 +33,7 @@ def questions_of(result: Result, dates: Iterable[str] = ()) -> tuple[Question, .
 
 
 def _roots(result: Result, dates: frozenset[str]) -> Iterator[Question]:
-    """Columns that seem to be set before or outside of the others, and may have a cause in the graph."""
+    """Columns that seem to be fixed before others or set from outside, but may be effects in the graph."""
     may_be_effects = {edge.second for edge in result.edges}
     may_be_effects |= {edge.first for edge in result.edges if edge.type == "-"}
     for name in result.names:
@@ -61,7 +61,7 @@ def _is_in_doubt(edge: Edge) -> bool:
 
 
 def _probability(edge: Edge) -> float:
-    """Of the direction as drawn; 0 if none is."""
+    """The probability of the direction as drawn; 0 for a line."""
     return edge.probabilities.forward if edge.probabilities and edge.type == "->" else 0.0
 
 

@@ -63,7 +63,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass; none of anything else."""
+    """The fields of a dataclass; empty for anything else."""
     if not is_dataclass(value) or isinstance(value, type):
         return {}
     return {field.name: getattr(value, field.name) for field in fields(value)}

@@ -50,7 +50,7 @@ def _n_digits(n_arrows: int) -> int:
 
 
 def misfits(sampled: Any, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The place and the problem of every inconsistency; names of variables are valid."""
+    """The place and the problem of every inconsistency; the names of variables were checked before."""
     n_digits = _n_digits(len(sampled.arrows))
     if len(set(sampled.arrows)) < len(sampled.arrows) or any(a == b for a, b in sampled.arrows):
         yield "posterior.graphs.arrows", "has an arrow twice, or from a variable to itself"

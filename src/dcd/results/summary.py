@@ -27,7 +27,7 @@ from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 
 Searches = Mapping[str, TargetSearch]
-_NEAR_MISS = 0.02  # the least probability of an edge that is kept, so that near misses are included
+_NEAR_MISS = 0.02  # smallest probability of an edge for a pair to be kept, so that near misses are included
 
 
 def summarise(
@@ -191,7 +191,7 @@ def _shares(probabilities: Probabilities) -> Probabilities:
 
 
 def _share(number: float) -> float:
-    """Six decimals, clipped to 0 and 1 against rounding errors."""
+    """A share rounded to six decimals, and clipped to [0, 1] in case of rounding errors."""
     return round(min(max(float(number), 0.0), 1.0), 6)
 
 
@@ -261,11 +261,11 @@ def _sample(account: Account, searches: Searches, cpdag: CPDAG) -> parts.Sample:
 
 
 def _all_rounded(numbers: FloatArray) -> tuple[float | None, ...]:
-    """Six digits each; None for missing. Numbers too large to draw are clipped."""
+    """Numbers rounded to six digits; None for missing ones. Numbers too large to draw are clipped."""
     within = np.clip(numbers, -LARGEST, LARGEST)
     return tuple(None if np.isnan(number) else _rounded(number) for number in within)
 
 
 def _rounded(number: float) -> float:
-    """Six significant digits."""
+    """A number rounded to six significant digits."""
     return float(f"{number:.6g}")

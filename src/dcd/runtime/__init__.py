@@ -1,4 +1,4 @@
-"""No statistics: errors, array types, memory, parallel work, threads, files, progress, checkpoints."""
+"""Infrastructure without statistics: errors, memory, parallel work, files, progress, checkpoints."""
 
 from dcd.runtime import errors
 

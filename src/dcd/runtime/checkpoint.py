@@ -66,7 +66,7 @@ class Description:
     own: Mapping[str, Any]
 
     def header(self) -> dict[str, Any]:
-        """Its line in the file."""
+        """The header line of this work in the file."""
         return {"kind": _KIND, "format": _FORMAT, **vars(self)}
 
 
@@ -141,7 +141,7 @@ class Checkpoint:
             self._append(description.header())
 
     def _lines(self) -> Iterator[bytes]:
-        """The complete lines; a last one without an end was cut off."""
+        """The complete lines; a last line without a line break was cut off."""
         with self.path.open("rb") as file:
             for number, line in enumerate(file):
                 if line.endswith(b"\n"):
@@ -196,7 +196,7 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """The record of a line; nothing if it is damaged."""
+    """The record of a line; empty if it is damaged."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

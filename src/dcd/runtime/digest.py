@@ -14,7 +14,7 @@ def digest(parts: Iterable[str | bytes | npt.NDArray[Any]]) -> str:
     """SHA-256 of the parts in their order, in hexadecimal.
 
     A text contributes its number of bytes (8 bytes, little-endian) and its bytes in UTF-8, so that no two
-    lists of texts are confused. Arrays count as little-endian doubles, with one zero and one NaN.
+    lists of texts are confused. Arrays count as little-endian doubles, with one form of zero and one of NaN.
     """
     sha = hashlib.sha256()
     for part in parts:

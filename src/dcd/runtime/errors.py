@@ -177,7 +177,7 @@ def check_type(name: str, value: object, expected: type | tuple[type, ...], reme
 
 
 def _class_name(kind: type) -> str:
-    """As in a message; classes of other packages may have the names of our own."""
+    """The name of a class in a message, with its package if that is not ours, because names may coincide."""
     package = kind.__module__.partition(".")[0]
     known = {str: "text", type(None): "None"}
     return known.get(kind, f"a {kind.__name__}" if package in _OWN else f"{package}'s {kind.__name__}")

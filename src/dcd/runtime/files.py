@@ -144,11 +144,11 @@ def read_bytes(path: str | os.PathLike[str], label: str, *, most: int, start: in
 
 
 def _is_empty(path: str | os.PathLike[str]) -> bool:
-    """Whether a file of size 0 has no bytes; those of the kernel have, and may never deliver them."""
+    """Whether a file of size 0 has no bytes; files of the kernel have some, and may never deliver them."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         return not os.read(handle, 1)
-    except OSError:  # nothing yet, or not in parts
+    except OSError:  # nothing to read yet, or not byte by byte
         return False
     finally:
         os.close(handle)

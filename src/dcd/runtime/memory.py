@@ -44,7 +44,7 @@ class Memory:
 
     Attributes
     ----------
-    limit : bytes; None is no limit.
+    limit : bytes; None for no limit.
 
     Examples
     --------

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 _WATCH_SECONDS = 1.0
 _IDLE_SECONDS = 5.0  # after which a process releases the data
 _SEND_SECONDS = 20.0  # for data to arrive at all workers of a cluster, besides the time for their bytes
-_SEND_BYTES = 2**22  # a second
+_SEND_BYTES = 2**22  # per second
 _WORKER_SECONDS = 60.0  # for workers to join a cluster that has lost all of them; joblib's limit if longer
 _SMALL = 2**25  # bytes up to which each process gets its own copy
 _MAPPED = "16K"  # larger arrays are in a memory-mapped file
@@ -101,7 +101,7 @@ class Shared(Generic[Data]):
             return _Ticket(store.put(self), self.token, self.sending_seconds())
         is_small = self.n_bytes() <= _SMALL
         packed = pickle.dumps(self) if is_small else b""
-        # Only joblib can send what is defined in a notebook.
+        # Only joblib can send objects that are defined in a notebook.
         is_whole = packed and b"__main__" not in packed
         return _Ticket(np.frombuffer(packed, dtype=np.uint8), self.token) if is_whole else self
 
@@ -210,7 +210,7 @@ def _is_loss(error: Exception) -> bool:
     return isinstance(error, (BrokenExecutor, CancelledError)) or of_cluster
 
 
-# --- a cluster of Dask that has lost its workers ---------------------------------------------------------
+# --- a Dask cluster that has lost its workers ------------------------------------------------------------
 
 
 def _patience(backend: Any) -> float:
@@ -269,7 +269,7 @@ def _while_there_are_workers(parallel: Parallel, backend: Any) -> Iterator[None]
 
 
 def _scattered(client: Any, shared: Shared[Any]) -> Any:
-    """Data sent to one worker of Dask, from which the others take them with their first task.
+    """Data sent to one Dask worker, from which the others fetch them with their first task.
 
     Sending them to all (`broadcast=True`) hangs if one of these is lost meanwhile. If the one worker is lost,
     Dask raises one of several errors or waits forever, so sending is done in a separate thread, which is
@@ -313,7 +313,7 @@ class _Arrays(pickle.Pickler):
 
 
 class _Ticket:
-    """Data on the way to a process, which unpacks them unless it already has them.
+    """Data in transit to a process, which unpacks them unless it already has them.
 
     Small data are one array, which joblib puts into one file that is read once. A reference to Ray's store is
     wrapped because Ray does not resolve bare ones in batches of tasks.

@@ -1,8 +1,8 @@
-"""Work on a cluster of Ray, with a limit for every wait.
+"""Work on a Ray cluster, with a limit for every wait.
 
 Ray's backend for joblib is a pool of actors: losing one loses the results of all, new ones take
 seconds to start, and its waits have no limit. Ray's own tasks are independent: Ray repeats those of a lost
-process in another one, and returns each result as soon as it is there.
+process in another one, and returns each result as soon as it is available.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def results_on_ray(
 
 
 def _result(ray: Any, reference: Any, limit: float) -> Any:
-    """The result of a finished task, or the error of its work as it was raised there."""
+    """The result of a finished task; raises the error of its work, if any, as it was raised there."""
     try:
         return ray.get(reference, timeout=limit)
     except ray.exceptions.RayTaskError as error:

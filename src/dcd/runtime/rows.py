@@ -1,4 +1,4 @@
-"""Rows of a table: from which number methods change, effective sample size, sums, matrices in blocks."""
+"""Rows of a table: numbers of rows at which methods change, effective sample size, matrices in blocks."""
 
 from __future__ import annotations
 

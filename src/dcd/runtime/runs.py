@@ -28,7 +28,7 @@ _WITH_NEXT = 0.5  # share of a run for a stage, if the size of the next one is n
 Compute = Callable[[list[int]], Generator[tuple[int, Any], None, None]]
 
 _ENOUGH = 4  # tasks, after the first of each process, for an estimate
-LONG = 60.0  # seconds from which on a run gives a warning
+LONG = 60.0  # seconds from which a run issues a warning
 _FAR_BEYOND = 2  # times the limit: an estimate above this stops a run without a checkpoint
 
 
@@ -42,7 +42,7 @@ class Run:
     max_time : time limit in seconds, checked after each task. With a checkpoint the run uses all of it.
         Without one, it stops early if the estimate far exceeds the limit.
     at_once : number of tasks done at the same time.
-    remedies : how to shorten the run; if given, a `LongRunWarning` is given if the estimate exceeds a minute.
+    remedies : how to shorten the run; if set, a `LongRunWarning` is issued if the estimate exceeds a minute.
     clock : a clock in seconds.
     """
 
@@ -69,7 +69,7 @@ class Run:
         self._whole.close(complete=kind is None)
 
     def phase(self, label: str, until: float, *, rounds: bool = False) -> None:
-        """A part of the run begins that ends at this share of the whole; its stages may come in `rounds`."""
+        """Begin a part of the run that ends at this share of the whole; its stages may come in `rounds`."""
         self._whole.phase(label, until, rounds)
 
     def gather(

@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_limits: list[Any] = []  # one for each user; the first knows the original number of threads
+_limits: list[Any] = []  # one for each caller; the first knows the original number of threads
 
 
 @cache
@@ -29,7 +29,7 @@ def one_blas_thread() -> Iterator[None]:
     """Run linear algebra on one thread.
 
     These matrices are too small to gain from more, and with a threaded BLAS the last digits would depend on
-    the number of threads. Every user sets the limit, because threadpoolctl acts per thread; the last one
+    the number of threads. Every caller sets the limit, because threadpoolctl acts per thread; the last one
     restores it, because the first of several threads to finish (of a Dask worker, say) would lift it for the
     others.
     """

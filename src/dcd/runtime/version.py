@@ -1,3 +1,3 @@
-"""The version, in a module of its own so that every folder can read it."""
+"""The version, in a module of its own so that every package can import it."""
 
 __version__ = "0.2.0"

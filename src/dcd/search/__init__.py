@@ -1,4 +1,4 @@
-"""From Markov boundaries, neighbours and colliders to a CPDAG."""
+"""Searches for the CPDAG of a table: Algorithm 1 on Markov boundaries, and search over whole graphs."""
 
 from dcd.search.algorithm1 import construct_cpdag
 

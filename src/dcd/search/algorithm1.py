@@ -59,8 +59,9 @@ def construct_cpdag(
         boundary of `target` within `others`.
     pvalue : `pvalue(target, member, others)` is the p-value of independence with all of `others` decoupled;
         it decides between contradictory findings. Without it, earlier names win.
-    max_subsets : limit on the 2^m - 2 subsets of a boundary of m variables: sizes are searched in increasing
-        order while all subsets of a size fit, and size 1 in any case. None searches all.
+    max_subsets : limit on the subsets searched within a boundary of m variables, which has 2^m - 2. Sizes
+        are searched in increasing order while all subsets of a size fit, and size 1 in any case. None
+        searches all.
     subsets : "all" excludes every subset of every boundary, as published. "pruned" skips those that give a
         perfect identifier no new information.
     knowledge : required and forbidden arrows, which take precedence over the boundaries.
@@ -197,7 +198,7 @@ def exclusions(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """`(excluded, kept)` for the non-empty proper subsets of a boundary, small exclusions first.
 
-    With `max_subsets`, as many complete sizes as fit within it together, and at least size 1.
+    With `max_subsets`, all subsets of the sizes that fit within it together, and at least those of size 1.
     """
     for size in exclusion_sizes(len(boundary), max_subsets):
         for excluded in combinations(boundary, size):

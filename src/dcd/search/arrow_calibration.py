@@ -1,8 +1,8 @@
 r"""Calibration of the directions of sampled graphs.
 
-Sampled graphs agree on directions more often than these are right. Directions follow from missing edges, so
-one edge that all of them miss reverses others, and in a dense graph many are missed. So the shares s of the
-two directions and of no direction, among the graphs that join a pair, are tempered:
+Sampled graphs agree on directions more often than the directions are right. Directions follow from missing
+edges, so one edge that all of them miss reverses others, and in a dense graph many are missed. So the shares
+s of the two directions and of no direction, among the graphs that join a pair, are tempered:
 
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad
    \beta = 1 / (1 + e^{-c \cdot x}) ,
@@ -46,7 +46,7 @@ class Constants(NamedTuple):
 
     Attributes
     ----------
-    temper : coefficients of 1 and the traits.
+    temper : the coefficients c, of the constant 1 and of the traits.
     undirected : log weight in favour of undirected edges.
     least_share, unconfirmed_share : added to each share, since no type is impossible: if tests confirm the
         arrow, and if not.

@@ -30,7 +30,7 @@ from dcd.graph.probabilities import ABSENT, FORWARD
 from dcd.runtime.array_types import BoolArray, IntArray
 from dcd.search.graph_class import class_types
 
-Question = tuple[int, ...]  # x, y and the set
+Question = tuple[int, ...]  # x, y and the conditioning set
 Ask = Callable[[Sequence[Question]], Mapping[Question, float]]
 _LOG_LEVEL = float(np.log(0.05))
 _TRIES = 4  # for an arrow, of either kind
@@ -87,14 +87,14 @@ def _no_colliders(z: int, w: int, confirmed: BoolArray, adjacent: BoolArray) -> 
 
 
 class Contrasts:
-    """Questions about the middle of triples of a DAG."""
+    """The questions about the middle variable of triples of a DAG."""
 
     def __init__(self, dag: IntArray) -> None:
         self._parents = [set(np.flatnonzero(column).tolist()) for column in dag.T]
         self._position = {v: at for at, v in enumerate(topological_order(dag))}
 
     def at(self, x: int, z: int, y: int, confirms: tuple[VariablePair, ...] = ()) -> Contrast:
-        """Whether z is a collider between x and y."""
+        """The questions that decide whether z is a collider between x and y."""
         x, y = min(x, y), max(x, y)
         given = self._parents[max(x, y, key=self._position.__getitem__)] - {x, y, z}
         return Contrast((x, y, *sorted(given)), (x, y, *sorted(given | {z})), confirms)

@@ -68,14 +68,14 @@ def assemble(names: Sequence[str], searches: Sequence[TargetSearch], known: Boun
 
 
 class DrawnArrows(NamedTuple):
-    """Which arrows are drawn as such.
+    """The conditions for an arrow to be drawn as one.
 
     Attributes
     ----------
-    least_probability : of an arrow.
-    only_confirmed : whether tests have to confirm it. Scores of categories are approximations: in simulated
-        tables with categories, arrows that tests confirm are right nearly always, and others in about half
-        of the cases, whatever their probabilities.
+    least_probability : the smallest probability of an arrow that is drawn.
+    only_confirmed : whether tests have to confirm the arrow. Scores of categories are approximations: in
+        simulated tables with categories, arrows that tests confirm are right nearly always, and others in
+        about half of the cases, whatever their probabilities.
     """
 
     least_probability: float = 0.0
@@ -158,7 +158,7 @@ def _boundary(dag: IntArray, target: int) -> list[int]:
 
 
 def _differences(outcome: GraphOutcome, knowledge: BoundKnowledge) -> set[VariablePair]:
-    """Edges that are required and that no test confirms, and edges that are forbidden against the data."""
+    """Required edges that no test confirms, and forbidden edges that the data suggest."""
     level = np.log(outcome.level)
     pairs = {
         edge.pair

@@ -114,8 +114,8 @@ class Posterior:
     traits : of the table, by which arrows are calibrated.
     drift : the largest difference in any of these between the first and the second halves of the chains.
     n_chains : number of chains.
-    subsampled : whether chains ran on parts of the rows.
-    graphs : (k, d, d) DAGs along the chains, `[., i, j]` is i -> j; None if a search keeps none.
+    subsampled : whether each chain ran on a random subset of the rows.
+    graphs : (k, d, d) DAGs sampled by the chains, `[., i, j]` is i -> j; None if the search keeps none.
     confirmed : (d, d) the arrows of the graph that tests confirm; None if none were tested.
     """
 
@@ -130,7 +130,7 @@ class Posterior:
     confirmed: BoolArray | None = field(default=None, repr=False)
 
     def confirms(self, cause: str, effect: str) -> bool | None:
-        """Whether tests confirm an arrow of the graph; None if none were made."""
+        """Whether tests confirm an arrow of the graph; None if there were no tests."""
         if self.confirmed is None:
             return None
         return bool(self.confirmed[self.names.index(cause), self.names.index(effect)])
@@ -175,14 +175,14 @@ class GraphTask:
     ----------
     names : the d variables.
     gram : the Gram matrix of the table.
-    categories : the variables that are counted, if there are any and no value is missing.
+    categories : the variables whose levels are counted, if there are any and no value is missing.
     test : the independence test on the table; it keeps a record of the tests.
     level : level of each single test.
     knowledge : required and forbidden arrows.
     rng : for random starts.
     n_jobs : number of processes; the outcome must not depend on it.
     run : checkpoint and progress.
-    columns : of the table, for the Gram matrices of parts of its rows; without them all rows are used.
+    columns : of the table, to compute Gram matrices of subsets of its rows; without them all rows are used.
     """
 
     names: tuple[str, ...]
@@ -201,7 +201,7 @@ class GraphTask:
 class TestedEdge:
     """An edge between `pair`, x < y, and the log p-value of their independence given a set."""
 
-    __test__ = False  # despite its name, this is not a test for pytest
+    __test__ = False  # despite its name, pytest must not collect it as a test
 
     pair: VariablePair
     given: tuple[int, ...]

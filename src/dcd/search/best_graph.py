@@ -3,11 +3,11 @@ r"""The best graph by family scores and a prior on colliders.
 Scores come from a Gram matrix (`family_score`), the best graph from a search over orders (`order_search`).
 
 **Prior on colliders.** Noise and misfit suggest false colliders, and a single one reverses many edges. The
-share of the edges that lead to a variable with other parents is uniform up to a half: if V of N edges are
-such, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear colliders the
-first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of family scores
-cannot express this, so the search is repeated at decreasing prices for each parent beyond the first, and the
-prior chooses among the results.
+share of the edges that lead to a variable with other parents is uniform up to a half: if there are V of them
+among N edges, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear
+colliders the first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of
+family scores cannot express this, so the search is repeated at decreasing prices for each parent beyond the
+first, and the prior chooses among the results.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class BestGraph:
         return self._orders.order
 
     def forbid(self, pairs: Sequence[VariablePair]) -> None:
-        """Allow no edge between these."""
+        """Forbid edges between these pairs."""
         allowed = self.model.allowed.copy()
         for x, y in pairs:
             allowed[x, y] = allowed[y, x] = False
@@ -93,7 +93,7 @@ class BestGraph:
         self.separated += tuple(pairs)
 
     def refuse(self, colliders: Sequence[Triple]) -> None:
-        """Allow none of these colliders `(x, z, y)`."""
+        """Forbid these colliders `(x, z, y)`."""
         self._refused += list(colliders)
         most = max(Counter(z for _, z, _ in self._refused).values())
         unwanted = np.full((len(self.model.allowed), most, 2), -1, dtype=np.int64)
@@ -134,5 +134,5 @@ class BestGraph:
 
 
 def n_shared_parents(dag: IntArray) -> int:
-    """Parents beyond the first, over all variables."""
+    """The number of parents beyond the first, summed over all variables."""
     return int(np.maximum(dag.sum(axis=0) - 1, 0).sum())

@@ -69,7 +69,7 @@ def effort(n_members: int) -> float:
 
 
 class BoundaryIdentifier:
-    """`identifier(target, others) -> set` from data, each set of variables decoupled once.
+    """Markov boundaries from data, `identifier(target, others) -> set`; each set is decoupled once.
 
     Sets are decoupled when first needed; `prepare` does many at once, in parallel, as tasks of the `run`.
     `n_identified` counts the Markov boundaries that were identified.
@@ -119,7 +119,7 @@ class BoundaryIdentifier:
         return float(decoupled.pvalues[members.index(self._position[member]), self._position[target]])
 
     def prepare(self, sets: Iterable[Collection[str]], label: str = "sets", then: str | None = None) -> None:
-        """Decouple those of several sets that are not done yet, on `n_jobs` processes.
+        """Decouple those of several sets that have not been decoupled yet, on `n_jobs` processes.
 
         `label` and `then` name the sets and the next stage in the progress bar.
         """
@@ -194,7 +194,7 @@ def _learn_and_test(
 
 
 def least_sample(each: Sequence[SampleWeights]) -> SampleWeights:
-    """The weights, over members of a set, with the smallest effective size; HSIC of member i in row i."""
+    """The weights with the smallest ESS among those of several members; HSIC of member i in row i."""
     least = min(each, key=lambda one: one.ess)
     if not least.hsic_before.size:
         return least
@@ -228,7 +228,7 @@ def _tested_on_present(
 
 
 def tested_columns(dataset: Dataset, column: int) -> FloatArray | BoolArray:
-    """The columns by which a variable is tested: its values, or one for each category but one."""
+    """The columns by which a variable is tested: its values, or an indicator of each category but one."""
     values = dataset.values[:, column]
     if dataset.kinds[column] != "nominal":
         return values[:, None]

@@ -49,9 +49,9 @@ class ScoreModel(NamedTuple):
     unwanted : (d, u, 2) pairs that may not both be parents of a child; -1 if there are fewer.
     edge_price, collider_price : of each parent; of each parent beyond the first.
     codes, n_levels, weights : see `Categories`.
-    signs, keys, known : (2, d), (m,) and (m,) random numbers of parents and children, which together form
-        keys, and the evidence of counts by key; a later one replaces an earlier one. Scoring writes to the
-        last two, so threads need models with arrays of their own.
+    signs, keys, known : (2, d), (m,) and (m,) a hash table: random numbers of parents and children, which are
+        combined into keys, and the evidence of counts by key; a later entry replaces an earlier one. Scoring
+        writes to the last two, so each thread needs its own copies of these arrays.
     """
 
     gram: FloatArray

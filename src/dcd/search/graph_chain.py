@@ -1,10 +1,10 @@
 r"""A Markov chain over DAGs: Metropolis-Hastings on family scores and a prior of the whole graph.
 
 The target distribution is :math:`p(G) \propto \exp(\sum_v s_v / T + \log \pi(N, V))`, with the family scores
-s, a temper T, and a prior of the number of edges N and of parents beyond the first V. A step changes the
+s, a temperature T, and a prior of the number of edges N and of parents beyond the first V. A step changes the
 relation of a pair (none, an arrow, the opposite arrow), or exchanges one parent of a variable for another;
 both proposals are symmetric. Family scores are cached by child and parents, so a step scores a family only
-if the chain has not met it before.
+if the chain has not visited it before.
 
 The types of all pairs in the equivalence classes of the graphs are counted along the way. The chain is run by
 compiled code (`native/graph_chain.c`).
@@ -38,7 +38,7 @@ class ChainState(NamedTuple):
     signs, families : random numbers of parents and children, (2, d), which together form the keys (d,).
     keys, known : keys and scores of families that have been scored.
     moved, before : the one or two arrows `(u, v)` that a step changes, and the scores without the change.
-    sampled : (k, d, d) graphs along the chain, evenly spaced.
+    sampled : (k, d, d) graphs of the chain at evenly spaced steps.
     parents, curved, seen, stack, arrows, lines, types : workspace.
     """
 
@@ -119,15 +119,15 @@ _CHAIN = Layout(
 
 
 class Plan(NamedTuple):
-    """What a chain is run with.
+    """The settings of a chain.
 
     Attributes
     ----------
     curves : (d, d) see `preferred_curves`.
-    pairs : (p, 2) those that steps change.
-    log_prior : (q, q) of a graph, by its number of edges and of parents beyond the first.
+    pairs : (p, 2) the pairs whose relation a step may change.
+    log_prior : (q, q) log prior of a graph, by its number of edges and of parents beyond the first.
     oriented : (d, d) `[u, v]`: whether only u -> v is possible.
-    temper : what scores are divided by.
+    temper : the temperature, by which scores are divided.
     """
 
     curves: BoolArray

@@ -83,7 +83,7 @@ def loss_of(dag: BoolArray, loss: FloatArray, oriented: BoolArray) -> float:
 def improve_loss(
     dag: BoolArray, loss: FloatArray, possible: BoolArray, allowed: BoolArray, oriented: BoolArray
 ) -> BoolArray:
-    """The graph after one relation after another was changed, while this lowered the loss."""
+    """The graph after a greedy search that changes one relation at a time while this lowers the loss."""
     graph = _graph(dag, oriented)
     loss = np.ascontiguousarray(loss)
     possible, allowed = np.ascontiguousarray(possible), np.ascontiguousarray(allowed)

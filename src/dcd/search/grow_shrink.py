@@ -1,8 +1,8 @@
 """Markov boundaries by growing and shrinking.
 
-Grow: while there is one, add the variable whose association with the target given the current boundary is
-strongest in the screening and confirmed by the full test. Shrink: after each addition, drop every member that
-is independent of the target given the other members. Only members of the boundary are adjusted for and
+Grow: add the variable whose association with the target given the current boundary is strongest in the
+screening and confirmed by the full test, until there is none. Shrink: after each addition, drop every member
+that is independent of the target given the other members. Only members of the boundary are adjusted for and
 decoupled, so cost and power depend on its size, not on the number of variables. Variables required by
 knowledge are always members.
 """
@@ -20,11 +20,11 @@ from dcd.runtime.errors import check_number
 
 @dataclass(frozen=True)
 class GrowShrink:
-    """Strategy: grow-shrink boundaries.
+    """Search strategy for Markov boundaries: grow, then shrink, by conditional independence tests.
 
     Attributes
     ----------
-    max_size : largest boundary, unless more variables are required.
+    max_size : largest size of a boundary, unless knowledge requires more variables.
     """
 
     max_size: int = 8

@@ -23,7 +23,7 @@ from dcd.runtime.digest import digest
 from dcd.search.family_score import ScoreModel, native_model
 from dcd.search.native import Layout, check, library, pointer
 
-_LEAST_MOVE = 1e-7  # of an order
+_LEAST_MOVE = 1e-7  # improvement of the total score from which an order replaces the best one
 _MEMO_SIZE, _MEMO_PARENTS = 2**16, 24
 _IN_KEYS = ("allowed", "unwanted", "collider_price")  # parts of a model that the keys of a memo contain
 
@@ -61,7 +61,8 @@ class Memo(NamedTuple):
     ----------
     signs : (2, d) random numbers of each variable as a candidate, and as a child with its prices. The number
         of a child and those of its allowed predecessors together form the key of its family.
-    keys, scores, lines : (m,), (m,) and (m, p + 2): number of parents, products, parents and their forms.
+    keys, scores, lines : (m,), (m,) and (m, p + 2); a line holds the number of parents, the products, and the
+        parents with their forms.
     """
 
     signs: npt.NDArray[np.uint64]
@@ -123,13 +124,13 @@ class OrderSearch:
     def __init__(self, n_variables: int, required: BoolArray, rng: np.random.Generator) -> None:
         self._rng, self._required = rng, required
         self.order = _consistent(rng.permutation(n_variables), required)
-        self._states = [state_of(self.order) for _ in range(3)]  # the present one, and two for workspace
+        self._states = [state_of(self.order) for _ in range(3)]  # the current one, and two as workspace
         self.families = state_of(self.order)
         self._memo = empty_memo(n_variables)
         self._fixed: list[object] = []
 
     def run(self, model: ScoreModel, restarts: int) -> float:
-        """Search from the best order so far, then from random neighbours of it; the best total score."""
+        """Search from the best order so far, then from random changes of it; return the best total score."""
         self._use_memo(model)
         native = native_model(model)
         best = self._climb(native, self.order)
@@ -157,7 +158,7 @@ class OrderSearch:
         return total.value
 
     def _use_memo(self, model: ScoreModel) -> None:
-        """Keep the families of earlier runs if the model differs only in what their keys contain."""
+        """Keep the families of earlier runs if the model differs only in parts that their keys contain."""
         parts = model._asdict()
         fixed = [parts[name] for name in parts if name not in _IN_KEYS]
         if len(self._fixed) != len(fixed) or any(a is not b for a, b in zip(self._fixed, fixed, strict=True)):

@@ -1,9 +1,9 @@
 r"""The posterior distribution over graphs: for each pair of variables the probability of each type of edge.
 
-**Sampling.** Markov chains over DAGs (`graph_chain`) run on the scores of random parts of the rows, each from
-the best graph of its part. Parts show how far scores depend on the sample, and on rows that fit the model
-poorly. Averages over chains are bagged posteriors (Huggins and Miller 2020), which are less certain than the
-posterior of a model that is assumed to be exact.
+**Sampling.** Markov chains over DAGs (`graph_chain`) run on the scores of random subsamples of the rows, each
+from the best graph of its subsample. Subsamples show how much scores depend on the sample, and on rows that
+fit the model poorly. Averages over chains are bagged posteriors (Huggins and Miller 2020), which are less
+certain than the posterior of a model that is assumed to be exact.
 
 **Prior.** The share of pairs that are joined is uniform, so an edge needs less evidence if there are many.
 The share of edges that lead to a variable with other parents is uniform up to a half, as in the search. Each
@@ -40,16 +40,16 @@ from dcd.search.score_model import with_samples
 # Chosen from 1 to 5 on seeds 1,200,000 to 1,300,009, to calibrate edges; `arrow_calibration` does the rest.
 _TEMPER = 1.5
 # If all relations are curved, and if all are linear: at 1, a plain linear collider has probability 0.75. With
-# many variables the prior on the number of edges has its price too; both together cost no more than a total.
+# many variables the prior on the number of edges adds a price of its own; the sum of both has an upper limit.
 _EDGE_PRICE, _LINEAR_EDGE_PRICE, _LINEAR_EDGE_TOTAL = 1.0, 2.5, 3.2
 _PRICES = (4.0, 0.0)  # of colliders, in the search that each chain starts from
 _STEPS_A_PAIR, _KEPT = 200, 100
 _SAMPLED, _SAMPLED_CELLS = 20, 2_000_000  # graphs kept from a chain, and the limit on their cells
-_ALL_PAIRS, _PARTNERS = 12, 6  # variables up to which steps change all pairs; beyond it, partners of each
+_ALL_PAIRS, _PARTNERS = 12, 6  # up to 12 variables, steps change all pairs; beyond, partners of each variable
 _MOST_EDGES_A_VARIABLE = 6
 # Weight of the confirmed best graph, from 0 to 1, chosen on seeds 1,810,000 to 1,810,009 of nine settings.
 _BEST_GRAPH = 0.4
-_LIKELY = 0.02  # the probability from which an edge is considered
+_LIKELY = 0.02  # edges with a lower probability are not considered
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _run_chain(task: _ChainTask, index: int) -> tuple[IntArray, FloatArray, Bool
 
 
 def _own(model: ScoreModel) -> ScoreModel:
-    """The model with a cache of its own: threads share arrays, and those of another process are read-only."""
+    """The model with its own cache: threads share arrays, and those from another process are read-only."""
     return model._replace(keys=model.keys.copy(), known=model.known.copy())
 
 
@@ -163,7 +163,7 @@ def _prior_table(n_pairs: int, most: int) -> FloatArray:
 
 
 def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Positions:
-    """The pairs (p, 2) that steps change: all of few variables, else neighbours and promising partners."""
+    """The pairs (p, 2) that steps change: all, or with many variables neighbours and promising partners."""
     n_variables = len(dag)
     chosen = (dag + dag.T) > 0
     if n_variables <= _ALL_PAIRS:
@@ -193,7 +193,7 @@ def least_error_dag(
 ) -> IntArray:
     """A DAG of the class with the least expected SHD_c.
 
-    `starts` are graphs to start from; pairs that the model does not allow are not joined.
+    The search starts from the best of `starts`; pairs that the model does not allow are not joined.
     """
     allowed, known = model.allowed, oriented(task)
     joinable = allowed | allowed.T

@@ -13,9 +13,9 @@ t and K. All neighbours of t in it are in K and none is s, so K without s separa
 - A child e of t is in M. If it were in :math:`Z^*`, it would not be an ancestor of t or s, hence one of
   another variable in K, which would be in :math:`Z^*` too. So e is in K; in particular, no common child of t
   and s is in the graph.
-- Another parent of such a child e is in M. If it were in :math:`Z^*`, so would be e.
+- Another parent of such a child e is in M. If it were in :math:`Z^*`, so would e.
 
-So when exclusions are tried in the order of their size, the first that drops s is :math:`Z^*`. Consequences
+So when exclusions are tried in order of size, the first that drops s is :math:`Z^*`. Consequences
 for a perfect identifier:
 
 1. *One side is enough.* The boundary of either t or s shows whether they are adjacent; the smaller is used.
@@ -87,7 +87,7 @@ class Pairs:
         return drop.member not in self.separated[drop.exclusion.target]
 
     def exclusions(self, target: str, size: int) -> Iterator[Exclusion]:
-        """The exclusions from a target's boundary that may decide an open member."""
+        """The exclusions from a target's boundary that may separate an undecided member."""
         boundary = self._boundaries[target]
         undecided = self._asks[target].intersection(boundary) - self.separated[target]
         if not undecided or size >= len(boundary):
@@ -146,7 +146,7 @@ def closed_sets(closures: Sequence[int | None], size: int, undecided: int) -> It
                 nothing_missed = together & ((1 << at) - 1) == taken
                 if nothing_missed and together.bit_count() <= size and together & undecided != undecided:
                     yield from grown((*chosen, at), together)
-            if needed >> at & 1:  # it may not be passed over
+            if needed >> at & 1:  # a position that is needed must not be skipped
                 return
 
     return grown((), 0)

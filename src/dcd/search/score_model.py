@@ -24,7 +24,7 @@ from dcd.search.native import check, library, pointer
 
 # Prior variances of the coefficients of a line and of the first column of a curve, relative to the noise.
 _PRIORS = ((0.05, 0.03), (0.1, 0.06), (0.4, 0.2), (2.0, 1.0), (10.0, 5.0))
-# Of a parent if all relations are linear; with the evidence's own price of a line, about log n together.
+# Price of a parent if all relations are linear; with the penalty of a line in the evidence, about log n.
 _LINEAR_PRICE, _LINEAR_GROWTH = 3.5, 0.75
 _N_PAIRS = 20  # pairs of parents that are tried together for their product
 _POSSIBLE = 2.0  # standard errors of a third moment from which a product enters at all
@@ -50,7 +50,7 @@ def edge_price(n_variables: int, share_curved: float = 1.0) -> float:
 def score_model(
     table: FamilyGram, categories: Categories | None = None, *, allowed: BoolArray, required: BoolArray
 ) -> ScoreModel:
-    """The model of a table, with arrows that are allowed and required `[cause, effect]`."""
+    """The model of a table, with the `allowed` and `required` arrows `[cause, effect]`."""
     n_variables = len(table.n_line)
     has_line = table.n_line == 1
     many = np.ones(n_variables, dtype=bool)
@@ -117,7 +117,7 @@ def _coarsened(model: ScoreModel, share: float) -> ScoreModel:
 
 
 def _counting(model: ScoreModel, weights: FloatArray) -> ScoreModel:
-    """The same model with these weights of combinations of categories, and an empty cache."""
+    """The same model with these weights for combinations of categories, and an empty cache."""
     return model._replace(weights=weights, keys=np.zeros(_KNOWN, np.uint64), known=np.zeros(_KNOWN))
 
 
@@ -135,7 +135,7 @@ def _members(table: FamilyGram) -> Positions:
 
 
 def _promising(table: FamilyGram) -> BoolArray:
-    """Which products have a moment with which children that is unlikely to be due to chance."""
+    """(p, d) which products have moments with which children that are unlikely to be due to chance."""
     products = np.arange(table.starts[-1], max(table.product.max(), table.cubic.max(initial=-1)) + 1)
     moments = table.gram[np.ix_(products, table.starts[:-1])] / np.sqrt(table.n_samples)
     return np.ascontiguousarray(np.abs(moments) > _POSSIBLE)
@@ -168,7 +168,7 @@ def _with_chosen_priors(model: ScoreModel) -> ScoreModel:
 
 
 def _best_prior(model: ScoreModel, child: int) -> tuple[tuple[float, float], bool, int]:
-    """The prior under which a child has the best family in any order, and whether that has curves, products.
+    """The prior with the best family of a child in any order, and whether this has curves and products.
 
     Curves and products have to be better than lines by more than the best over all children and candidates
     could be by chance.
@@ -211,7 +211,7 @@ def with_samples(model: ScoreModel, table: FamilyGram, shares: FloatArray | None
 
 
 def _line_columns(starts: Positions, n_line: Positions, raw: Positions) -> Positions:
-    """The columns of lines, then those of own scales."""
+    """The columns of lines, then those of variables on their own scale."""
     lines = [start + np.arange(count) for start, count in zip(starts[:-1], n_line, strict=True)]
     return np.concatenate([*lines, raw[raw >= 0]])
 

@@ -1,8 +1,8 @@
 """The search for the whole graph: the best one by family scores, with every edge confirmed by a test.
 
-The best graph (`best_graph`) is confirmed edge by edge. Then graphs are sampled on random parts of the rows
-(`posterior`), without the edges that tests rejected, and the graph with the least expected error is returned.
-Its arrows are tested in turn (`arrow_tests`): those that tests do not confirm are less probable.
+The best graph (`best_graph`) is confirmed edge by edge. Then graphs are sampled on random subsamples of the
+rows (`posterior`), without the edges that tests rejected, and the graph with the least expected error is
+returned. Its arrows are tested in turn (`arrow_tests`): those that tests do not confirm are less probable.
 
 **Confirmation.** A score relies on its model; the independence test adjusts for any function of the other
 parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
@@ -57,10 +57,11 @@ class WholeGraph:
 
     Attributes
     ----------
-    restarts : random restarts of the search at each collider price.
+    restarts : random restarts of the search at the first and the last collider price; with curved relations
+        only in the first search, and if all relations are linear, more at the last price.
     confirm : leave out edges whose test fails and, if colliders are few, those that tests do not confirm;
         give arrows that tests do not confirm a lower probability.
-    chains : Markov chains over graphs, each on a random part of the rows; 0 for the single best graph,
+    chains : Markov chains over graphs, each on a random subsample of the rows; 0 for the single best graph,
         without probabilities.
     """
 
@@ -136,7 +137,7 @@ class WholeGraph:
 # --- confirmation ----------------------------------------------------------------------------------------
 
 _FEW = 4  # edges for each parent beyond the first, from which colliders are so few that each is tested
-_MORE = 1.5  # by which the log p-value given the middle of a collider has to be lower
+_MORE = 1.5  # how much lower the log p-value given the middle of a collider has to be
 _ROUNDS = 3  # of searches without unconfirmed colliders
 _MOST_ADDED, _MOST_SETS = 2, 4  # variables of the clique that are added to the parents; sets for an edge
 
@@ -157,7 +158,7 @@ class _Answers(dict[Question, tuple[float, Record]]):
 
 
 def _fails(edge: TestedEdge, task: GraphTask) -> bool:
-    """Whether the data separate a pair that need not be joined, or cannot decide."""
+    """Whether a test separates a pair, or cannot decide, and knowledge does not require the edge."""
     return not edge.log_pvalue < np.log(task.level) and not task.knowledge.joined[edge.pair]
 
 
@@ -251,7 +252,7 @@ def _unconfirmed(task: GraphTask, dag: IntArray, known: _Answers) -> list[Triple
 
 
 def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolArray:
-    """The arrows of the graph that tests confirm, or knowledge; the record stays that of the edges."""
+    """The arrows of the graph that tests or knowledge confirm; the record keeps the tests of edges only."""
     of_edges = task.test.record
 
     def ask(questions: Sequence[Question]) -> dict[Question, float]:
@@ -264,13 +265,13 @@ def _confirmed_arrows(task: GraphTask, dag: IntArray, known: _Answers) -> BoolAr
 
 
 def _ask(task: GraphTask, questions: Sequence[Question], known: _Answers, what: str = "edges") -> None:
-    """Add the results of tests that are not known."""
+    """Run the tests whose results are not known yet, and add their results."""
     fresh = [question for question in questions if question not in known]
     known.update(zip(fresh, _answers(task, "edges", _answer, fresh, known, what), strict=True))
 
 
 def _ask_first(task: GraphTask, questions: Sequence[Question], known: _Answers) -> None:
-    """Add the results of the first parts of tests, unless more is known."""
+    """Run the first parts of tests, unless more is known, and add their results."""
     fresh = [question for question in questions if question not in known and question not in known.bounds]
     answers = _answers(task, "first", _first_answer, fresh, known, "edges")
     for question, (log_pvalue, record) in zip(fresh, answers, strict=True):
@@ -297,7 +298,7 @@ def _answers(
 
 
 def _all_records(known: _Answers, questions: Mapping[VariablePair, Sequence[Question]]) -> Record:
-    """The decoupled sets, for the edges of the graph and for those that were left out."""
+    """The records of all tests of the edges of the graph and of those that were left out."""
     whole = Record()
     for question, (_, record) in sorted(known.items()):
         pair = (question[0], question[1])

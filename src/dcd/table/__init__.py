@@ -1,1 +1,1 @@
-"""Any table or file to a `Dataset`: sources and formats, columns and their kinds, checks, audit."""
+"""From any table or file to a `Dataset`: sources and formats, columns and their kinds, checks, audit."""

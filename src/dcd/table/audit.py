@@ -109,7 +109,8 @@ def audit(
     table : any table that the estimators accept.
     kinds, memory_limit : as in `DCD`.
     sample_weight, counts, groups : (n,) as in `RobustDCD.fit`: weights of the rows, how often each was
-        observed, and which rows belong together. Rows of weight 0 count only for kinds and missing values.
+        observed, and the groups that they belong to. Rows of weight 0 count only for kinds and missing
+        values.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def audit(
 def _problems(
     columns: Sequence[TableColumn], options: TableOptions, kept: BoolArray
 ) -> tuple[list[Problem], list[TableColumn]]:
-    """The problems of all columns, and the rows to use for those with no problem but missing values.
+    """The problems of all columns, and those with no problem but missing values, with the rows to use.
 
     As in a fit, unused rows count for the values of a column, not for its relations to others.
     """

@@ -56,7 +56,7 @@ def array_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
 
 
 def _long_column(name: str, cells: npt.NDArray[Any]) -> TableColumn:
-    """Extended precision: digits of fractions may be lost, those of whole numbers may not."""
+    """A column in extended precision: fractions may lose digits, whole numbers may not."""
     with np.errstate(over="ignore"):
         values = cells.astype(np.float64)
     lost = (np.abs(cells) > LARGEST_WHOLE) & (values != cells)

@@ -79,7 +79,7 @@ def _scaled(columns: Sequence[FloatArray], block: slice, shift: FloatArray, scal
 
 
 def _correlation_of_two(first: FloatArray, second: FloatArray) -> float:
-    """Over the rows that have both; NaN if one of them is constant there."""
+    """The correlation over the rows that have both; NaN if one of them is constant there."""
     present = ~(np.isnan(first) | np.isnan(second))
     matrix = correlations([first[present], second[present]], Memory())
     return float("nan") if matrix is None else float(matrix[0, 1])

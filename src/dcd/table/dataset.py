@@ -66,7 +66,7 @@ class TableSummary:
     dropped : columns left out, and why.
     missing : the treatment of missing values.
     weighted : whether rows have weights that differ.
-    n_groups : groups of rows that belong together; None if each row is on its own.
+    n_groups : groups of rows that belong together; None without groups.
     dates : columns of dates or times, in days.
     notes : caveats: dependent rows, identifiers, columns sorted in the same order.
     """
@@ -109,7 +109,7 @@ class Dataset:
     named : whether the table named its columns by text; otherwise they are "x0", "x1", ....
     kinds : kind of each variable; the values of a nominal one are codes.
     weights : (n,) weights of the rows, with mean 1; None if all are equal.
-    groups : (n,) the group of each row, from 0; None if every row is independent.
+    groups : (n,) the group of each row, numbered from 0; None without groups.
     rows : (n,) positions of the rows in the table as given.
     summary : how the table was read.
     target : the target column, if there is one.

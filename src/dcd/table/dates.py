@@ -61,13 +61,13 @@ def in_days(column: TableColumn) -> TableColumn:
 
 
 def days_of_array(cells: npt.NDArray[Any]) -> FloatArray:
-    """(n,) of an array of dates ("M") or durations ("m")."""
+    """(n,) the days of an array of dates ("M") or durations ("m")."""
     exact = cells.astype(f"{cells.dtype.kind}8[us]")
     return np.where(np.isnat(exact), np.nan, exact.astype(np.int64) / (_DAY / dt.timedelta(microseconds=1)))
 
 
 def days_of_series(column: nw.Series[Any]) -> FloatArray:
-    """(n,) of a temporal narwhals series; all missing for times of a day, which have no date."""
+    """(n,) the days of a temporal narwhals series; all missing for times of a day, which have no date."""
     if column.dtype == nw.Time:
         return np.full(len(column), np.nan)
     spans = column.dt.total_microseconds() if column.dtype == nw.Duration else column.dt.timestamp("us")
@@ -76,7 +76,7 @@ def days_of_series(column: nw.Series[Any]) -> FloatArray:
 
 
 def days_of_objects(cells: Iterable[Any]) -> FloatArray | None:
-    """(n,) of Python's or NumPy's dates, or durations, NaN for floats; None if there is anything else."""
+    """(n,) the days of Python or NumPy dates or durations, NaN for floats; None if there is anything else."""
     days = []
     kinds: set[bool] = set()
     for cell in cells:

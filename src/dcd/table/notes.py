@@ -33,7 +33,7 @@ class TableNote:
 def notes_of(
     columns: Sequence[TableColumn], groups: Positions | None = None, times: Sequence[TableColumn] = ()
 ) -> tuple[TableNote, ...]:
-    """All caveats of the columns that are used, with the group of each row if rows belong together.
+    """All caveats about the columns that are used; `groups` has the group of each row, if there are groups.
 
     `times` are columns of dates that are not used, in whose order rows may depend on each other too.
     """
@@ -68,7 +68,7 @@ def _identifiers(columns: Sequence[TableColumn]) -> Iterator[TableNote]:
 
 
 def _names_the_rows(column: TableColumn) -> bool:
-    """Different whole numbers without gaps, in the order of the rows, or with the name of an identifier."""
+    """Whether a column has different whole numbers that are consecutive, sorted or named as identifiers."""
     values = column.values
     if column.source != "numbers" or column.levels or column.n_missing or column.n_infinite:
         return False

@@ -30,7 +30,7 @@ from scipy.stats import rankdata
 from dcd.runtime.array_types import BoolArray, FloatArray, Positions
 from dcd.table.columns import TableColumn
 
-STRONG = 1.4  # times the variance of the correlation of two columns like this one; 1.4 is 0.4^k at lag k
+STRONG = 1.4  # factor on the variance of the correlation of two such columns; 1.4 is 0.4^k at lag k
 LEVEL = 1e-3  # of all columns of a table together
 MOST_ROWS = 20_000  # the first rows, which show an order as well as all rows do
 _MOST_LAGS = 1000
@@ -39,9 +39,9 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Columns whose rows depend on earlier ones; the one that does most, with its lag and autocorrelation.
+    """Columns whose rows depend on earlier ones; the strongest of them, with its lag and autocorrelation.
 
-    `by` is the column of dates in whose order they do; None in the order of the table.
+    `by` is the column of dates that gives the order of the rows; None for the order of the table.
     """
 
     names: tuple[str, ...]
@@ -79,8 +79,8 @@ def _in_one_order(
 ) -> dict[str, tuple[int, float, float]]:
     """Lag, autocorrelation and factor of the variance for each column that is reported.
 
-    Rows that repeat the row before them may come from a count, so a column must be reported without them too;
-    alone, rows without repetitions would not do, because a row that must differ depends on the row before.
+    Rows that repeat the row before them may come from a count, so a column must be reported without them too.
+    A test without repetitions alone is not enough: a row that has to differ depends on the row before.
     """
     kept = np.arange(min(len(columns[0].values), MOST_ROWS)) if columns else np.arange(0)
     kept = kept if order is None else order
@@ -95,7 +95,7 @@ def _in_one_order(
 
 
 def scores(column: TableColumn, rows: Positions) -> FloatArray:
-    """Some rows of a column; of categories without an order, whether a row has the most frequent one."""
+    """Some rows of a column; for unordered categories, whether a row has the most frequent one."""
     values = np.asarray(column.values[rows])
     if len(column.levels) <= 2 or column.source == "ordered categories":
         return values

@@ -163,7 +163,7 @@ def is_frame(table: Any) -> bool:
 
 
 def to_array(table: Any, what: str) -> npt.NDArray[Any]:
-    """A NumPy array, masked entries missing."""
+    """The table as a NumPy array; masked entries are missing."""
     try:
         return as_array(table)
     except Exception as error:  # raised by the library of the table
@@ -234,7 +234,7 @@ def _lazy_source(lazy: Any, memory: Memory) -> TableSource:
     lazy.sink_ipc(path, compression="uncompressed")
     whole = polars.scan_ipc(path)
 
-    def read(name: str, folder: ScratchFolder = folder) -> nw.Series[Any]:  # noqa: ARG001  goes with the reader
+    def read(name: str, folder: ScratchFolder = folder) -> nw.Series[Any]:  # noqa: ARG001  keeps it alive
         return _series(whole.select(polars.col(name)).collect()[name])
 
     n_rows = int(whole.select(polars.len()).collect().item())

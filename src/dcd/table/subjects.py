@@ -1,4 +1,4 @@
-r"""Columns of numbers or names of subjects that have several rows each, in any order.
+r"""Columns that number or name subjects with several rows each, in any order.
 
 Rows of one subject resemble each other, which tests mistake for evidence (`dcd.table.row_groups`). A column
 names subjects, and does not measure something, if rows with the same value are alike but neighbouring values
@@ -7,7 +7,7 @@ are not: the means :math:`m_g` of another column, in the order of the values, ha
 .. math:: \tau^2 = \frac{1}{2} \overline{(m_{g+1} - m_g)^2 - s^2 (1 / n_g + 1 / n_{g+1})}
 
 about a smooth function of the value, where :math:`s^2` is the variance within values. It is nearly the whole
-variance between values for numbers of subjects, and nearly 0 for ages. The squares have an F distribution, if
+variance between values for subject numbers, and nearly 0 for ages. The squares have an F distribution, if
 their correlation with the next is allowed for. Where the name of the column says what it is, the variance
 between values counts, smooth or not.
 """
@@ -27,7 +27,7 @@ from dcd.table.columns import FEW_VALUES, TableColumn
 from dcd.table.row_order import LEVEL, STRONG, scores, standard_ranks
 
 _ROUGH = 0.6  # share of the variance between values that is not smooth; 1 for subjects, on average
-_STEPS = 2.2  # of a sum over its root of squares; 1 if one step between values is all of it
+_STEPS = 2.2  # a sum over the root of its squares; 1 if it comes from a single step between values
 _SHOWN = 3
 _MOST_ROWS, _SOME_VALUES = 10_000, 200
 _MOST_COLUMNS = 30  # that may name subjects, and as many that they are compared with
@@ -42,17 +42,17 @@ _SUBJECTS = frozenset(
 
 @dataclass(frozen=True)
 class Subjects:
-    """A column that names subjects, the columns in which rows of a subject are alike, and by how much."""
+    """A column that names subjects, the columns in which rows of a subject are alike, and how alike."""
 
     name: str
     n_subjects: int
     alike: tuple[str, ...]
     correlation: float  # the largest intraclass correlation
-    said: bool  # by its name
+    said: bool  # whether its name says so
 
 
 def subject_columns(columns: Sequence[TableColumn]) -> list[Subjects]:
-    """Columns that are said to name subjects with several rows each; else the one that looks most like it."""
+    """Columns whose names say that they name subjects with several rows; else the most likely such column."""
     candidates = [c for c in columns if _may_name_subjects(c)]
     candidates = sorted(candidates, key=lambda c: not _is_said(c))[:_MOST_COLUMNS]
     tests = len(candidates) * min(len(columns), _MOST_COLUMNS)

@@ -1,4 +1,4 @@
-"""Features to sample weights: a strategy learns `SampleWeights`, by HSIC descent (published) or convex."""
+"""Sample weights that decouple variables, by descent on HSIC (as published) or by convex optimisation."""
 
 from dcd.runtime.rows import effective_sample_size
 from dcd.weights.base import SampleWeights, Weighting

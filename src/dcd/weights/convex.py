@@ -126,7 +126,7 @@ class BalanceColumns:
 
     @classmethod
     def of(cls, scores: Scores, variables: Sequence[int]) -> BalanceColumns:
-        """Of a set of variables."""
+        """The matrix of a set of variables."""
         smooth = (LINEAR, BULK_SQUARE, BULK_CUBE)[: 2 if len(variables) > _MANY_VARIABLES else 3]
         few = {v: scores.variables[v].adjusters[: 2 * len(smooth)] for v in variables}
         columns = [(v, smooth if scores.variables[v].codes is None else few[v]) for v in variables]
@@ -147,7 +147,7 @@ class BalanceColumns:
         return cls(matrix.part, len(alive), scores.blocks)
 
     def sample(self, n_rows: int) -> BalanceColumns:
-        """The same for some rows of each block, about `n_rows` in all, in one block."""
+        """The same columns for about `n_rows` rows, some of each block, in one block."""
         part = np.vstack([self.part(rows)[:: self.step(n_rows)] for rows in self.blocks])
         return BalanceColumns(part.__getitem__, self.n_columns, (slice(0, len(part)),))
 
@@ -185,7 +185,7 @@ class _Path:
 
     @classmethod
     def on_sample(cls, columns: BalanceColumns, strategy: ConvexWeights, shares: FloatArray) -> _Path:
-        """The path on a part of the rows, followed to its end."""
+        """The path on a sample of the rows, followed to its end."""
         step = columns.step(SAMPLE_ROWS)
         part = np.concatenate([shares[rows][::step] for rows in columns.blocks])
         path = cls(columns.sample(SAMPLE_ROWS), strategy, part / part.sum())

@@ -146,7 +146,7 @@ class BlockDescent:
         self._unscaled, self._proposed = self._proposed, self._unscaled
 
     def _pass(self, moments: _Moments | None) -> _Moments:
-        """Take a step by the moments, if there are any, and return the moments of the new weights."""
+        """Take the step given by the moments, if any, and return the moments of the new weights."""
 
         def part(task: range) -> tuple[FloatArray, ...]:
             return self._part_of_pass(task, moments)

@@ -39,7 +39,7 @@ OBJECTIVES = get_args(ObjectiveName)
 
 @dataclass(frozen=True)
 class HSICDescent:
-    """Weights by descent on HSIC: of all pairs as published, of all variables jointly, or of one from a set.
+    """Weights by descent on HSIC: of all pairs as published, of all variables jointly, or of one and a set.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class HSICDescent:
     def learn(
         self, scores: Scores | Dataset, variables: Sequence[int], *, n_jobs: int | None = None
     ) -> SampleWeights:
-        """See `Weighting`; only the values of the table are used. `n_jobs` threads share many rows."""
+        """See `Weighting`; only the values of the table are used. `n_jobs` threads share a long table."""
         if self.objective != "pairwise":
             return self._learn_jointly(scores, variables)
         rng = np.random.default_rng([self.random_state, *variables])
@@ -167,7 +167,7 @@ def decoupling_weights(
 
 
 def threads_to_use(n_jobs: int | None) -> int:
-    """Threads for the blocks of a long table: as many as linear algebra may use here by default."""
+    """The number of threads for the blocks of a long table: by default as many as linear algebra may use."""
     return allowed_threads() if n_jobs is None else n_processes(n_jobs)
 
 

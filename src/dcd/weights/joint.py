@@ -97,13 +97,13 @@ def _used_rows(n_samples: int, most: int | None) -> slice | Positions:
 
 @dataclass(frozen=True)
 class _Points:
-    """Rows with equal values merged into points: at the minimum they divide its weight by their shares.
+    """Rows with equal values, merged into points; at the minimum, a row has its share of its point's weight.
 
     Attributes
     ----------
     values, shares : (m, k) and (m,) the distinct rows, and their total shares.
     of_row : (n,) the point of each row.
-    repeats : (m,) the sum of squares of the shares that rows have of their point: 1 for a single row.
+    repeats : (m,) sum of squares, over the rows of a point, of their shares in it: 1 for a single row.
     """
 
     values: FloatArray
@@ -139,7 +139,7 @@ def _groups(
 
 
 def _chance(objective: JointObjective, probabilities: FloatArray, repeats: FloatArray) -> float:
-    """The mean loss of independent groups, where points stand for several rows."""
+    """The mean loss of independent groups, if points stand for several rows."""
     squares = np.square(probabilities)
     return objective.chance(probabilities) * float(squares @ repeats) / float(squares.sum())
 
@@ -187,7 +187,7 @@ def _descend(
     rate: float,
     path: list[float],
 ) -> tuple[FloatArray, str]:
-    """L-BFGS from the shares, and why it stopped; the loss after each step is added to the path.
+    """The minimum by L-BFGS from the shares, and why it stopped; the path gets the loss after each step.
 
     With theta in units of `scale`, its steps are those it would take with every row separate.
     """

@@ -24,7 +24,7 @@ the chance level. There are four forms:
 * `FrequencyObjective`, any number of groups and many rows, O(n m D) per step: the mean squared distance of
   the characteristic functions at D random frequencies.
 
-All but the first are never negative, as differences of two approximated kernels would be.
+All but the first are never negative, whereas a difference of two approximated kernels could be.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from dcd.table.columns import Kind
 # kernel at the median, which misses jumps; Matérn 3/2 and mixtures of RBF kernels cost more power.
 _SET_BANDWIDTH = 4.0
 DENSE_ROWS = 3_000  # beyond it, features take less time than the (n, n) matrices
-# At n = 2000 weights learned with that rank would leave .025 of chance instead of .017 (sign(A·B)) and .11
+# At n = 2000 weights learned with this rank would leave .025 of chance instead of .017 (sign(A·B)) and .11
 # instead of .06 (four linear causes); with a rank of 128, .07 and .22.
 _SET_RANK = 512
 _SET_TOLERANCE = 1e-3
@@ -69,7 +69,8 @@ class Group:
     ----------
     columns : (n, k) their values; codes for nominal ones.
     kinds : of the variables.
-    is_set : a set that a variable is decoupled from, with the rougher kernel that detects jumps.
+    is_set : whether it is the set that a variable is decoupled from, with a rougher kernel, which detects
+        jumps.
     shares : (n,) initial shares of the rows; equal by default.
     """
 
@@ -133,7 +134,7 @@ class JointObjective(Protocol):
 
 
 def choose_joint_objective(groups: Sequence[Group], memory: Memory | None = None) -> JointObjective:
-    """The exact form for few rows, and the linear one that fits the groups for many."""
+    """The exact form for few rows; for many, the form of linear cost that suits the groups."""
     memory = memory or Memory()
     n_samples = len(groups[0].columns)
     if len(groups) == 2 and groups[1].is_set:

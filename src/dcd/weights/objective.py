@@ -45,7 +45,7 @@ _PADDED = 8  # numbers of features are rounded up to multiples of this
 
 
 def pairwise_hsic(features: Features, probabilities: FloatArray) -> FloatArray:
-    """Weighted HSIC of every two variables, shape (m, m); the diagonal is each with itself."""
+    """Weighted HSIC of all pairs of variables, shape (m, m); the diagonal is that of each with itself."""
     return _hsic_of(_weighted_covariance(features, probabilities), features)
 
 
@@ -91,7 +91,7 @@ def _starts(features: Features) -> npt.NDArray[np.intp]:
     return np.cumsum([0, *widths[:-1]])
 
 
-# --- the loss, twice -------------------------------------------------------------------------------------
+# --- two forms of the loss -------------------------------------------------------------------------------
 
 
 class LowRankObjective:
@@ -166,7 +166,7 @@ class DenseObjective:
         return float(value), 2.0 * (pairs - cross) + 4.0 * (coefficients @ self._rows)
 
     def _features(self, group: _ColumnGroup) -> FloatArray:
-        """Of a group of variables, shape (variables, width, n)."""
+        """The features of a group of variables, shape (variables, width, n)."""
         return self._rows[group.rows].reshape(-1, group.width, self._rows.shape[1])
 
 

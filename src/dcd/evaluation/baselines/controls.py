@@ -3,10 +3,10 @@ r"""Controls: graphs found without causal reasoning, to put scores into perspect
 - `empty`: no edges at all.
 - `spanning_tree`: the tree with the largest sum of mutual information (Chow and Liu, 1968), without arrows.
   The information is that of the ranks in bins of equal size; categories are bins already.
-- `sort_by`: the columns in the order of a criterion (`dcd.evaluation.sorting`); each is regressed on those
-  before it, and keeps the parents that a lasso chosen by BIC keeps. By variance and by R² these are the
-  controls of Reisach and others (2021, 2023); by decreasing R² it is the reverse of the second, which suits
-  simulations whose roots are predicted best.
+- `sort_variance`, `sort_r2`, `sort_falling_r2`: the columns in the order of a criterion
+  (`dcd.evaluation.sorting`); each is regressed on those before it, and its parents are those that a lasso
+  with a penalty chosen by BIC keeps. The first two are the controls of Reisach and others (2021, 2023); the
+  third has the reverse order of the second, which suits simulations whose roots are predicted best.
 """
 
 from __future__ import annotations

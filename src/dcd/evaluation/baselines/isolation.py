@@ -254,7 +254,7 @@ def _arrows(method: str, knowledge: Knowledge | None, dataset: Dataset) -> dict[
 
 
 def _receive_within(process: subprocess.Popen[bytes], limit: float | None) -> dict[str, Any] | None:
-    """The next message, None if the process dies; it is killed after the limit."""
+    """The next message; None if the process dies. After the limit it is killed."""
     assert process.stdout is not None
     with ThreadPoolExecutor(max_workers=1) as reader:
         message = reader.submit(receive, process.stdout)

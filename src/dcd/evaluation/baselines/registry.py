@@ -27,7 +27,7 @@ _EXTRAS = {
 
 @dataclass(frozen=True)
 class Method:
-    """One entry.
+    """A method of causal discovery, as an entry of `METHODS`.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str) -> Method:
-    """The entry of a name; `InputError` if there is none, `MissingLibraryError` if it cannot run."""
+    """The entry of a name; raises `InputError` if there is none, `MissingLibraryError` if it cannot run."""
     same_start = [known for known in METHODS if known.startswith(str(name).casefold())]
     if isinstance(name, str) and name not in METHODS and same_start:
         raise InputError(

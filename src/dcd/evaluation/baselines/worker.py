@@ -31,7 +31,7 @@ _CAN_FORK = sys.platform.startswith("linux")
 
 
 def main() -> None:
-    """Serve until the other side closes."""
+    """Run tasks until standard input is closed."""
     tasks, answers = sys.stdin.buffer, _claim_stdout()
     while (task := receive(tasks)) is not None:
         values = np.frombuffer(base64.b64decode(task.pop("values"))).reshape(task.pop("shape")).copy()

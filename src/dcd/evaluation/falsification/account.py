@@ -45,7 +45,7 @@ class Independence:
 
     @property
     def strength(self) -> str:
-        """The correlation in words; nothing if there is none."""
+        """The correlation in words; empty if there is none."""
         if self.correlation is None:
             return ""
         words = f"{'partial ' if self.given else ''}rank correlation"
@@ -149,7 +149,7 @@ class Account:
 
     @property
     def permutation_pvalue(self) -> float | None:
-        """Tests whether the graph fits no better than with shuffled names; None without relabelled graphs."""
+        """p-value of "the graph fits no better than with shuffled names"; None without relabelled graphs."""
         return (1 + self.n_no_worse) / (1 + len(self.permuted)) if self.permuted else None
 
     @property
@@ -178,7 +178,7 @@ class Account:
         return f"The data contradict {which} that the graph implies{untested}."
 
     def comparison(self) -> list[str]:
-        """How the graph compares with relabelled ones, in a sentence if there are any."""
+        """How the graph compares with relabelled graphs, in a sentence; empty if there are none."""
         if not self.independences or not (self.permuted or self.n_equivalent):
             return []
         if self.permutation_pvalue is None:

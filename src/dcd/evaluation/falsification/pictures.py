@@ -26,7 +26,7 @@ def adjust_for(dataset: Dataset, columns: Sequence[int]) -> Adjustment:
 
 
 def strength(adjustment: Adjustment) -> float:
-    """Partial rank correlation of the two variables; without a sign if one is nominal."""
+    """Partial rank correlation of the two variables; unsigned if one has three or more categories."""
     with one_blas_thread():
         return float(f"{partial_correlation(adjustment, 0, 1):.6g}")
 

@@ -19,7 +19,7 @@ class Falsification(Account):
     dag : (d, d) the DAG whose statements were tested: the graph itself, or one of its class.
     independences : every statement that was tested.
     edges : every edge, tested given the other parents of its effect.
-    alpha : the probability of any violated statement if the graph is true.
+    alpha : upper bound on the probability of any violated statement if the graph is true.
     permuted : the number of violated statements of the same graph under each random relabelling.
     n_equivalent : relabellings that were left out: they imply the same independences as the graph.
     n_rows, n_rows_tested : rows of the table, and rows that tests used.

@@ -85,8 +85,8 @@ def falsify(
         without names has all of them, in their order.
     table : any table that the estimators accept. Columns that are not in the graph are ignored.
     alpha : float, default=0.05
-        The probability that any statement of a true graph is violated, over all of them together. An edge
-        counts as needed if its own p-value is at most this.
+        Upper bound on the probability that any statement of a true graph is found violated, over all of them
+        together. An edge counts as needed if its own p-value is at most this.
     n_permutations : int, default=100
         Number of random relabellings of the graph to compare with. Those that imply the same independences as
         the graph itself are left out.
@@ -103,7 +103,7 @@ def falsify(
     n_jobs : int or None, default=None
         Processes to use, -1 for all cores. The result does not depend on it.
     progress : bool, default=True
-        Show a progress bar when run in a terminal.
+        Show a progress bar in a terminal or notebook.
     random_state : int, Generator or None, default=0
         Seed of the relabellings.
 

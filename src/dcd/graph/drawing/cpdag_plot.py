@@ -50,10 +50,10 @@ def plot_cpdag(
     Parameters
     ----------
     cpdag : the graph. Arrows that follow from knowledge alone are dash-dotted.
-    truth : compare with this graph: edges are the same, differ in direction or type, or are extra or missing.
+    truth : graph to compare with: edges are marked as right, of another direction or type, extra or missing.
     probabilities : `model.probabilities_`; the more probable an edge, the wider and darker it is.
-    stability : the result of `dcd.stability`; edges that more resamples have are wider and darker. Replaces
-        `probabilities`.
+    stability : the result of `dcd.stability`; the more resamples contain an edge, the wider and darker it is.
+        Takes precedence over `probabilities`.
     target : highlight this variable and its Markov boundary.
     ax : axes to draw on; a new figure by default.
     """
@@ -212,7 +212,7 @@ def _draw_edge(
 
 
 def _weight_of_line(share: float) -> tuple[float, float]:
-    """Width and opacity of an edge that this share of resamples has, or that has this probability."""
+    """Width and opacity of an edge that this share of resamples contains, or that has this probability."""
     return 0.8 + 2.7 * share, 0.35 + 0.65 * share
 
 

@@ -62,7 +62,7 @@ class Layout:
 
 
 def _some_dag(graph: IntArray) -> BoolArray:
-    """A DAG with the arrows of a graph, if possible of its class; lines follow an order of the arrows."""
+    """A DAG with the arrows of a graph, if possible of its class; else lines follow a topological order."""
     extension = consistent_extension(graph)
     if extension is not None:
         return extension.astype(bool)
@@ -125,7 +125,7 @@ def _lay_out(dag: BoolArray) -> Layout:
 def _layers(dag: BoolArray, widest: int) -> npt.NDArray[np.intp]:
     """A layer for each node, below all its parents, with at most `widest` nodes in one."""
     order = topological_order(dag)
-    height = np.zeros(len(dag), dtype=int)  # edges on the longest way down
+    height = np.zeros(len(dag), dtype=int)  # number of edges on the longest path down
     for node in reversed(order):
         height[node] = (height[dag[node]] + 1).max(initial=0)
     layer = np.zeros(len(dag), dtype=np.intp)
@@ -276,7 +276,7 @@ class _Proper:
 
 
 def _packed(layouts: Sequence[Layout]) -> list[FloatArray]:
-    """The upper-left corner of each component: tall ones first, each in the first row that has room."""
+    """The upper-left corner of each component: the tallest first, each in the first row with enough space."""
     sizes = [np.ptp(layout.points, axis=0) + 1.0 for layout in layouts]
     widest = max(size[0] for size in sizes)
     area = sum(float(size.prod()) for size in sizes)
@@ -319,5 +319,5 @@ def smooth(points: FloatArray) -> FloatArray:
 
 
 def _harmonic_mean(a: float, b: float) -> float:
-    """Of two slopes; 0 if they have opposite signs."""
+    """The harmonic mean of two slopes; 0 if they have opposite signs."""
     return 2 * a * b / (a + b) if a * b > 0 else 0.0

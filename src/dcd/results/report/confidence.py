@@ -42,7 +42,7 @@ class Scale:
     knowledge: Given
 
     def strength(self, edge: Edge) -> float | None:
-        """The number of an edge; None if there is none."""
+        """The number that measures the confidence in an edge; None if there is none."""
         if self.knowledge.drew(edge):
             return None
         if self.measure == "pvalue":

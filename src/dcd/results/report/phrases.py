@@ -38,13 +38,13 @@ def number(value: float) -> str:
 
 
 def count(amount: int, noun: str, plural: str | None = None) -> str:
-    """`three edges`."""
+    """A number with its noun, small numbers as words: `three edges`."""
     word = _NUMBERS[amount] if amount < len(_NUMBERS) else number(amount)
     return f"{word} {noun if amount == 1 else plural or noun + 's'}"
 
 
 def listed(items: Sequence[str], most: int = 8) -> str:
-    """Items in a sentence, the first of many."""
+    """Items as part of a sentence; only the first ones if there are many."""
     if len(items) > most:
         return f"{', '.join(items[:most])} and {number(len(items) - most)} more"
     return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
@@ -61,7 +61,7 @@ def label(name: str, cells: int = 40) -> str:
 
 
 def brief(name: str) -> str:
-    """A name for a sentence, with arrows beside it."""
+    """A name for use in a sentence, beside an arrow."""
     return isolated(label(name))
 
 
@@ -81,7 +81,7 @@ def direction(pair: Edge | ProbablePair) -> str:
 
 
 def likelier_arrow(pair: Edge | ProbablePair) -> dict[str, str]:
-    """The numbers of a pair without an arrow: of an edge, of the likelier arrow, and of the other types."""
+    """The probabilities of a pair without an arrow: of an edge, of the likelier arrow, and of other types."""
     found = pair.probabilities
     assert found is not None  # the result has a posterior
     arrow = direction(pair)
@@ -92,7 +92,7 @@ def likelier_arrow(pair: Edge | ProbablePair) -> dict[str, str]:
 
 
 def other_types(found: Probabilities) -> str:
-    """The probabilities of the types of edge beside first → second."""
+    """The probabilities of the types of edge other than first → second."""
     return f"the opposite {percent(found.backward)}, undirected {percent(found.undirected)}"
 
 
@@ -117,7 +117,7 @@ def share_bar(
 
 
 def probability(edge: Edge) -> str:
-    """`arrow 93 %, edge 99 %`; nothing without probabilities."""
+    """`arrow 93 %, edge 99 %`; empty without probabilities."""
     if edge.probabilities is None:
         return ""
     return edge.probabilities.words(edge.type, direction(edge) if edge.uncertain else "")

@@ -16,11 +16,11 @@ from dcd.runtime.templates import template_environment
 from dcd.runtime.text import percent, shortened, with_names_isolated
 
 _LEVELS_SHOWN = 6
-_LEAST_SCALE = 0.72  # of the picture of a graph: its labels of 14 pixels have 10 then
+_LEAST_SCALE = 0.72  # of the picture of a graph: labels of 14 pixels then have 10
 
 
 def render_template(template: str, **values: Any) -> Markup:
-    """A template with these values, all of which it shows as text."""
+    """Render a template with these values, which are all escaped as text."""
     return Markup(_templates().get_template(template).render(values))
 
 

@@ -135,7 +135,7 @@ class _Details:
         return why_a_line(edge, posterior.arrow_probability)
 
     def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[_Panel]:
-        """As measured and, if there are weights, under them."""
+        """The scatter plots as measured and, if there are weights, weighted."""
         x, y = self.axes[member.name], self.axes[target]
         is_empty = np.isnan(x.values).all() or np.isnan(y.values).all()
 

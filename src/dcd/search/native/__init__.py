@@ -1,8 +1,8 @@
 """The compiled part of the search: a C library that is built when the package is installed.
 
 Python passes it arrays, in structures of pointers (`Layout`) that the C sources declare in the same order.
-The library has no state of its own, releases the interpreter while it works, and writes only to arrays that
-it is given for that.
+The library has no state of its own, releases the interpreter lock while it works, and writes only to arrays
+that are passed for this purpose.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _missing(problem: str) -> MissingLibraryError:
 
 
 def pointer(array: npt.NDArray[Any], dtype: npt.DTypeLike, *, written: bool = False) -> ctypes.c_void_p:
-    """The address of an array of this type that is stored row by row and, if it is `written` to, may be."""
+    """The address of a C-contiguous array of this type; it has to be writeable if it is `written` to."""
     if array.dtype != dtype or not (array.flags.c_contiguous and array.flags.aligned):
         raise TypeError(f"needs a contiguous array of {np.dtype(dtype)}, got {array.dtype}")
     if written and not array.flags.writeable:
@@ -74,7 +74,7 @@ def pointer(array: npt.NDArray[Any], dtype: npt.DTypeLike, *, written: bool = Fa
 
 
 def check(status: int) -> None:
-    """Raise an error if a call did not succeed."""
+    """Raise `MemoryError` if a call failed."""
     if status:
         raise MemoryError("the search for a graph ran out of memory")
 
@@ -85,8 +85,8 @@ class Layout:
     Parameters
     ----------
     name : of the structure in C.
-    fields : the type of each field of the tuple, in order: of NumPy for an array, of ctypes for a number.
-    sizes : names of whole numbers that follow them.
+    fields : the type of each field of the tuple, in order: from NumPy for an array, from ctypes for a number.
+    sizes : names of integers that follow the fields.
     written : fields that C writes to.
     """
 
@@ -110,14 +110,14 @@ class Layout:
 
     @cached_property
     def structure(self) -> Any:
-        """The structure, which must have the size that it has in C."""
+        """The ctypes structure; raises an error if its size differs from the size in C."""
         in_c = _WHOLE.in_dll(library(), f"size_of_{self._unchecked.__name__}").value
         if in_c != ctypes.sizeof(self._unchecked):
             raise _missing("was built from other sources")
         return self._unchecked
 
     def fill(self, record: NamedTuple, **sizes: int) -> Any:
-        """The structure of a named tuple, which keeps its arrays alive."""
+        """The structure filled from a named tuple; it keeps the arrays alive."""
         filled = self.structure(**sizes)
         for field, dtype, written in self._arrays:
             setattr(filled, field, pointer(getattr(record, field), dtype, written=written))

@@ -85,7 +85,7 @@ static double bdeu(const Model *model, Space *space, Index child, const Index *p
         - log_evidence_of_counts(together, 1, n_levels, 1.0);
 }
 
-/* The evidence of the parents with few levels of a child with few levels: known if it was met before. */
+/* The evidence of the parents with few levels of a child with few levels: cached once it has been computed. */
 static double evidence_of_counts(const Model *model, Space *space, Index child, const Index *parents, Index n_parents)
 {
     uint64_t key = model->signs[model->n_variables + child];

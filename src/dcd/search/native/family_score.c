@@ -4,7 +4,7 @@
 #include <math.h>
 
 static const double UNWANTED_PAIR = 1e5;
-static const double DECAY = 0.83666002653407556; /* sqrt(0.7), of the prior sd from one column of a curve to the next */
+static const double DECAY = 0.83666002653407556; /* sqrt(0.7), ratio of prior sds of successive columns of a curve */
 
 /* Half the log determinant of the remaining share of the variance of several responses.
  * Its factor is written into the unused upper half of W'W and the space after it. */
@@ -26,7 +26,7 @@ static double log_left(double *sums, Index n_line, Index r, double n_samples)
     return log_determinant;
 }
 
-/* The log evidence of a regression with such sums; see `Regression`. */
+/* The log evidence of a regression with these sums; see `Regression`. */
 double evidence(const Model *model, Index child, double *sums)
 {
     const double n = model->n_samples;

@@ -38,10 +38,10 @@ typedef struct {
     Index n_variables, n_keys, n_sampled;
 } Chain;
 
-/* What a chain is run with. */
+/* The settings of a chain; see `Plan` in graph_chain.py. */
 typedef struct {
     const bool *curves; /* (d, d) [u, v]: whether u enters the family of v as a curve at first */
-    const Index *pairs; /* (p, 2) those that steps change */
+    const Index *pairs; /* (p, 2) the pairs whose relation a step may change */
     const double *log_prior; /* (q, q) by number of edges and of parents beyond the first */
     const bool *oriented;
     double temper;
@@ -190,7 +190,7 @@ static void take_back(Chain *chain, Index count)
     }
 }
 
-/* Whether an arrow would close a cycle in the graph without some arrow. */
+/* Whether an arrow would close a cycle in the graph without another arrow. */
 static bool closes_cycle(Chain *chain, Index parent, Index child, Index without_parent, Index without_child)
 {
     bool *arrow = chain->dag + without_parent * chain->n_variables + without_child, present = *arrow;
@@ -236,7 +236,7 @@ static Index exchange_parent(const Model *model, Chain *chain, Index new, Index 
     return move(chain, new, child, move(chain, old, child, 0));
 }
 
-/* Change the graph by a step, as far as the prior has space for its edges; returns how many arrows change. */
+/* Change the graph by a step, if the prior has space for its edges; returns how many arrows change. */
 static Index propose(const Model *model, Chain *chain, const Plan *plan, Generator *generator)
 {
     const Index *pair = plan->pairs + 2 * (Index)(uniform(generator) * (double)plan->n_pairs);
@@ -269,7 +269,7 @@ static void decide(const Model *model, Space *space, Chain *chain, const Plan *p
         chain->totals[0] = total;
 }
 
-/* Count the types of all pairs in the present graph, and keep it as the nth sampled one. */
+/* Count the types of all pairs in the current graph, and keep it as the nth sampled one. */
 static void count_graph(Chain *chain, const bool *oriented, double *counts, Index nth)
 {
     const Index n_cells = chain->n_variables * chain->n_variables;

@@ -87,7 +87,7 @@ EXPORT bool has_path(const bool *dag, Index n, Index start, Index end, bool *see
 
 /* --- for Python --- */
 
-/* A graph, what knowledge says of it, and workspace; see `ClassSpace` in graph_class.py. */
+/* A graph, the directions that knowledge leaves, and workspace; see `_Graph` in graph_class.py. */
 typedef struct {
     bool *dag;
     const bool *oriented;

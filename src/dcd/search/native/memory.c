@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same array with space for more; if there is no memory, the call from Python ends. */
+/* The same array with more space; if memory runs out, the call from Python fails. */
 void *grown(Space *space, void *old, Index count, size_t size)
 {
     count = most(count, 1);
@@ -24,7 +24,7 @@ void *at_least(Space *space, void *old, Index *present, Index count, size_t size
     return memory;
 }
 
-/* Allocate what depends on the model alone; columns are reserved when they are needed. */
+/* Allocate the buffers that depend on the model alone; columns are reserved when they are needed. */
 static void open_space(Space *space, const Model *model)
 {
     Index widest = 1, d = model->n_variables, c = model->starts[d];
@@ -79,7 +79,7 @@ int with_space(const Model *model, void (*task)(const Model *, Space *, void *),
     return 0;
 }
 
-/* Spread the rows of a matrix to a larger distance, in place. */
+/* Increase the distance between the rows of a matrix, in place. */
 static void spread(double *matrix, Index n_rows, Index from, Index to)
 {
     for (Index row = n_rows - 1; row > 0; row--)

@@ -2,7 +2,7 @@
  *
  * Python calls functions that are marked EXPORT through ctypes (`__init__.py`). Structures that it passes are
  * declared in the same order in the Python module that fills them; SIZE_OF lets it check that the sizes agree.
- * Matrices are stored row by row. What can run out of memory returns NO_MEMORY, and 0 otherwise.
+ * Matrices are stored row by row. Functions that can run out of memory return NO_MEMORY, and 0 otherwise.
  */
 #ifndef DCD_NATIVE_H
 #define DCD_NATIVE_H
@@ -23,7 +23,7 @@
 typedef int64_t Index;
 
 enum { NO_MEMORY = 1 };
-static const double IMPROVEMENT = 1e-7; /* of a score: the least that counts */
+static const double IMPROVEMENT = 1e-7; /* smallest difference of scores that counts */
 static const double LACKING = 1e7;      /* price of a required parent that a family lacks */
 
 /* The model that scores families; see `ScoreModel` in family_score.py, whose fields come first and in order. */
@@ -105,7 +105,7 @@ typedef struct {
     Index *numbers;       /* of configurations that occur */
     double *counts;       /* of rows, by configuration and level */
     Index *ordered;       /* (d + 2,) parents in ascending order */
-    Index n_candidate_cells, n_numbers, n_counts; /* the present sizes of what grows */
+    Index n_candidate_cells, n_numbers, n_counts; /* current sizes of the buffers that grow */
     Index most_responses, widest_variable;        /* of all variables: responses, and columns */
     jmp_buf failure; /* where to go if memory runs out */
 } Space;
@@ -173,7 +173,7 @@ static inline Index n_columns(const Model *model, Index parent, bool curved)
     return curved ? model->starts[parent + 1] - model->starts[parent] : model->n_line[parent];
 }
 
-/* Whether there are samples for another parent. */
+/* Whether there are enough samples for another parent. */
 static inline bool may_grow(const Model *model, const Family *family)
 {
     return (double)family->n_parents <= model->n_samples / 5.0;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const double LEAST_MOVE = 1e-7; /* of an order */
+static const double LEAST_MOVE = 1e-7; /* improvement of the score from which an order counts as better */
 
 /* An order, the families of all variables in it, and their keys in the memo; see `State` in order_search.py. */
 typedef struct {
@@ -98,7 +98,7 @@ static void mark_predecessors(Search *search, Index position)
         search->space->before[search->state->order[at]] = at < position;
 }
 
-/* Improve a family, whose child is at a position of the order, from its present state. */
+/* Improve a family, whose child is at a position of the order, from its current state. */
 static void refresh(Search *search, Family *family, Index position)
 {
     mark_predecessors(search, position);
@@ -254,7 +254,7 @@ static double total_of(const double *scores, Index d)
 /* --- for Python --- */
 
 typedef struct {
-    State *states; /* the present one, and two for workspace */
+    State *states; /* the current one, and two as workspace */
     Memo *memo;
     const Index *sequence;
     Index n_sequence;

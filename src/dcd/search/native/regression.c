@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* The product of two vectors. Four sums at a time, because one waits for its last addition. */
+/* The product of two vectors. Four sums at a time, because each addition to a sum waits for the one before. */
 static inline double dot(const double *restrict one, const double *restrict two, Index n)
 {
     double sums[4] = {0.0, 0.0, 0.0, 0.0}, rest = 0.0;
@@ -23,8 +23,8 @@ static inline double dot(const double *restrict one, const double *restrict two,
     return (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest;
 }
 
-/* Solve L x = v in place, from a position on where v begins; a column of L at a time, two of which save half of the
- * reading and writing. */
+/* Solve L x = v in place, from the position at which v begins, by columns of L; two columns at a time save half of
+ * the reading and writing. */
 static void solve(const Regression *work, double *restrict vector, Index start, Index size)
 {
     const Index m = work->capacity;

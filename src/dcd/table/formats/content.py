@@ -1,6 +1,6 @@
 """The format and content of files, unpacked.
 
-Files in formats that can be read in parts stay paths, so that they can be larger than memory.
+Files in formats that can be read in parts are passed on as paths, so that they can be larger than memory.
 """
 
 from __future__ import annotations

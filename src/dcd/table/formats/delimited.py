@@ -83,7 +83,7 @@ def _check_marks(delimiter: str, decimal: str) -> None:
 
 
 def _numbered_rows(text: str, label: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The last line of each row, and its cells; without blank lines."""
+    """For each row, the number of its last line and its cells; blank lines are skipped."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = (match[0] for match in _LINE.finditer(text))  # copied lazily
     reader = csv.reader(lines, delimiter=delimiter, strict=True)

@@ -22,7 +22,7 @@ _MOSTLY = 0.8
 
 
 def warn(problem: str, remedy: str = "") -> None:
-    """A `TableWarning`, attributed to the caller of `read_file`."""
+    """Issue a `TableWarning`, attributed to the caller of `read_file`."""
     warnings.warn(TableWarning(problem, remedy), stacklevel=4)
 
 
@@ -61,7 +61,7 @@ def check_length(n_cells: int, n_rows: int, name: str, label: str) -> None:
 
 
 def refuse_repeated(header: Sequence[str], label: str) -> None:
-    """Reject a name that two columns have."""
+    """Raise `InputError` if two columns have the same name."""
     repeated = next((column for column, count in Counter(header).items() if count > 1), None)
     if repeated is not None:
         positions = [str(i) for i, column in enumerate(header, start=1) if column == repeated]
