@@ -121,7 +121,7 @@ def _counted(task: Task, names: Sequence[str], found: Found, seconds: float) -> 
             yield _row(task, counts, threshold=threshold, seconds=seconds)
     if found.drawn is not None:
         counts = count_edges(names, found.drawn, exogenous, counted)
-        yield _row(task, counts, threshold=DRAWN, seconds=seconds)
+        yield _row(task, counts, threshold=DRAWN, seconds=seconds, edges=edge_list(names, found.drawn))
     counts = count_edges(names, found.adjacency, exogenous, counted)
     yield _row(task, counts, seconds=seconds, edges=edge_list(names, found.adjacency))
 

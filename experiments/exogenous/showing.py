@@ -58,16 +58,21 @@ def show_role(role: str, folder: Path = FOLDER) -> str:
     return text
 
 
+_TOLD = {
+    "none": "",
+    "half": ", half of the columns known: arrows at the others",
+    "none, same pairs": ", nothing known: arrows at these others",
+}
+
+
 def in_short(role: str, folder: Path = FOLDER) -> str:
     """The arrows of each method; for Robust DCD also as drawn, with knowledge, and above thresholds."""
     lines = []
     rows = _frame(role, folder)
     for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):
-        told = {"none": "", "half": ", half of the columns known"}.get(knowledge)
-        arrows = {"": "", DRAWN: ", as drawn", "0.7": ", arrows from 0.7 on", "0.9": ", arrows from 0.9 on"}
-        if told is None or threshold not in arrows or method == "no-arrows":
-            continue
-        if told and threshold != DRAWN:
+        told = _TOLD[knowledge]
+        arrows = {"": "", DRAWN: ", as drawn", "0.7": ", probability at least 0.7", "0.9": ", at least 0.9"}
+        if threshold not in arrows or method == "no-arrows" or (told and threshold != DRAWN):
             continue
         name = f"{_label(method)}{arrows[threshold]}{told}"
         possible, impossible = group[_ARROWS].sum()
@@ -87,27 +92,28 @@ def _frame(role: str, folder: Path) -> pd.DataFrame:
 
 def _controls(row: Mapping[str, str]) -> Iterable[dict[str, object]]:
     """The rows of the controls, from the skeleton in a row of Robust DCD."""
-    if row["method"] != "robust-dcd" or not _is_graph(row, "none"):
+    if row["method"] != "robust-dcd" or row["threshold"] or not _has_edges(row, "none"):
         return
     for control, counts in control_counts(_table(row), row["edges"]).items():
         yield {**row, **vars(counts), "method": control, "seconds": "", "versions": "", "commit": ""}
 
 
 def _same_pairs(row: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> Iterable[dict[str, object]]:
-    """For a fit with knowledge, the graph without it counted at the same columns."""
-    if not _is_graph(row, "half"):
+    """For a graph with knowledge, the one without it counted at the same columns."""
+    if not _has_edges(row, "half"):
         return
     task = Task(_table(row), row["method"], "half")
+    same = ("table", "method", "threshold")
     for other in rows:
-        if (other["table"], other["method"]) == (row["table"], row["method"]) and _is_graph(other, "none"):
+        if all(other[name] == row[name] for name in same) and _has_edges(other, "none"):
             columns = task.table.columns
             graph = graph_of(columns, other["edges"])
             counts = count_edges(columns, graph, task.table.exogenous, task.counted)
             yield {**other, **vars(counts), "knowledge": "none, same pairs"}
 
 
-def _is_graph(row: Mapping[str, str], knowledge: str) -> bool:
-    return row["status"] == "ok" and row["knowledge"] == knowledge and row["threshold"] == ""
+def _has_edges(row: Mapping[str, str], knowledge: str) -> bool:
+    return row["status"] == "ok" and row["knowledge"] == knowledge and row["threshold"] in ("", DRAWN)
 
 
 def _table(row: Mapping[str, str]) -> Source:

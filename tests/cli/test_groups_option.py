@@ -68,7 +68,7 @@ def test_what_is_refused_is_told_by_the_name_of_the_option(call, data):
         assert "person" in answer.err
     answer = call("discover", data(frame), "--groups", "person", "--method", "dcd")
     assert answer.code == 2
-    assert "option --groups: is refused" in answer.err
+    assert "option --groups: is not supported" in answer.err
     frame.loc[3, "person"] = None
     for command in ("discover", "audit"):
         answer = call(command, data(frame), "--groups", "person")

@@ -127,7 +127,7 @@ def test_thresholds_set_the_exit_code(call, tmp_path):
         (",a,b\na,0\nb,0,0\n", "g.csv", "neither a matrix"),
         ("from,to,type\na,b,~>\n", "g.csv", "line 2"),
         ("from,to\na\n", "g.csv", "line 2"),
-        ("anything", "g.txt", "names no kind of graph"),
+        ("anything", "g.txt", "no graph format uses"),
     ],
 )
 def test_what_is_no_graph_is_refused(text, name, message, call, tmp_path):

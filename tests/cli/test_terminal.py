@@ -156,7 +156,7 @@ def test_an_interrupt_leaves_no_broken_file(jobs, data, tmp_path):
         os.killpg(shown.process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
         seen, code = shown.read_to_end()
     assert code == 130
-    assert seen.splitlines()[-1] == "interrupted: no file is half written"
+    assert seen.splitlines()[-1] == "interrupted: no partial files were written"
     assert "Traceback" not in seen
     assert (tmp_path / "graph.png").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == before

@@ -173,7 +173,7 @@ def test_other_rows_and_a_saved_model(fitted, answered):
     changed = table.copy()
     again = dcd.RobustDCD(search=dcd.WholeGraph(chains=0), progress=False).fit(changed)
     assert again.effect("dose", "response", estimator="linear").over == "class"
-    with pytest.raises(InputError, match="asks for a posterior"):
+    with pytest.raises(InputError, match="this fit has no posterior"):
         again.effect("dose", "response", over="posterior")
     changed.loc[0, "dose"] = 99.0
     with pytest.raises(InputError, match="has changed since"):

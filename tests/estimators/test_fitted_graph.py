@@ -142,8 +142,11 @@ def test_pgmpy_has_the_same_graph_and_is_understood(model):
     ("options", "message"),
     [
         ({"true_graph": "abcde"}, "parameter 'true_graph': must be a square matrix"),
-        ({"true_graph": np.zeros((3, 3))}, "parameter 'true_graph': is not over the variables of the model"),
-        ({"true_graph": nx.DiGraph([("a", "x")])}, "parameter 'true_graph': is not over the variables"),
+        ({"true_graph": np.zeros((3, 3))}, "parameter 'true_graph': is not a graph of the model's variables"),
+        (
+            {"true_graph": nx.DiGraph([("a", "x")])},
+            "parameter 'true_graph': is not a graph of the model's variables",
+        ),
         ({"true_graph": np.zeros((5, 5)), "metric": "SHD"}, "parameter 'metric': must be one of 'shd_c'"),
     ],
 )

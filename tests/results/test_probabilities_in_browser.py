@@ -129,7 +129,7 @@ def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit,
             assert (of_arrow, direction.split(";")[0]) == (percent(share.forward), tests)
         elif edge.uncertain:
             assert of_arrow == f"{edge.first} → {edge.second} {percent(share.forward)}"
-            assert direction.startswith("uncertain: below the 70 % asked for; ")
+            assert direction.startswith("uncertain: below the required 70 %; ")
         else:
             assert of_arrow.endswith(f" {percent(max(share.forward, share.backward))}")
             opposite = min(share.forward, share.backward)

@@ -245,7 +245,7 @@ def test_unstable_edges_are_told(robust, table):
     assert "75%" in texts["missed-edge", ("first", "alone")]
     assert Result.from_dict(result.to_dict()) == result
     other = dcd.results.Stability(("a", "b"), np.zeros((2, 2)), np.zeros((2, 2)), 8, "bootstrap")
-    with pytest.raises(InputError, match="other variables"):
+    with pytest.raises(InputError, match="different variables"):
         summarise(robust, stability=other)
 
 

@@ -74,7 +74,7 @@ def test_every_part_of_a_model_is_laid_out():
 
 def test_a_library_of_other_sources_is_refused():
     """One whose structures have another size."""
-    with pytest.raises(MissingLibraryError, match="built from other sources"):
+    with pytest.raises(MissingLibraryError, match="built from different sources"):
         native.Layout("Plan", FIELDS, ("n_pairs",)).fill(record(np.zeros(3)), n_pairs=1)
 
 

@@ -195,7 +195,7 @@ def test_any_encoding_is_read_or_refused(encoding, write):
 
 def test_the_format_can_be_said(write):
     assert list(read_file(write("a\tb\n1\t2\n", "table.dat"), format="tsv").columns) == ["a", "b"]
-    with pytest.raises(dcd.InputError, match=r"names no format \(\.dat\).*\.parquet"):
+    with pytest.raises(dcd.InputError, match=r"has an unknown extension \(\.dat\).*\.parquet"):
         read_file(write("a,b\n1,2\n", "table.dat"))
     with pytest.raises(dcd.InputError, match="'format'"):
         read_file(write("a,b\n1,2\n"), format="csvv")

@@ -189,7 +189,7 @@ BAD_FILES = {
     "text.arrow": (b"a,b\n1,2\n", "is not a file in Arrow format"),
     "other.npy": (b"PAR1\0\0\0\0", "is read as npy but holds parquet"),
     "short.npy": (b"\x93NUMPY\x01\x00", "is not a readable NumPy array"),
-    "unknown.xyz": (b"something", "has an extension that names no format"),
+    "unknown.xyz": (b"something", "has an unknown extension"),
 }
 
 

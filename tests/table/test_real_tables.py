@@ -188,7 +188,7 @@ def test_missing_is_checked():
     with pytest.raises(dcd.InputError, match="parameter 'missing': must be one of 'refuse'"):
         dcd.RobustDCD(missing="drop").fit(chain(100, 0))
     frame = chain(100, 0).assign(a=np.nan)
-    with pytest.raises(dcd.InputError, match="column 'a': has no value at all"):
+    with pytest.raises(dcd.InputError, match="column 'a': has no values"):
         dcd.RobustDCD(missing="testwise").fit(frame)
     frame = chain(30, 0)
     frame.iloc[:25, 1] = np.nan

@@ -78,7 +78,7 @@ def test_a_number_and_its_text_are_two_groups():
         (pd.Series([pd.NA] * 40), "has 40 missing values"),
         (np.ma.array(np.arange(40), mask=np.arange(40) > 37), "has 2 missing values, the first in row 38"),
         ([[i] * (i % 3) for i in range(40)], "different lengths"),
-        ([{} for _ in range(40)], "do not name groups"),
+        ([{} for _ in range(40)], "cannot serve as group names"),
         (iter(range(40)), "got one value"),
     ],
 )

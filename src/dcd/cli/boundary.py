@@ -75,7 +75,8 @@ def boundary(
     say(f"{count(summary.n_rows, 'row')}, effective sample size {ess:.0f} under the weights")
     show_losses(summary)
     level = alpha if is_published else alpha / (len(summary.names) - 1)
-    say(f"Members have a p-value below {level:.2g}, given the other members.")
+    condition = "under the weights" if is_published else "given the other members"
+    say(f"Members have a p-value below {level:.2g} {condition}.")
     say()
     rows = [
         (c["name"], "yes" if c["member"] else "", f"{c['pvalue']:.2g}", _signed(c, target, summary))

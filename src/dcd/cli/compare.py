@@ -43,8 +43,8 @@ Examples:
 \b
 'dcd methods' lists the methods. If one is not installed, fails or takes too
 long, the reason is shown; the others still run, and the exit code is 3.
-Every method that can use knowledge gets it; for each, the answer lists what
-contradicts it."""
+Every method that can use knowledge gets it, and the answer lists what in each
+graph contradicts it."""
 
 
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")

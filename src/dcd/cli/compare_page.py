@@ -86,7 +86,7 @@ def _picture(method: str, graph: CPDAG, layout: Layout, edges: Mapping[frozenset
         marks = edges[frozenset((a, b))]["marks"]
         n_alike = sum(mark == marks[method] for mark in marks.values())
         kind = "alone" if n_alike == 1 < len(marks) else "arrow" if directed else "line"
-        title = f"{a} {'→' if directed else '—'} {b}: drawn so by {n_alike} of {len(marks)}"
+        title = f"{a} {'→' if directed else '—'} {b}: drawn this way by {n_alike} of {len(marks)}"
         known = (a, b) in graph.background
         attributes = {"class": f"edge {kind}{' known' if known else ''}"}
         drawn.append(

@@ -62,7 +62,7 @@ the probabilities of this arrow and of any edge between the two."""
 @options.rows
 @click.option("--title", help="Title of the page; the file's name by default.")
 @click.option(
-    "--verbose", is_flag=True, help="List every conflict; long lists are cut and counted otherwise."
+    "--verbose", is_flag=True, help="List every conflict; by default, long lists are shortened and counted."
 )
 @options.jobs
 @options.seed

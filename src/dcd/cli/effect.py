@@ -28,8 +28,9 @@ Examples:
 Each possible graph says what to hold fixed, or that the treatment does not
 cause the outcome. Where the estimates differ, the effect is a range.
 --graph takes a graph instead of finding one: a result of 'discover --json',
-which answers as its fit would, or a .csv, .graphml or .dot file, whose arrows
-are taken as known. With --knowledge, a result answers for its class."""
+which gives the same answer as its fit, or a .csv, .graphml or .dot file, whose
+arrows are taken as known. With --knowledge, the answer of a result is over all
+graphs that its graph represents."""
 
 
 @click.command(epilog=_EPILOG, short_help="How much one column changes another.")

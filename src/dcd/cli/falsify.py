@@ -34,7 +34,7 @@ The exit code is 1 if the data contradict the graph."""
 
 @click.command(epilog=_EPILOG, short_help="Test a graph against data.")
 @click.argument("graph")
-@options.level("--alpha", 0.05, "Probability of any violation if the graph is true.")
+@options.level("--alpha", 0.05, "Upper bound on the probability of any violation if the graph is true.")
 @click.option(
     "--permutations",
     "n_permutations",

@@ -61,7 +61,7 @@ def read_graph(path: str, *, with_knowledge: bool = False, as_written: bool = Fa
         return written if as_written else common.class_of_frame(written).to_frame()
     if suffix in (".csv", ".tsv"):
         return _from_csv(path, "\t" if suffix == ".tsv" else ",")
-    problem = "has an extension that names no kind of graph"
+    problem = "has an extension that no graph format uses"
     raise InputError(f"file '{path}'", problem, "Use .json, .csv, .graphml or .dot.")
 
 

@@ -25,7 +25,7 @@ class State:
     """The state of a run."""
 
     debug: bool = False  # show the traceback of an error
-    when_interrupted: str = "no file is half written"  # the message on an interrupt
+    when_interrupted: str = "no partial files were written"  # the message on an interrupt
     warned: set[str] = field(default_factory=set)  # the warnings shown so far
 
 

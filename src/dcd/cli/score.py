@@ -38,9 +38,11 @@ The exit code is 1 if --min-f1 or --max-shd is missed."""
 @click.argument("estimated")
 @click.argument("truth")
 @click.option(
-    "--as-given", is_flag=True, help="Score all arrows as given, also those of a DAG or from knowledge."
+    "--as-given", is_flag=True, help="Score all arrows as given, including those of a DAG or from knowledge."
 )
-@click.option("--effects", is_flag=True, help="Also count the effects that it gets wrong; needs gadjid.")
+@click.option(
+    "--effects", is_flag=True, help="Also count the effects that the graph gets wrong; needs gadjid."
+)
 @click.option("--min-f1", type=click.FloatRange(0, 1), help="Exit with code 1 if F1 is lower.")
 @click.option("--max-shd", type=click.IntRange(min=0), help="Exit with code 1 if the SHD is larger.")
 @options.json_file
@@ -87,7 +89,7 @@ def score(
 
 def _show_effects(distances: AdjustmentDistances) -> None:
     say()
-    say(f"Effects it gets wrong, of {distances.n_effects} (adjustment distances)", style="bold")
+    say(f"Wrong effects, out of {distances.n_effects} (adjustment distances)", style="bold")
     rows = [
         ("adjusting for parents", distances.parent),
         ("for ancestors", distances.ancestor),

@@ -341,7 +341,7 @@ def check_n_jobs(n_jobs: object) -> None:
 def refuse_groups(groups: object, remedy: str) -> None:
     """Raise `InputError` if there are groups of rows, which the published method cannot take into account."""
     if groups is not None:
-        problem = "is refused, because the test of the published method counts every row as independent"
+        problem = "is not supported: the test of the published method treats every row as independent"
         raise InputError("parameter 'groups'", problem, remedy)
 
 

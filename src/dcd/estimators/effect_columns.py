@@ -108,7 +108,7 @@ def event_of(table: EffectTable, outcome: str) -> tuple[float, str] | None:
         raise InputError(f"column {outcome!r}", problem, "Choose an outcome that varies.")
     if kind == "nominal" and n_distinct > 2:
         level = column.levels[0]
-        remedy = f"Replace it by a column that says whether it has one of them, such as {level!r}."
+        remedy = f"Replace it with an indicator of one category, such as {level!r}."
         raise InputError(f"column {outcome!r}", f"has {n_distinct} categories, which have no mean", remedy)
     highest = float(np.nanmax(column.values))
     return (highest, column.levels[int(highest)]) if kind == "nominal" else None
@@ -163,7 +163,7 @@ def _check_groups(sample: Sample, treatment: str) -> None:
         return
     n_groups = int(sample.groups.max()) + 1
     if n_groups < FEWEST_GROUPS:
-        problem = f"has {n_groups} groups among the rows that are complete"
+        problem = f"has {n_groups} groups among the complete rows"
         raise InputError("parameter 'groups'", problem, f"An effect needs {FEWEST_GROUPS}: collect more.")
     for level in sample.levels or ():
         if len(np.unique(sample.groups[sample.treatment == level])) < 2:

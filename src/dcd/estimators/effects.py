@@ -83,7 +83,7 @@ class FittedGraphs:
         if over == "class":
             return class_adjustments(self.cpdag, *pair, rule), over
         if self.sampled is None:
-            problem = "asks for a posterior, but this fit has none"
+            problem = "is 'posterior', but this fit has no posterior"
             raise InputError("parameter 'over'", problem, "Try 'class'.")
         forbidden = self._forbidden()
         x, y = (self.cpdag.index(name) for name in pair)
@@ -334,7 +334,7 @@ def _answer(
     elif found.caution == "explained":
         caution = (
             f"{listed} explain{'s' * (len(fixed) == 1)} {percent(found.share)} of the variance of "
-            f"{treatment}: little is left to learn from."
+            f"{treatment}: little variation is left from which to estimate the effect."
         )
     interval = (found.value - half, found.value + half)
     n_rows = len(sample.outcome)
@@ -353,7 +353,7 @@ def _cautions(
     if denied and (result.over == "posterior" or len(result.answers) > 1):  # not for a given DAG
         cautions.append(_no_effect(result, order_is_known))
     if not adjustments.complete:
-        cautions.append("There are too many graphs to consider all of them: the range can be wider.")
+        cautions.append("There are too many graphs to consider them all; the true range may be wider.")
     if table.note:
         cautions.append(table.note)
     return tuple(cautions)
@@ -365,7 +365,7 @@ def _no_effect(result: Effect, order_is_known: bool) -> str:
         return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
     tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
     return (
-        "No effect is a claim about directions, which are less certain than edges. If "
+        '"No effect" is a claim about directions, which are less certain than edges. If '
         f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, put "
         "all columns into tiers."
     )

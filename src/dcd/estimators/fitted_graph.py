@@ -96,6 +96,6 @@ def _class_of(graph: Any, names: tuple[str, ...]) -> CPDAG:
         graph = CPDAG.from_dag(labels, matrix) if is_dag else CPDAG(tuple(labels), matrix)
     if set(graph.names) != set(names):
         unshared = ", ".join(sorted(repr(name) for name in set(graph.names) ^ set(names)))
-        problem = f"is not over the variables of the model ({unshared:.100} on one side only)"
+        problem = f"is not a graph of the model's variables ({unshared:.100} on one side only)"
         raise InputError("parameter 'true_graph'", problem, "Pass a graph over the same names.")
     return graph

@@ -171,7 +171,7 @@ class Stability:
         share = self.fraction
         drawn = "bootstrap samples" if share is None else f"subsamples of {share:.0%} of the rows"
         yield f"{self.n_resamples} {drawn}, {len(self.names)} variables"
-        yield "Shares of resamples; the probabilities given this sample are in probabilities_."
+        yield "Shares of resamples; for probabilities given this sample, see probabilities_."
         if self.failures:
             yield self.failure_sentence()
 

@@ -113,7 +113,7 @@ def to_dowhy(cpdag: CPDAG, *, treatment: str, outcome: str) -> nx.DiGraph:
         edges = ", ".join(f"{a!r} - {b!r}" for a, b in undecided)
         raise InputError(
             f"edge{'s' * (len(undecided) > 1)} {edges}",
-            f"can go either way, and the effect of {treatment!r} on {outcome!r} depends on it",
+            f"can have either direction, and the effect of {treatment!r} on {outcome!r} depends on it",
             f"dcd.effect(cpdag, table, {treatment!r}, {outcome!r}) gives its range. Background knowledge can "
             "settle the direction. To try one direction anyway, pass interop.to_networkx(cpdag.to_dag()) to "
             "DoWhy and report that the direction was a choice.",

@@ -66,7 +66,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
             "failed-decoupling",
             failed,
             f"Decoupling failed around {listed(failed, _SHOWN)}: the weights left more dependence than "
-            "chance. Edges there may be false. RobustDCD copes better with this.",
+            "chance. Edges there may be false. RobustDCD handles this better.",
         )
     views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
     low = tuple(
@@ -104,8 +104,8 @@ def _of_posterior(posterior: PosteriorSummary | None) -> Iterator[Caution]:
         yield Caution(
             "not-subsampled",
             (),
-            "Every chain ran on all rows, because the table has too many columns to keep the sums of its "
-            "parts. Probabilities then rely on the model too much, and are too close to 0 and 1.",
+            "Every chain ran on all rows, because the table has too many columns for subsampling. "
+            "Probabilities then rely too heavily on the model, and are too close to 0 and 1.",
         )
 
 

@@ -230,7 +230,7 @@ def _resampling(stability: Any, cpdag: CPDAG) -> parts.Resampling | None:
         return None
     if set(stability.names) != set(cpdag.names):
         raise InputError(
-            "parameter 'stability'", "has other variables than the model", "Pass dcd.stability(model, X)."
+            "parameter 'stability'", "has different variables from the model", "Pass dcd.stability(model, X)."
         )
     position = {name: index for index, name in enumerate(stability.names)}
     pairs = []

@@ -89,7 +89,7 @@ class Memory:
         needed = (FIXED + PER_ROW * n_rows) * n_processes
         if self.limit is not None and self.limit < needed:
             problem = f"is {self.limit} bytes, too small for {n_rows} rows"
-            remedy = f"Try memory_limit='{math.ceil(needed / 2**20)}MiB', or give fewer rows"
+            remedy = f"Try memory_limit='{math.ceil(needed / 2**20)}MiB', or use fewer rows"
             if n_processes > 1:
                 problem += f" in each of {n_processes} processes"
                 remedy += ", or set n_jobs=1"

@@ -73,7 +73,7 @@ def known_collider(names: Sequence[str], triple: Triple) -> Conflict:
         "known_collider",
         (x, z, y),
         f"Knowledge implies {x} -> {z} <- {y}, which the data alone do not suggest.",
-        "Knowledge took precedence; it is in the graph.",
+        "Knowledge took precedence; the collider is in the graph.",
     )
 
 
@@ -86,7 +86,7 @@ def refused_collider(names: Sequence[str], triple: Triple, reason: str, known: B
         "refused_collider",
         (names[x], names[z], names[y]),
         f"The data suggest {names[x]} -> {names[z]} <- {names[y]}, but {against[0] if against else reason}.",
-        f"{'Knowledge' if by_knowledge else 'Stronger evidence'} took precedence; this was left out.",
+        f"{'Knowledge' if by_knowledge else 'Stronger evidence'} took precedence; the collider was left out.",
     )
 
 

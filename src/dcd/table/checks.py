@@ -102,7 +102,7 @@ def check_shape(n_rows: int, n_columns: int, min_features: int = 2) -> None:
 def few_rows_note(n_rows: int, weights: FloatArray | None = None, n_groups: int | None = None) -> str:
     """A warning if there are few rows, groups of rows, or effective rows by weights; otherwise empty."""
     if n_groups is not None and n_groups < FEW_GROUPS:
-        return f"Only {n_groups} groups of rows: hardly more than the strongest relations can be detected."
+        return f"Only {n_groups} groups of rows: only the strongest relations can be detected."
     n_effective = n_rows if weights is None else round(effective_sample_size(weights))
     if n_effective >= FEW_ROWS:
         return ""
@@ -123,7 +123,7 @@ def unusable(columns: Sequence[TableColumn], options: TableOptions) -> list[Prob
 def no_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns in which every cell is missing."""
     empty = [column.name for column in columns if column.n_missing == len(column.values)]
-    return [Problem(name, "has no value at all", "Drop it.") for name in empty]
+    return [Problem(name, "has no values", "Drop it.") for name in empty]
 
 
 def infinite_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001

@@ -40,11 +40,11 @@ def row_groups(groups: Any, n_rows: int) -> Positions | None:
     try:
         codes: Positions = pd.factorize(given.reshape(-1))[0]
     except Exception as error:  # of values that cannot be compared
-        problem = f"has values that do not name groups ({error})"
+        problem = f"has values that cannot serve as group names ({error})"
         raise InputError(_SUBJECT, problem, "Give numbers or text.") from error
     if (codes < 0).any():
         problem = f"has {int((codes < 0).sum())} missing values, the first in row {int(codes.argmin())}"
-        raise InputError(_SUBJECT, problem, "Give a row that belongs to no other a group of its own.")
+        raise InputError(_SUBJECT, problem, "Give each row that belongs to no group a value of its own.")
     return codes
 
 

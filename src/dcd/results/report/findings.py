@@ -122,8 +122,7 @@ def _groups(result: Result) -> list[str]:
             f"They form {count(len(connected), 'group')} with no relation between them: {shown}."
         )
     if alone:
-        stand = "stands" if len(alone) == 1 else "stand"
-        sentences.append(f"{listed(alone)} {stand} apart: no relation with the others was detected.")
+        sentences.append(f"No relation of {listed(alone)} with other variables was detected.")
     return [" ".join(sentences)] if sentences else []
 
 
@@ -143,7 +142,7 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
         sentences.append(
             f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
-            f"{len(seen)} edges were found at least four times in five."
+            f"{len(seen)} edges were found in at least 80 % of them."
         )
     if sentences:
         return sentences

@@ -131,7 +131,7 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
         return "given as knowledge" if edge.background else "follows from knowledge"
     if edge.uncertain and result.posterior is not None:
         least = result.posterior.arrow_probability
-        below = f"uncertain: below the {percent(least)} asked for"
+        below = f"uncertain: below the required {percent(least)}"
         return "uncertain: not confirmed by tests" if lacks_only_tests(edge, least) else below
     if edge.type == "-":
         return "unknown"

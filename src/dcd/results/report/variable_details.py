@@ -10,7 +10,9 @@ from dcd.results.model import Boundary, Member, Result, View
 from dcd.results.origin import Given
 from dcd.results.report.phrases import (
     NONE,
+    brief,
     count,
+    listed,
     number,
     probability,
     pvalue,
@@ -29,10 +31,10 @@ _ROLES = {
 }
 _STATUS = {
     "balanced": "down to the chance level",
-    "ess_floor": "stopped at the least sample size",
+    "ess_floor": "stopped at the smallest allowed sample size",
     "path_end": "as low as possible",
     "converged": "as low as possible",
-    "max_steps": "stopped after the largest number of steps",
+    "max_steps": "stopped at the maximum number of steps",
     "nothing_to_decouple": "nothing to decouple",
 }
 _Panel = tuple[str, str, str | None]  # caption, strength, scatter plot
@@ -88,7 +90,7 @@ class _Details:
             "n_others": len(members) - n_adjacent - n_spouses,
             "members": [self._member(target, member, decoupled is not None) for member in members],
             "view": view,
-            "effect": _effect(decoupled) if decoupled else "",
+            "effect": _effect(decoupled, target) if decoupled else "",
             "histogram": draw_weights(decoupled) if decoupled else "",
             "remarks": self._remarks(target),
         }
@@ -167,16 +169,21 @@ def _times(value: float) -> str:
     return f"{value:.1f}" if value < 10 else number(value)
 
 
-def _effect(view: View) -> str:
+def _effect(view: View, target: str) -> str:
     """The effect of the weights, in a sentence or two."""
-    variables = count(len(view.decoupled), "variable")
+    is_tested = target in view.decoupled  # by Robust DCD, whose weights are those of a test
+    around = f"the {count(len(view.decoupled), 'variable')} around it"
+    some = listed([brief(name) for name in view.decoupled], 6) if is_tested else around
     if view.dependence_before <= 1 and view.dependence == view.dependence_before:
-        return f"The {variables} around it are already nearly independent, so all rows count the same."
+        return f"The dependence among {some} is no more than chance, so all rows count the same."
     before, after = _times(view.dependence_before), _times(view.dependence)
-    text = (
-        f"Weights make the {variables} around it independent of each other: their dependence falls from "
-        f"{before} to {after} times the chance level ({_STATUS.get(view.status, view.status)}). "
-    )
+    fall = f"from {before} to {after} times the chance level ({_STATUS.get(view.status, view.status)})."
+    if is_tested:
+        text = f"A test was repeated under weights that reduce the dependence among {some} {fall} "
+        rest = "An association that persists under the weights does not come from that dependence."
+    else:
+        text = f"Weights make {some} independent of each other: their dependence falls {fall} "
+        rest = "A variable that still depends on it does so directly."
     if view.dependence > _MUCH_DEPENDENCE:
-        return text + "Some remains, so part of an association may still come by way of the others."
-    return text + "A variable that still depends on it does so directly."
+        rest = "Some remains, so part of an association may still be due to the other variables."
+    return text + rest

@@ -113,7 +113,7 @@ class Layout:
         """The ctypes structure; raises an error if its size differs from the size in C."""
         in_c = _WHOLE.in_dll(library(), f"size_of_{self._unchecked.__name__}").value
         if in_c != ctypes.sizeof(self._unchecked):
-            raise _missing("was built from other sources")
+            raise _missing("was built from different sources")
         return self._unchecked
 
     def fill(self, record: NamedTuple, **sizes: int) -> Any:

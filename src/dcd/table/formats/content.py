@@ -67,7 +67,7 @@ def _checked_format(content: bytes, suffixes: list[str], label: str, chosen: str
     """The format, checked against the start of the content."""
     name = _format_name(suffixes, chosen)
     if name is None:
-        problem = f"has an extension that names no format ({''.join(suffixes) or 'none'})"
+        problem = f"has an unknown extension ({''.join(suffixes) or 'none'})"
         known = f"{', '.join(_BY_SUFFIX)}, or set format='csv' or another of {', '.join(FORMATS)}"
         raise InputError(label, problem, f"Use one of {known}.")
     if not content.strip():
