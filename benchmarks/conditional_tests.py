@@ -252,8 +252,8 @@ def show() -> str:
         rows[rows["case"].isin(list(NULLS))].groupby(["test", "n"])[["rejected_001", "replications"]].sum()
     )
     strict = nulls["rejected_001"] / nulls["replications"]
-    add("seconds a test", lambda test, n: _number(means["seconds"], test, n, ".3f"))
-    add("samples a case", lambda test, n: _number(means["replications"], test, n, ".0f"))
+    add("seconds per test", lambda test, n: _number(means["seconds"], test, n, ".3f"))
+    add("samples per case", lambda test, n: _number(means["replications"], test, n, ".0f"))
     add("all nulls, rejected at .001", lambda test, n: _number(strict, test, n, ".4f"))
     return "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.evaluation.cells import CELLS, GROWING, NETWORK_SIZES, NETWORKS
-from benchmarks.evaluation.methods import METHODS
+from benchmarks.evaluation.methods import METHODS, MOST_GRAPHS
 from dcd.runtime.array_types import FloatArray
 
 OURS = ("Robust DCD", "Robust DCD, one graph")
@@ -76,7 +76,7 @@ def paired(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str]) -> 
             shown.append(f"+{text}" if text and not text.startswith("-") else text)
         if any(shown):
             lines.append([CELLS[cell].title, str(len(own)), *shown])
-    return f"SHD_c less that of {ours}:\n\n" + markdown(["data", "graphs", *methods], lines)
+    return f"SHD_c minus that of {ours}:\n\n" + markdown(["data", "graphs", *methods], lines)
 
 
 def without_arrows(rows: pd.DataFrame, cells: Sequence[str], methods: Sequence[str]) -> str:
@@ -118,7 +118,7 @@ def growing(rows: pd.DataFrame, methods: Sequence[str]) -> str:
     lines = []
     for degree, method in product((2, 4), methods):
         parts = [part_of(rows, f"er{degree}-bounded-n{n}", method) for n in GROWING]
-        shown = [entry(part, ("shd_c", "cpu_seconds"), 10) for part in parts]
+        shown = [entry(part, ("shd_c", "cpu_seconds"), MOST_GRAPHS) for part in parts]
         if any(shown):
             lines.append([str(degree), method, *shown])
     return markdown(["degree", "method", *(f"n = {n:,}" for n in GROWING)], lines)
@@ -144,7 +144,7 @@ def one_cell(rows: pd.DataFrame, cell: str) -> str:
 def everything(rows: pd.DataFrame) -> str:
     """All cells, one after the other."""
     parts = [
-        "Means ± standard errors over graphs, the same for all methods. d = 10 and n = 800 unless said; "
+        "Means ± standard errors over graphs, the same for all methods. d = 10 and n = 800 by default; "
         "graphs of a degree are Erdős\N{EN DASH}Rényi; seconds are processor time of a graph.\n"
     ]
     for cell in CELLS:
