@@ -267,7 +267,7 @@ def estimated(
 ) -> Effect:
     """The effect of one variable of a pair on the other, given the adjustments that graphs need.
 
-    `order_is_known` means that, by knowledge, the outcome cannot be a cause of the treatment.
+    `order_is_known` means that, by knowledge, the outcome cannot be a direct cause of the treatment.
     """
     treatment, outcome = pair
     levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)

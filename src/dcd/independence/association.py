@@ -87,7 +87,8 @@ class PartialAssociation:
     weights : how to decouple. `HSICDescent(objective="from-set")` makes one of the two variables independent
         of the set jointly; other strategies make the members of the set independent of each other.
     decouple : "where-needed" tests an association again under weights if both residuals retain structure and
-        the set has fewer than eight variables; "always" does so in any case; "never" only adjusts.
+        the set has fewer than eight variables; "always" does so for every association that adjustment leaves
+        significant; "never" only adjusts.
     interaction_level : level of the test for structure left by adjustment.
     """
 

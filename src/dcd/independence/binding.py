@@ -73,7 +73,7 @@ class SampleFirstTest(SearchTest):
         yield from self._on_more_rows().screen(target, given)
 
     def log_pvalue(self, x: int, y: int, given: Collection[int]) -> float:
-        """See `BoundTest`; an upper bound if the sample is enough."""
+        """See `BoundTest`; that of the sample if it is clear there."""
         self._sample.record = Record()
         log_pvalue = self._sample.log_pvalue(x, y, given)
         if log_pvalue >= self._log_clear:
