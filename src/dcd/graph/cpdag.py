@@ -101,7 +101,7 @@ class CPDAG:
         return cls(of_class.names, with_arrows(of_class.adjacency, arrows), tuple(background))
 
     def without_background(self) -> CPDAG:
-        """The CPDAG of the whole class: without background knowledge, and with no arrow marked as uncertain."""
+        """The CPDAG of the whole class, without background knowledge and without uncertain arrows."""
         return CPDAG.from_dag(self.names, self.to_dag().adjacency)
 
     @cached_property
