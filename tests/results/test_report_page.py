@@ -11,18 +11,20 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from support.made_results import HOSTILE, make_document, make_result, random_cpdag
 
 import dcd
 from dcd import CPDAG, InputError
 from dcd.results import Result, report
-from dcd.results.model import Column
+from dcd.results.model import Column, View
 from dcd.results.origin import given_in
 from dcd.results.report.confidence import scale_of
 from dcd.results.report.findings import findings, groups
 from dcd.results.report.graph_picture import draw_graph
 from dcd.results.report.phrases import count, listed, percent, pvalue
 from dcd.results.report.scatter_plots import Axis, draw_scatter
+from dcd.results.report.variable_details import effect_of_weights
 from dcd.runtime.text import visible
 
 VOID = {"meta", "input", "br", "hr", "link"}
@@ -369,3 +371,24 @@ def test_a_member_without_an_edge_shares_an_effect_only_if_the_graph_says_so():
     page = dcd.report.render(dcd.results.Result.from_dict(document))
     assert "no edge drawn" in page
     assert "but no edge was drawn" in page
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (
+            "d",
+            "Weights make the three variables around it independent of each other: their",
+        ),
+        ("a", "A test was repeated under weights that reduce the dependence among"),
+    ],
+)
+def test_the_effect_of_weights_is_that_of_the_method(target, expected):
+    """DCD decouples the variables around a target; Robust DCD those of a test, with the target among them."""
+    view = View(("a", "b", "c"), 100, 60.0, "balanced", 4.0, 0.9, (0.0, 1.0), (100,))
+    text = effect_of_weights(view, target)
+    assert text.startswith(expected)
+    assert "from 4.0 to 0.9 times the chance level" in text
+    assert all(name in text for name in "abc") or target == "d"
+    idle = effect_of_weights(structs.replace(view, dependence_before=0.9), target)
+    assert "no more than chance" in idle

@@ -90,7 +90,7 @@ class _Details:
             "n_others": len(members) - n_adjacent - n_spouses,
             "members": [self._member(target, member, decoupled is not None) for member in members],
             "view": view,
-            "effect": _effect(decoupled, target) if decoupled else "",
+            "effect": effect_of_weights(decoupled, target) if decoupled else "",
             "histogram": draw_weights(decoupled) if decoupled else "",
             "remarks": self._remarks(target),
         }
@@ -169,7 +169,7 @@ def _times(value: float) -> str:
     return f"{value:.1f}" if value < 10 else number(value)
 
 
-def _effect(view: View, target: str) -> str:
+def effect_of_weights(view: View, target: str) -> str:
     """The effect of the weights, in a sentence or two."""
     is_tested = target in view.decoupled  # by Robust DCD, whose weights are those of a test
     around = f"the {count(len(view.decoupled), 'variable')} around it"
