@@ -271,11 +271,11 @@ def test_effects_of_the_fit_use_its_groups():
 
 def test_the_published_method_refuses_groups():
     table, groups = chain(0)
-    with pytest.raises(dcd.InputError, match=r"'groups': is refused, .*independent. Use RobustDCD"):
+    with pytest.raises(dcd.InputError, match=r"'groups': is not supported: .*independent. Use RobustDCD"):
         dcd.DCD().fit(table, groups=groups)
-    with pytest.raises(dcd.InputError, match="'groups': is refused"):
+    with pytest.raises(dcd.InputError, match="'groups': is not supported"):
         dcd.stability(dcd.DCD(), table, groups=groups)
-    with pytest.raises(dcd.InputError, match=r"'groups': is refused, .* Use method='robust'"):
+    with pytest.raises(dcd.InputError, match=r"'groups': is not supported: .* Use method='robust'"):
         dcd.MarkovBoundary("a", method="published").fit(table, groups=groups)
 
 
