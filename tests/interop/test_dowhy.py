@@ -71,18 +71,18 @@ def test_an_uncertain_arrow_is_not_handed_over_as_certain():
     sure = CPDAG.from_dag("btcy", dag, [("b", "t"), ("t", "c"), ("c", "y")])
     interop.to_dowhy(sure, treatment="t", outcome="y")
     doubtful = CPDAG(sure.names, sure.adjacency, sure.background, uncertain=[("t", "c")])
-    with pytest.raises(InputError, match=r"edge 't' - 'c': can go .* dcd\.effect\(cpdag, table, 't', 'y'\)"):
+    with pytest.raises(InputError, match=r"edge 't' - 'c': can have .* dcd\.effect\(cpdag, table, 't', 'y'\)"):
         interop.to_dowhy(doubtful, treatment="t", outcome="y")
     dag[1, 3] = 0
     sure = CPDAG.from_dag("btcy", dag, [("b", "t"), ("t", "c"), ("c", "y")])
     behind = CPDAG(sure.names, sure.adjacency, sure.background, uncertain=[("c", "y")])
-    with pytest.raises(InputError, match="edge 'c' - 'y': can go either way"):
+    with pytest.raises(InputError, match="edge 'c' - 'y': can have either direction"):
         interop.to_dowhy(behind, treatment="t", outcome="y")
     interop.to_dowhy(behind, treatment="t", outcome="c")
 
 
 def test_dowhy_is_asked_with_names_of_the_graph():
-    with pytest.raises(InputError, match="edge 'b' - 'a': can go either way"):
+    with pytest.raises(InputError, match="edge 'b' - 'a': can have either direction"):
         interop.to_dowhy(CHAIN, treatment="b", outcome="a")
     with pytest.raises(InputError, match="variable 'A': is not in the graph"):
         interop.to_dowhy(COLLIDER, treatment="A", outcome="b")
