@@ -76,4 +76,4 @@ def test_the_page_runs_in_full(page, monkeypatch, tmp_path):
         namespace, printed = run_page(ROOT / "docs" / f"{page}.md")
     low, high = {"guides/hand-over": (0.62, 0.78), "tutorial": (0.58, 0.70)}[page]
     assert low < namespace["estimate"].value < high
-    assert "can go either way" in printed
+    assert "can have either direction" in printed
