@@ -27,7 +27,6 @@ FLAGS = (
     "-std=c11",
     "-O3",
     "-shared",
-    "-fopenmp-simd",
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fvisibility=hidden",

@@ -155,6 +155,12 @@ def calibration_error(part: pd.DataFrame) -> float:
     return float((groups.size() * (groups["told"].mean() - groups["right"].mean()).abs()).sum() / len(part))
 
 
+def told_within(rows: pd.DataFrame, bounds: tuple[float, float]) -> pd.DataFrame:
+    """The rows with a probability in one of the `BINS`; the last includes 1."""
+    low, high = bounds
+    return rows[(rows["told"] >= low) & ((rows["told"] < high) | (high == 1.0))]
+
+
 def standard_error(part: pd.DataFrame) -> float:
     """The standard error of the gap between the share that is right and the probability.
 
@@ -198,8 +204,7 @@ def summary(rows: pd.DataFrame) -> str:
         parts += [(f"{family}, all degrees", of_kind[of_kind["family"] == family]) for family in FAMILIES]
         parts += [(f"n = {n}, d = {d}", of_kind[(of_kind["n"] == n) & (of_kind["d"] == d)]) for n, d in SIZES]
         for title, part in [*parts, ("all", of_kind)]:
-            told = part["told"]
-            cells = [cell(part[(told >= low) & ((told < high) | (high == 1.0))]) for low, high in BINS]
+            cells = [cell(told_within(part, bounds)) for bounds in BINS]
             error = f"{calibration_error(part):.3f}" if len(part) else "-"
             lines.append(f"| {title} | {' | '.join(cells)} | {error} |")
         lines.append("")
@@ -218,8 +223,7 @@ def in_short(rows: pd.DataFrame) -> str:
     among += [(f"arrows, {family}", rows[rows["family"] == family]) for family in FAMILIES]
     for title, whole in among:
         part = whole[whole["what"] == ("edge" if title == "edges" else "arrow")]
-        told = part["told"]
-        cells = [cell(part[(told >= low) & ((told < high) | (high == 1.0))]) for low, high in BINS]
+        cells = [cell(told_within(part, bounds)) for bounds in BINS]
         n_graphs = len(whole[KEY].drop_duplicates())
         lines.append(f"| {title} | {n_graphs} | {' | '.join(cells)} | {calibration_error(part):.3f} |")
     return "\n".join(lines) + "\n"
@@ -228,12 +232,10 @@ def in_short(rows: pd.DataFrame) -> str:
 def too_sure(rows: pd.DataFrame, what: str) -> list[str]:
     """The families and ranges of probabilities in which too few are right, by two standard errors or more."""
     found = []
-    for family, (low, high) in product(FAMILIES, BINS):
-        told = rows["told"]
-        inside = (told >= low) & ((told < high) | (high == 1.0))
-        part = rows[(rows["what"] == what) & (rows["family"] == family) & inside]
+    for family, bounds in product(FAMILIES, BINS):
+        part = told_within(rows[(rows["what"] == what) & (rows["family"] == family)], bounds)
         if (part["told"] - part["right"]).mean() > 2.0 * standard_error(part):
-            found.append(f"{family} from {low:.2f}")
+            found.append(f"{family} from {bounds[0]:.2f}")
     return found
 
 

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import dcd
-from benchmarks.calibration import BINS, FAMILIES, KEY, Task, add_rows, calibration_error
+from benchmarks.calibration import BINS, FAMILIES, KEY, Task, add_rows, calibration_error, told_within
 from dcd.runtime.array_types import FloatArray
 from dcd.search.arrow_calibration import Constants, Traits, calibrated
 
@@ -139,8 +139,8 @@ def line(title: str, rows: pd.DataFrame, shares: FloatArray) -> str:
     """The share that is right in each bin, with the number of arrows."""
     arrows = told(rows, shares)
     cells = []
-    for low, high in BINS:
-        part = arrows[(arrows["told"] >= low) & ((arrows["told"] < high) | (high == 1.0))]
+    for bounds in BINS:
+        part = told_within(arrows, bounds)
         cells.append(f"{part['right'].mean():.2f} ({len(part)})" if len(part) else "-")
     return f"{title:24} {'  '.join(cells)}  {calibration_error(arrows):.3f}"
 

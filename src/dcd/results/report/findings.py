@@ -122,7 +122,7 @@ def _groups(result: Result) -> list[str]:
             f"They form {count(len(connected), 'group')} with no relation between them: {shown}."
         )
     if alone:
-        sentences.append(f"No relation of {listed(alone)} with other variables was detected.")
+        sentences.append(f"No relation with any other variable was detected for {listed(alone)}.")
     return [" ".join(sentences)] if sentences else []
 
 

@@ -80,7 +80,7 @@ static void extend_rows(const Model *model, const Regression *work, Candidates *
     const Index count = some->count;
     for (Index t = done; t < size; t++) {
         const double *gram = model->gram + work->columns[t] * model->n_columns, *own = work->factor + t * work->capacity;
-        const double scale = work->scales[t], reciprocal = 1.0 / own[t];
+        const double scale = work->scales[t], reciprocal = work->upper[t * work->capacity + t];
         double *row = some->rows + t * count;
         for (Index c = 0; c < count; c++)
             row[c] = scale * some->scales[c] * gram[some->columns[c]];
