@@ -1,12 +1,13 @@
 """Are the probabilities of Robust DCD calibrated? The share of right edges and arrows at each probability.
 
-    python -m benchmarks.calibration --graphs 8 --jobs 2
+    python -m benchmarks.calibration --graphs 5 --jobs 2
     python -m benchmarks.calibration --graphs 0
 
-Appends the pairs of every graph that are joined, or directed, with a probability of at least a half to
-benchmarks/results/calibration.csv, skips graphs that are already there, and writes calibration.md and
-docs/images/calibration.png; `--graphs 0` only writes. Seeds start at 8,000,000; no setting was chosen on
-them.
+Appends how often the sampled graphs of each table have each type of a pair, and the true type, to
+benchmarks/results/calibration.csv, skips tables that are already there, and writes calibration.md and
+docs/images/calibration.png from the probabilities that follow; `--graphs 0` only writes. A new calibration
+needs no new rows, since graphs do not depend on it. Seeds start at 9,000,000, no two graphs share one, and no
+setting was chosen on them.
 """
 
 from __future__ import annotations
@@ -27,20 +28,25 @@ import pandas as pd
 import dcd
 from benchmarks.evaluation.cells import Linear, random_graph
 from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.errors import InputError
+from dcd.search.calibration import CONSTANTS, Constants, Traits, direction_shares, edge_probability
 from experiments.settings import Problem
 
 ROWS = Path(__file__).parent / "results" / "calibration.csv"
 FIGURE = Path(__file__).parent.parent / "docs" / "images" / "calibration.png"
-FIRST_SEED = 8_000_000
+FIRST_SEED = 9_000_000
 BINS = ((0.5, 0.8), (0.8, 0.95), (0.95, 1.0))
 KEY = ["family", "degree", "n", "d", "seed"]
+TRAITS = list(Traits._fields)
+TYPES = ["forward", "backward", "undirected"]
+LEAST_JOINED = 0.1  # pairs joined in a smaller share of sampled graphs are left out
 Task = tuple[str, int, int, int, int]
 RowsOf = Callable[[Task], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """Tables in which every other variable is a category of two or three levels.
+    """Tables in which every k-th variable is a category of two or three levels, k = `every`.
 
     A variable is a sum of smooth functions of its parents and normal noise; a category is such a sum cut at
     quantiles, and acts on its effects by its level.
@@ -49,13 +55,14 @@ class Mixed:
     d: int
     degree: int
     n: int
+    every: int = 2
 
     def draw(self, seed: int) -> Problem:
         """Graph and data from one generator."""
         rng = np.random.default_rng(seed)
         dag = dcd.simulate.random_dag(self.d, graph="erdos-renyi", degree=self.degree, random_state=rng)
         columns: dict[int, FloatArray] = {}
-        levels = {v: int(rng.integers(2, 4)) for v in range(1, self.d, 2)}
+        levels = {v: int(rng.integers(2, 4)) for v in range(self.every - 1, self.d, self.every)}
         for v in topological_order(dag):
             value = rng.standard_normal(self.n)
             for parent in np.flatnonzero(dag[:, v]).tolist():
@@ -82,7 +89,7 @@ def topological_order(dag: IntArray) -> list[int]:
     return order
 
 
-FAMILIES = {
+FAMILIES: dict[str, Callable[[int, int, int], Any]] = {
     "curves": lambda degree, n, d: random_graph(degree, n=n, d=d),
     "bounded": lambda degree, n, d: random_graph(degree, n=n, d=d, mechanism="bounded", noise_std=1.0),
     "networks": lambda degree, n, d: random_graph(degree, n=n, d=d, mechanism="mlp", noise_std=1.0),
@@ -91,7 +98,9 @@ FAMILIES = {
     "noise inside": lambda degree, n, d: random_graph(
         degree, n=n, d=d, noise_std=1.0, noise_in_mechanism=True
     ),
+    "few categories": lambda degree, n, d: Mixed(d, degree, n, every=4),
     "mixed": lambda degree, n, d: Mixed(d, degree, n),
+    "categories": lambda degree, n, d: Mixed(d, degree, n, every=1),
 }
 SIZES = [(300, 8), (800, 8), (5000, 8), (300, 20), (800, 20), (5000, 20)]
 
@@ -100,34 +109,53 @@ SIZES = [(300, 8), (800, 8), (5000, 8), (300, 20), (800, 20), (5000, 20)]
 
 
 def rows_of(task: Task) -> list[dict[str, Any]]:
-    """The probabilities and the true type of each pair of one graph."""
+    """How often the graphs that were sampled for one table have each type of each pair, and the true type."""
     family, degree, n, d, seed = task
     warnings.simplefilter("ignore")
     problem = FAMILIES[family](degree, n, d).draw(seed)
-    told = dcd.RobustDCD(progress=False).fit(problem.table).probabilities_
-    assert told is not None
-    truth = problem.cpdag
+    model = fitted(problem.table)
+    if model is None:
+        return []
+    posterior = model.posterior_
+    assert posterior is not None
+    assert posterior.confirmed is not None
     key = dict(zip(KEY, task, strict=True))
-    rows: list[dict[str, Any]] = [{**key, "what": "graph", "told": 1.0, "right": 1}]
-    for first, second, *told_types in told.to_numpy().tolist():
-        forward, backward, _, absent = map(float, told_types)
-        for what, probability, right in (
-            ("edge", 1.0 - absent, truth.role(first, second) is not None),
-            ("arrow", forward, (first, second) in truth.directed_edges),
-            ("arrow", backward, (second, first) in truth.directed_edges),
-        ):
-            if probability >= BINS[0][0]:
-                rows.append({**key, "what": what, "told": round(probability, 4), "right": int(right)})
+    key |= {name: round(value, 4) for name, value in posterior.traits._asdict().items()}
+    rows: list[dict[str, Any]] = []
+    for i, j in zip(*np.triu_indices(d, k=1), strict=True):
+        shares = posterior.sampled[:3, i, j].round(5).tolist()
+        if sum(shares) > LEAST_JOINED or not rows:  # at least one row, so that the table counts as done
+            one, other = (i, j) if shares[0] >= shares[1] else (j, i)
+            confirmed = int(posterior.confirmed[one, other])
+            truth = true_type(problem.cpdag, posterior.names[i], posterior.names[j])
+            types = dict(zip(TYPES, shares, strict=True))
+            rows.append({**key, **types, "confirmed": confirmed, "truth": truth})
     return rows
+
+
+def true_type(cpdag: dcd.CPDAG, first: str, second: str) -> int:
+    """0 for first -> second, 1 for second -> first, 2 for an undirected edge, 3 for none."""
+    if cpdag.role(first, second) is None:
+        return 3
+    arrows = [(first, second) in cpdag.directed_edges, (second, first) in cpdag.directed_edges, True]
+    return arrows.index(True)
+
+
+def fitted(table: pd.DataFrame) -> dcd.RobustDCD | None:
+    """A model of a table; None if the table is refused, because a column is a copy of another."""
+    try:
+        return dcd.RobustDCD(progress=False).fit(table)
+    except InputError:
+        return None
 
 
 def run(n_graphs: int, jobs: int) -> None:
     """Add the graphs that are missing."""
-    seeds = range(FIRST_SEED, FIRST_SEED + n_graphs)
+    settings = list(product(SIZES, FAMILIES, (2, 4, 6)))
     tasks = [
-        (family, degree, n, d, seed)
-        for seed, (n, d), family, degree in product(seeds, SIZES, FAMILIES, (2, 4, 6))
-        if d == 8 or seed < FIRST_SEED + n_graphs // 2  # half as many graphs of twenty variables
+        (family, degree, n, d, FIRST_SEED + index * len(settings) + number)
+        for index, (number, ((n, d), family, degree)) in product(range(n_graphs), enumerate(settings))
+        if d == 8 or index < n_graphs // 2  # half as many graphs of twenty variables
     ]
     add_rows(ROWS, tasks, rows_of, jobs)
 
@@ -141,11 +169,30 @@ def add_rows(path: Path, tasks: Sequence[Task], rows_of: RowsOf, jobs: int) -> N
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for index, future in enumerate(as_completed([pool.submit(rows_of, task) for task in missing]), 1):
             frame = pd.DataFrame(future.result())
+            if frame.empty:
+                continue
             frame.to_csv(path, mode="a", header=not path.exists(), index=False, lineterminator="\n")
             print(f"{index}/{len(missing)}", *frame.loc[0, KEY], flush=True)
 
 
 # --- tables -----------------------------------------------------------------------------------------------
+
+
+def told(rows: pd.DataFrame, constants: Constants = CONSTANTS) -> pd.DataFrame:
+    """The probabilities of edges and of arrows of a half or more, and whether they are right.
+
+    A line with `what` "graph" for each table counts those of which nothing is told.
+    """
+    types, traits = rows[TYPES].to_numpy(), rows[TRAITS].to_numpy()
+    joined = np.minimum(types.sum(axis=1), 1.0)
+    edges = edge_probability(joined, traits, constants)
+    shares = (types / np.maximum(joined, 1e-9)[:, None]).T
+    arrows = edges * direction_shares(shares, traits, rows["confirmed"].to_numpy(dtype=bool), constants)
+    parts = [rows[KEY].drop_duplicates().assign(what="graph", told=1.0, right=True)]
+    parts.append(rows[KEY].assign(what="edge", told=edges, right=rows["truth"] < 3))
+    parts += [rows[KEY].assign(what="arrow", told=arrows[at], right=rows["truth"] == at) for at in (0, 1)]
+    whole = pd.concat(parts, ignore_index=True)
+    return whole[whole["told"] >= BINS[0][0]]
 
 
 def calibration_error(part: pd.DataFrame) -> float:
@@ -263,11 +310,11 @@ def draw(rows: pd.DataFrame) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run missing tasks and write the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--graphs", type=int, default=8, help="graphs of each family, degree and size")
+    parser.add_argument("--graphs", type=int, default=5, help="graphs of each family, degree and size")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     chosen = parser.parse_args(arguments)
     run(chosen.graphs, chosen.jobs)
-    rows = pd.read_csv(ROWS)
+    rows = told(pd.read_csv(ROWS))
     ROWS.with_suffix(".md").write_text(summary(rows), encoding="utf-8")
     draw(rows)
 

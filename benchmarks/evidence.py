@@ -108,7 +108,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "networks-aid": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "ancestor_aid"),
     "networks-time": wide(tables.NETWORK_CELLS, ALL, "cpu_seconds"),
     "growing": evaluation(lambda rows: tables.growing(rows, (*tables.OURS, "FLOP", "BOSS", "PC"))),
-    "calibration": lambda: calibration.in_short(pd.read_csv(calibration.ROWS)),
+    "calibration": lambda: calibration.in_short(calibration.told(pd.read_csv(calibration.ROWS))),
     "exogenous": lambda: without_first_lines(showing.in_short("report")),
     "tests": conditional_tests.show,
     "decoupling": lambda: without_first_lines(decoupling.show(PUBLISHED)),

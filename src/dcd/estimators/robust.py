@@ -140,7 +140,7 @@ class RobustDCD(Discovery):
         none (`absent`). None with `WholeGraph(chains=0)` or a search that returns no posterior.
     posterior_ : Posterior
         The basis of the probabilities: how often sampled graphs have each type of edge, the properties of
-        the table used to calibrate arrows, and some of the sampled graphs, which `effect` uses. None without
+        the table used to calibrate them, and some of the sampled graphs, which `effect` uses. None without
         probabilities.
     diagnostics_ : RobustDiagnostics
         Which edges the tests left out, which sets were decoupled and how well, which associations this

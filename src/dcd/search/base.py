@@ -23,7 +23,7 @@ from dcd.graph.pattern import VariablePair
 from dcd.independence.base import SearchTest
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 from dcd.runtime.runs import Run
-from dcd.search.arrow_calibration import Traits
+from dcd.search.calibration import Traits
 from dcd.weights.base import WeightSketch
 
 # --- findings --------------------------------------------------------------------------------------------
@@ -110,8 +110,8 @@ class Posterior:
     names : the d variables.
     types : (4, d, d) the probability that the class of the graph has i -> j, j -> i, an undirected edge
         between them, and no edge.
-    sampled : (4, d, d) how often it has these in the sampled graphs, before `arrow_calibration`.
-    traits : of the table, by which arrows are calibrated.
+    sampled : (4, d, d) how often it has these in the sampled graphs, before `calibration`.
+    traits : of the table, by which they are calibrated.
     drift : the largest difference in any of these between the first and the second halves of the chains.
     n_chains : number of chains.
     subsampled : whether each chain ran on a random subset of the rows.

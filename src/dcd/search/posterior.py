@@ -9,9 +9,10 @@ certain than the posterior of a model that is assumed to be exact.
 The share of edges that lead to a variable with other parents is uniform up to a half, as in the search. Each
 edge has an additional price, since the misfit of a curve looks like another parent.
 
-**The graph** is the one with the least expected SHD_c, with the best graph included in the average: unlike
-those of sampled graphs, its edges and colliders have been confirmed by tests, and on trees and bounded curves
-it has fewer errors than the graph that the posterior alone would give.
+**The graph** is the one with the least expected SHD_c over the sampled graphs, with directions made less
+certain (`calibration`), and with the best graph included in the average: unlike those of sampled graphs, its
+edges and colliders have been confirmed by tests, and on trees and bounded curves it has fewer errors than the
+graph that the posterior alone would give.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
-from dcd.search.arrow_calibration import calibrated, traits_of
 from dcd.search.base import GraphTask, Posterior
 from dcd.search.best_graph import BestGraph, collider_log_prior
+from dcd.search.calibration import calibrated, traits_of, types_for_choice
 from dcd.search.family_score import ScoreModel
 from dcd.search.graph_chain import Plan, chain_state, partner_scores, preferred_curves, run_chain
 from dcd.search.graph_class import class_types, improve_loss, loss_of
 from dcd.search.score_model import with_samples
 
-# Chosen from 1 to 5 on seeds 1,200,000 to 1,300,009, to calibrate edges; `arrow_calibration` does the rest.
+# Chosen from 1 to 5 on seeds 1,200,000 to 1,300,009, for edges; `calibration` does the rest.
 _TEMPER = 1.5
 # If all relations are curved, and if all are linear: at 1, a plain linear collider has probability 0.75. With
 # many variables the prior on the number of edges adds a price of its own; the sum of both has an upper limit.
@@ -80,8 +81,8 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
     sampled = halves.mean(axis=0)
     traits = traits_of(sampled, best.model)
-    untested = np.ones(sampled.shape[1:], dtype=bool)  # until the graph is known
-    types = calibrated(sampled, traits, _settled(task, sampled), untested)
+    as_if_confirmed = np.ones(sampled.shape[1:], dtype=bool)  # until the graph is known
+    types = calibrated(sampled, traits, _settled(task, sampled), task.knowledge.joined, as_if_confirmed)
     graphs = np.concatenate([some for *_, some in chains])
     posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None, graphs)
     return posterior, [dag for dag, *_ in chains]
@@ -91,7 +92,8 @@ def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArr
     """The probabilities after tests of the arrows of the graph; without tests none counts as confirmed."""
     sampled = posterior.sampled
     agreed = (sampled[FORWARD] >= sampled[BACKWARD]) & (False if confirmed is None else confirmed)
-    types = calibrated(sampled, posterior.traits, _settled(task, sampled), agreed | agreed.T)
+    settled, required = _settled(task, sampled), task.knowledge.joined
+    types = calibrated(sampled, posterior.traits, settled, required, agreed | agreed.T)
     return replace(posterior, types=types, confirmed=confirmed)
 
 
@@ -180,8 +182,9 @@ def _pairs_of_steps(model: ScoreModel, dag: IntArray, curves: BoolArray) -> Posi
 # --- the graph -------------------------------------------------------------------------------------------
 
 
-def with_best_graph(types: FloatArray, dag: IntArray, task: GraphTask) -> FloatArray:
-    """The probabilities of types, averaged with the graph that tests confirmed."""
+def types_with_best_graph(posterior: Posterior, dag: IntArray, task: GraphTask) -> FloatArray:
+    """The shares of types, with directions less certain, averaged with the graph that tests confirmed."""
+    types = types_for_choice(posterior.sampled, posterior.traits, _settled(task, posterior.sampled))
     confirmed = class_types(dag.astype(bool), oriented(task))
     return (1.0 - _BEST_GRAPH) * types + _BEST_GRAPH * np.array(
         [confirmed == one for one in range(len(types))]

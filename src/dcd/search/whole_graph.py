@@ -41,7 +41,7 @@ from dcd.search.posterior import (
     least_error_dag,
     oriented,
     sample_posterior,
-    with_best_graph,
+    types_with_best_graph,
     with_tested_arrows,
 )
 from dcd.search.score_model import score_model
@@ -124,7 +124,7 @@ class WholeGraph:
         starts: Sequence[IntArray],
     ) -> tuple[IntArray, list[TestedEdge]]:
         """The graph with the least expected error and confirmed edges; the best graph is the first start."""
-        types = with_best_graph(posterior.types, starts[0], task)
+        types = types_with_best_graph(posterior, starts[0], task)
         while True:
             dag = least_error_dag(types, starts, search.model, task)
             tested = _test_edges(task, dag, known, confirm=self.confirm)
