@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from support.tables import linear
 
-from benchmarks import fit_calibration
+import dcd
+from benchmarks import calibration, fit_calibration
 from dcd.features.gram_columns import columns_of, family_gram
 from dcd.search.calibration import (
     CONSTANTS,
@@ -225,3 +226,20 @@ def test_the_fit_finds_the_constants_that_made_the_rows(seed, monkeypatch):
     largest = directions[0].argmax(axis=0), np.arange(len(joined))
     cautiously = direction_shares(shares, traits, confirmed, cautious)[largest]
     assert cautiously.mean() < directions[0][largest].mean() - 0.02
+
+
+@pytest.mark.parametrize("family", ["networks", "mixed"])
+def test_the_rows_of_the_study_give_the_probabilities_of_the_model(family):
+    task = (family, 2, 300, 5, 0)
+    told = calibration.told(pd.DataFrame(calibration.rows_of(task)))
+    problem = calibration.FAMILIES[family](2, 300, 5).draw(0)
+    table = dcd.RobustDCD(progress=False).fit(problem.table).probabilities_
+    assert (told["what"] == "graph").sum() == 1
+    for what, expected in (
+        ("edge", 1.0 - table["absent"]),
+        ("arrow", pd.concat([table["forward"], table["backward"]])),
+    ):
+        expected = expected[expected >= 0.5]
+        found = told.loc[told["what"] == what, "told"]
+        assert len(expected) > 0 or what == "arrow"
+        np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=2e-3)
