@@ -45,7 +45,9 @@ SETTINGS = {
     **{(n, d, degree): 0.5 for n, (d, degree) in product((300, 800, 5000), ((4, 2), (5, 2), (6, 2), (6, 4)))},
     **{(5000, 20, degree): 0.2 for degree in (2, 4, 6)},
 }
-EDGE_TRAITS = ["linear", "counted", "mixed", "dense_linear"]  # the others did not help to calibrate edges
+# Of the properties of a table. Density, number of rows and the density of categorical tables did not help to
+# calibrate edges.
+FOR_EDGES = np.array([True, False, False, True, True, True, True, False])
 # Weight of directions that are wrong. Kinds of tables differ in ways that traits do not show; with 1.4 or
 # less, some get too high a probability on tables left out of the fit.
 CAUTION = 1.5
@@ -80,7 +82,6 @@ def fit(rows: pd.DataFrame) -> Constants:
 
 def _fit_edges(rows: pd.DataFrame) -> tuple[tuple[float, ...], tuple[float, ...], float]:
     properties, weights = properties_of(rows[TRAITS].to_numpy()), _weights(rows, np.zeros(len(rows), bool))
-    used = np.array([True, *(name in EDGE_TRAITS for name in TRAITS)])
     joined, truth = np.minimum(rows[TYPES].sum(axis=1).to_numpy(), 1.0), rows["truth"].to_numpy() < 3
     width = properties.shape[1]
 
@@ -91,7 +92,7 @@ def _fit_edges(rows: pd.DataFrame) -> tuple[tuple[float, ...], tuple[float, ...]
         log_odds = scaled + properties @ values[width:-1]
         error = weights * (expit(log_odds) - truth)
         by_least = -(error * slope) @ (least / (1.0 - joined + least))
-        by_property = [used * ((error * scaled) @ properties), used * (error @ properties)]
+        by_property = [FOR_EDGES * ((error * scaled) @ properties), FOR_EDGES * (error @ properties)]
         value = weights @ (np.logaddexp(0.0, log_odds) - truth * log_odds)
         return _with_prior(value, np.concatenate([*by_property, [by_least]]), values, 2 * width)
 

@@ -21,9 +21,7 @@ from dcd.search.calibration import (
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
 
-SPARSE = Traits(
-    shared=0.3, log_samples=0.0, linear=0.0, counted=0.0, mixed=0.0, dense_linear=0.0, dense_counted=0.0
-)
+SPARSE = Traits(shared=0.3, log_samples=0.0, linear=0.0, counted=0.0)
 DENSE = SPARSE._replace(shared=4.0)
 NOTHING = np.zeros((5, 5), dtype=bool)
 
@@ -63,8 +61,8 @@ def test_the_two_directions_keep_their_order(seed):
     [
         SPARSE,
         DENSE,
-        SPARSE._replace(linear=1.0, dense_linear=0.3),
-        SPARSE._replace(counted=0.5, mixed=1.0, dense_counted=0.15),
+        SPARSE._replace(linear=1.0),
+        SPARSE._replace(counted=0.5),
     ],
 )
 def test_edges_keep_their_order_none_is_certain_and_what_is_apart_stays_apart(traits):
@@ -81,8 +79,7 @@ def test_edges_keep_their_order_none_is_certain_and_what_is_apart_stays_apart(tr
 @pytest.mark.parametrize("counted", [0.0, 0.5, 1.0])
 def test_they_make_sense_for_tables_unlike_those_of_the_fit(shared, log_samples, linear, counted):
     linear = min(linear, 1.0 - counted)
-    mixed = 4 * counted * (1 - counted)
-    traits = Traits(shared, log_samples, linear, counted, mixed, shared * linear, shared * counted)
+    traits = Traits(shared, log_samples, linear, counted)
     never, rarely, mostly, always = edge_probability(np.array([0.0, 0.01, 0.9, 1.0]), traits)
     assert never == 0.0
     assert rarely < 0.1
@@ -102,10 +99,10 @@ def test_arrows_are_believed_less_in_dense_graphs_with_few_rows_lines_and_catego
     assert arrow() > 0.95
     assert arrow(shared=2.0) < arrow()
     assert arrow(shared=4.0) < arrow(shared=2.0)
-    assert arrow(shared=4.0, linear=1.0, dense_linear=4.0) < 0.8
+    assert arrow(shared=4.0, linear=1.0) < 0.8
     assert arrow(shared=4.0, log_samples=-2.0) < arrow(shared=4.0) < arrow(shared=4.0, log_samples=2.0)
-    assert arrow(linear=1.0, dense_linear=0.3) < arrow()
-    assert arrow(counted=0.5, mixed=1.0, dense_counted=0.15) < arrow()
+    assert arrow(linear=1.0) < arrow()
+    assert arrow(counted=0.5) < arrow()
     assert arrow(confirmed=False) < arrow()
 
 
@@ -160,9 +157,8 @@ def test_the_traits_of_a_table():
     traits = traits_of(types, model)
     assert traits.shared == pytest.approx(2 * (2 / 6) ** 2)
     assert traits.log_samples == pytest.approx(np.log(model.n_samples / 800.0))
-    assert traits.counted == traits.mixed == 0.0
+    assert traits.counted == 0.0
     assert 0.0 <= traits.linear <= 1.0
-    assert traits.dense_linear == traits.shared * traits.linear
 
 
 # --- the fit ---------------------------------------------------------------------------------------------
@@ -182,7 +178,7 @@ def simulated_rows(seed, truth, n_tables=300):
     n = 20 * n_tables
     traits = np.repeat(
         np.column_stack(
-            [rng.uniform(0.1, 0.9, n_tables), rng.normal(size=n_tables), rng.uniform(0, 0.5, (n_tables, 5))]
+            [rng.uniform(0.1, 0.9, n_tables), rng.normal(size=n_tables), rng.uniform(0, 0.5, (n_tables, 2))]
         ),
         20,
         axis=0,
@@ -211,7 +207,7 @@ def test_the_fit_finds_the_constants_that_made_the_rows(seed, monkeypatch):
     )
     rows = simulated_rows(seed, truth)
     cautious = fit_calibration.fit(rows)
-    monkeypatch.setattr(fit_calibration, "EDGE_TRAITS", list(Traits._fields))
+    monkeypatch.setattr(fit_calibration, "FOR_EDGES", np.ones(8))
     monkeypatch.setattr(fit_calibration, "CAUTION", 1.0)
     fitted = fit_calibration.fit(rows)
     joined, traits = rows[fit_calibration.TYPES].sum(axis=1).to_numpy(), rows[list(Traits._fields)].to_numpy()

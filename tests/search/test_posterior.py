@@ -300,7 +300,7 @@ def test_a_confirmed_graph_is_left_only_where_the_posterior_is_clear():
     collider = np.zeros((4, 4), dtype=bool)
     collider[0, 1] = collider[2, 1] = True
     model, task = asked()
-    traits = Traits(0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    traits = Traits(0.3, 0.0, 0.0, 0.0)
     for share, expected in ((0.6, chain), (0.95, collider)):
         types = share * certain(collider) + (1 - share) * certain(chain)
         sampled = Posterior(("a", "b", "c", "d"), types, types, traits, 0.0, 1, True)

@@ -2,7 +2,7 @@ r"""Calibration: from the shares of sampled graphs to probabilities.
 
 Sampled graphs agree with each other more often than they are right: they share the errors of the model, and
 one edge that all of them miss reverses others; in dense graphs many are missed. Two steps correct for this; x
-consists of the constant 1 and the properties of the table (`Traits`).
+are properties of the table (`properties_of`).
 
 **Edges.** With j the share of sampled graphs that join a pair, the log odds of an edge are
 
@@ -47,21 +47,16 @@ class Traits(NamedTuple):
     log_samples : log of the number of samples over 800, as the score counts them.
     linear : share of the variables whose relations to their parents are all linear.
     counted : share of the variables that are categories.
-    mixed : 1 if half of the variables are categories, 0 if all or none are.
-    dense_linear, dense_counted : products of `shared` with `linear` and with `counted`.
     """
 
     shared: float
     log_samples: float
     linear: float
     counted: float
-    mixed: float
-    dense_linear: float
-    dense_counted: float
 
 
 class Constants(NamedTuple):
-    """The constants that `benchmarks.fit_calibration` fits; tuples are coefficients of 1 and of the traits.
+    """The constants that `benchmarks.fit_calibration` fits; tuples are coefficients of properties.
 
     Attributes
     ----------
@@ -92,9 +87,7 @@ CONSTANTS = Constants(
 )
 _LEAST_FITTED = 0.1  # the smallest share of sampled graphs for which edges were calibrated
 # The range of traits in the tables to which the constants were fitted; values beyond it count as its ends.
-_LEAST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-_MOST_TRAITS = Traits(5.0, 1.9, 1.0, 1.0, 1.0, 5.0, 5.0)
-_SHARED, _LINEAR, _COUNTED = map(Traits._fields.index, ("shared", "linear", "counted"))
+_LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(5.0, 1.9, 1.0, 1.0)
 # For the choice of the graph; fitted without caution to tables of seeds 1,700,000 and up.
 _CHOICE = CONSTANTS._replace(
     temper=(3.98, -0.9, 0.43, -2.18, -3.27, 0.0, 0.0, 0.0),
@@ -115,9 +108,6 @@ def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
         log_samples=float(np.log(model.n_samples / 800.0)),
         linear=linear,
         counted=float(counted.mean()),
-        mixed=4.0 * float(counted.mean() * (1.0 - counted.mean())),
-        dense_linear=shared * linear,
-        dense_counted=shared * float(counted.mean()),
     )
 
 
@@ -129,8 +119,7 @@ def calibrated(
     Directions of `settled` pairs and edges between `required` pairs (d, d) stay as sampled; `confirmed`
     (d, d) are the pairs whose more frequent direction tests confirm.
     """
-    joined = sampled[:ABSENT].sum(axis=0)
-    shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0)
+    joined, shares = _joined_and_shares(sampled)
     shares = np.where(settled, shares, direction_shares(shares, traits, confirmed))
     edge = np.where(required, joined, edge_probability(joined, traits))
     absent = np.where(required, sampled[ABSENT], 1.0 - edge)
@@ -141,17 +130,16 @@ def calibrated(
 
 def types_for_choice(sampled: FloatArray, traits: Traits, settled: BoolArray) -> FloatArray:
     """The shares of types (4, d, d) for the choice of the graph: edges as sampled, directions less sure."""
-    joined = sampled[:ABSENT].sum(axis=0)
-    shares = sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0)
+    joined, shares = _joined_and_shares(sampled)
     # As if tests confirmed every arrow: they need the graph.
-    tempered = _tempered(shares, _with_constant(traits), np.asarray(_CHOICE.least_share), _CHOICE)
+    tempered = _tempered(shares, _properties(np.array(traits)), np.asarray(_CHOICE.least_share), _CHOICE)
     return np.concatenate([np.where(settled, shares, tempered) * joined, sampled[ABSENT:]])
 
 
 def edge_probability(
     joined: FloatArray, traits: Traits | FloatArray, constants: Constants = CONSTANTS
 ) -> FloatArray:
-    """The probability of an edge by the share of sampled graphs that have it; `traits` are (7,) or (n, 7)."""
+    """The probability of an edge by the share of sampled graphs that have it; `traits` are (4,) or (n, 4)."""
     properties = properties_of(traits)
     share = np.clip(joined, _LEAST_FITTED, 1.0)
     log_odds = np.log(share) - np.log(1.0 - share + constants.least_absence)
@@ -162,16 +150,30 @@ def edge_probability(
 def direction_shares(
     shares: FloatArray, traits: Traits | FloatArray, confirmed: BoolArray, constants: Constants = CONSTANTS
 ) -> FloatArray:
-    """The shares (3, ...) of the two directions and of none; `traits` are (7,) or (n, 7) for n pairs."""
+    """The shares (3, ...) of the two directions and of none; `traits` are (4,) or (n, 4) for n pairs."""
     least = np.where(confirmed, constants.least_share, constants.unconfirmed_share)
     return _tempered(shares, properties_of(traits), least, constants)
 
 
 def properties_of(traits: Traits | FloatArray) -> FloatArray:
-    """The constant 1 and the traits, (8,) or (n, 8), within the range of the fit."""
-    within = np.clip(np.asarray(traits, dtype=np.float64), _LEAST_TRAITS, _MOST_TRAITS)
-    within[..., -2:] = within[..., [_SHARED]] * within[..., [_LINEAR, _COUNTED]]
-    return _with_constant(within)
+    """The properties (8,) or (n, 8) of tables with given traits, within the range of the fit.
+
+    They are the constant 1, the traits, a number that is 1 if half of the variables are categories and 0 if
+    all or none are, and the products of `shared` with `linear` and with `counted`.
+    """
+    return _properties(np.clip(np.asarray(traits, dtype=np.float64), _LEAST_TRAITS, _MOST_TRAITS))
+
+
+def _properties(traits: FloatArray) -> FloatArray:
+    shared, _, linear, counted = np.moveaxis(traits, -1, 0)
+    derived = [4.0 * counted * (1.0 - counted), shared * linear, shared * counted]
+    return np.concatenate([np.ones_like(traits[..., :1]), traits, np.stack(derived, axis=-1)], axis=-1)
+
+
+def _joined_and_shares(sampled: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How often pairs are joined (d, d), and the shares (3, d, d) of directions and of none if they are."""
+    joined = sampled[:ABSENT].sum(axis=0)
+    return joined, sampled[:ABSENT] / np.where(joined > 0.0, joined, 1.0)
 
 
 def _tempered(
@@ -180,8 +182,3 @@ def _tempered(
     tempered = (shares + least) ** expit(properties @ constants.temper)
     tempered[UNDIRECTED] *= np.exp(properties @ constants.undirected)
     return np.asarray(tempered / tempered.sum(axis=0))
-
-
-def _with_constant(traits: Traits | FloatArray) -> FloatArray:
-    values = np.asarray(traits, dtype=np.float64)
-    return np.concatenate([np.ones((*values.shape[:-1], 1)), values], axis=-1)
