@@ -48,8 +48,8 @@ SETTINGS = {
 # Of the properties of a table. Density, number of rows and the density of categorical tables did not help to
 # calibrate edges.
 FOR_EDGES = np.array([True, False, False, True, True, True, True, False])
-# Weight of directions that are wrong. Kinds of tables differ in ways that traits do not show; with 1.4 or
-# less, some get too high a probability on tables left out of the fit.
+# Weight of directions that are wrong. Kinds of tables differ in ways that traits do not show: with less, more
+# kinds got too high a probability on tables left out of the fit (1 to 2 were tried).
 CAUTION = 1.5
 PRIOR = 3e-5  # weight of squared coefficients in the mean loss: none is large without a reason
 
