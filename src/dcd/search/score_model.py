@@ -48,9 +48,17 @@ def edge_price(n_variables: int, share_curved: float = 1.0) -> float:
 
 
 def score_model(
-    table: FamilyGram, categories: Categories | None = None, *, allowed: BoolArray, required: BoolArray
+    table: FamilyGram,
+    categories: Categories | None = None,
+    *,
+    allowed: BoolArray,
+    required: BoolArray,
+    most_samples: float = MOST_SAMPLES,
 ) -> ScoreModel:
-    """The model of a table, with the `allowed` and `required` arrows `[cause, effect]`."""
+    """The model of a table, with the `allowed` and `required` arrows `[cause, effect]`.
+
+    Unless all relations are linear, it counts at most `most_samples`.
+    """
     n_variables = len(table.n_line)
     has_line = table.n_line == 1
     many = np.ones(n_variables, dtype=bool)
@@ -99,9 +107,9 @@ def score_model(
     chosen = chosen._replace(edge_price=edge_price(n_variables, curved.mean()))
     if not curved.any():
         return _lines_alone(chosen)
-    if model.n_samples <= MOST_SAMPLES:
+    if model.n_samples <= most_samples:
         return chosen
-    coarsened = _with_chosen_priors(_coarsened(model, MOST_SAMPLES / model.n_samples))
+    coarsened = _with_chosen_priors(_coarsened(model, most_samples / model.n_samples))
     return coarsened._replace(edge_price=chosen.edge_price)
 
 

@@ -1,8 +1,10 @@
 """The search for the whole graph: the best one by family scores, with every edge confirmed by a test.
 
-The best graph (`best_graph`) is confirmed edge by edge. Then graphs are sampled on random subsamples of the
-rows (`posterior`), without the edges that tests rejected, and the graph with the least expected error is
-returned. Its arrows are tested in turn (`arrow_tests`): those that tests do not confirm are less probable.
+The best graph (`best_graph`) is confirmed edge by edge. With many rows there are several such graphs, from
+scores that count different numbers of samples, and the one that predicts held-out rows best is kept
+(`held_out`). Then graphs are sampled on random subsamples of the rows (`posterior`), without the edges that
+tests rejected, and the graph with the least expected error is returned. Its arrows are tested in turn
+(`arrow_tests`): those that tests do not confirm are less probable.
 
 **Confirmation.** A score relies on its model; the independence test adjusts for any function of the other
 parents, and decouples where needed. Each edge is tested given the other parents of its ends, in the graphs of
@@ -37,6 +39,7 @@ from dcd.runtime.threads import one_blas_thread
 from dcd.search.arrow_tests import Contrasts, Question, confirmed_arrows
 from dcd.search.base import GraphOutcome, GraphTask, Posterior, TestedEdge
 from dcd.search.best_graph import MANY_VARIABLES, BestGraph, best_dag, n_shared_parents
+from dcd.search.held_out import HeldOutRows, can_hold_out
 from dcd.search.posterior import (
     least_error_dag,
     oriented,
@@ -44,11 +47,14 @@ from dcd.search.posterior import (
     types_with_best_graph,
     with_tested_arrows,
 )
-from dcd.search.score_model import score_model
+from dcd.search.score_model import MOST_SAMPLES, score_model
 
 # Shares of a fit, for its progress: on eight tables of 10 to 20 variables, 4 to 30 % of the time came before
 # the chains, and 2 to 35 % after them, for tests of arrows.
 _BEFORE_CHAINS, _AFTER_CHAINS = 0.2, 0.83
+
+# Besides `MOST_SAMPLES`: how many samples the score counts in further searches of a table with many rows.
+_OTHER_SAMPLES = (1_250.0, 5_000.0, 10_000.0)
 
 
 @dataclass(frozen=True)
@@ -77,14 +83,11 @@ class WholeGraph:
 
     def find(self, task: GraphTask) -> GraphOutcome:
         """The graph with the least expected error, or the best one; `task.test` records the tests."""
-        allowed, required = ~task.knowledge.forbidden, task.knowledge.required
         known = _Answers(task.test)
         posterior = None
         task.run.phase("the best graph", _BEFORE_CHAINS if self.chains else 1.0, rounds=True)
         with one_blas_thread():
-            model = score_model(task.gram, task.categories, allowed=allowed, required=required)
-            search = BestGraph(model, task.rng, self.restarts)
-            dag, tested = self._confirmed(task, search, known)
+            search, dag, tested = self._best(task, known)
             if self.chains:
                 task.run.phase("chains over graphs", _AFTER_CHAINS)
                 posterior, starts = sample_posterior(task, search, self.chains)
@@ -96,6 +99,26 @@ class WholeGraph:
             if task.knowledge.says_something:
                 unconstrained = best_dag(task.gram, task.categories, rng=task.rng, restarts=self.restarts)
         return GraphOutcome(dag, tuple(tested), task.level, search.separated, unconstrained, posterior)
+
+    def _best(self, task: GraphTask, known: _Answers) -> tuple[BestGraph, IntArray, list[TestedEdge]]:
+        """The best confirmed graph and its search; with many rows, the best at predicting held-out rows."""
+        first = self._search(task, MOST_SAMPLES)
+        dag, tested = self._confirmed(task, first, known)
+        if first.model.n_samples >= task.gram.n_samples or not can_hold_out(task.columns, task.categories):
+            return first, dag, tested
+        others = [self._search(task, most) for most in _OTHER_SAMPLES if most < task.gram.n_samples]
+        searches = [first, *others]
+        dags = [dag, *(self._confirmed(task, search, known)[0] for search in others)]
+        best = HeldOutRows(task.columns).best_of(dags)
+        return searches[best], dags[best], _test_edges(task, dags[best], known, confirm=self.confirm)
+
+    def _search(self, task: GraphTask, most_samples: float) -> BestGraph:
+        """A search whose score counts at most this many samples, unless all relations are linear."""
+        allowed, required = ~task.knowledge.forbidden, task.knowledge.required
+        model = score_model(
+            task.gram, task.categories, allowed=allowed, required=required, most_samples=most_samples
+        )
+        return BestGraph(model, task.rng, self.restarts)
 
     def _confirmed(
         self, task: GraphTask, search: BestGraph, known: _Answers
