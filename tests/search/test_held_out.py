@@ -96,6 +96,25 @@ def test_rounded_rare_and_determined_values_give_finite_gains():
     assert rows.best_of([dag_of(4), dag_of(4, (0, 1))]) == 1
 
 
+TIED = {
+    "rounded": lambda y, rng: np.round(y),
+    "counts": lambda y, rng: rng.poisson(np.exp(0.5 * y)),
+    "many zeros": lambda y, rng: np.where(rng.random(len(y)) < 0.5, 0.0, y),
+    "censored": lambda y, rng: np.minimum(y, 0.5),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", TIED)
+def test_a_useless_parent_of_a_child_with_equal_values_gains_nothing(kind, seed):
+    """Any regression separates equal values, which is not information on them."""
+    rng = np.random.default_rng(seed)
+    x, useless, e = rng.standard_normal((3, 6000))
+    rows = rows_of(np.column_stack([x, useless, TIED[kind](x + e, rng)]))
+    assert rows._gain(2, np.array([1])) < 0 < rows._gain(2, np.array([0]))
+    assert rows.best_of([dag_of(3, (0, 2)), dag_of(3, (0, 2), (1, 2))]) == 0
+
+
 def test_tables_that_are_not_compared():
     table = product_table(0, n=200)
     assert can_hold_out(columns(table), None)

@@ -24,7 +24,7 @@ from dcd.graph.pattern import Triple, VariablePair
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.search.family_score import ScoreModel
 from dcd.search.order_search import OrderSearch, dag_of
-from dcd.search.score_model import score_model
+from dcd.search.score_model import MOST_SAMPLES, score_model
 
 COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
 _VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # if all relations are linear
@@ -39,12 +39,12 @@ def best_dag(
     rng: np.random.Generator,
     allowed: BoolArray | None = None,
     restarts: int = 2,
+    most_samples: float = MOST_SAMPLES,
 ) -> IntArray:
     """The best graph by scores and prior alone, with `allowed` arrows `[cause, effect]`."""
     anything = np.ones((len(gram.n_line),) * 2, dtype=bool)
-    model = score_model(
-        gram, categories, allowed=anything if allowed is None else allowed, required=~anything
-    )
+    allowed = anything if allowed is None else allowed
+    model = score_model(gram, categories, allowed=allowed, required=~anything, most_samples=most_samples)
     return BestGraph(model, rng, restarts).best()
 
 

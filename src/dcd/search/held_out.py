@@ -2,8 +2,8 @@ r"""How well the families of a graph predict rows that they were not fitted to.
 
 With many rows, a family score compares graphs by how well their families compensate for the misfit of its
 curves (`score_model`). Here each variable is regressed on its parents by a ridge regression on random Fourier
-features (Rahimi and Recht 2007) of their normal scores, which can approximate any smooth function. It is
-fitted on one half of a sample and evaluated on the other. The gain of a family is the log density of the
+features (Rahimi and Recht 2007) of their normal scores, which can approximate any smooth function. Each
+half of a sample is predicted from the other. The gain of a family is the log density of the
 child given its parents, relative to no parents, summed over these rows:
 
 .. math:: m \, (h(y) - h(y - \hat f(\text{parents}))) ,
@@ -30,6 +30,9 @@ _MOST_ROWS = 4_000  # of each half
 _N_FEATURES = 150
 _WIDTHS, _RIDGES = (0.8, 2.0), (1.0, 10.0, 100.0)  # of the kernel, in standard deviations; the best is used
 _NEGLIGIBLE = 1e-9  # variance, where that of a column is 1
+# With a smaller share of distinct values, normal densities are used: where any regression separates equal
+# values, spacings would take that for information.
+_FEW_TIES = 0.9
 _PARENT_PRICE = 8.0  # of 2 to 50 nats all chose nearly the same graphs
 
 
@@ -47,7 +50,7 @@ def can_hold_out(
 
 
 class HeldOutRows:
-    """Two halves of a sample of the rows; families are fitted on one and evaluated on the other."""
+    """Two halves of a sample of the rows; families are fitted on each and evaluated on the other."""
 
     def __init__(self, columns: TableColumns) -> None:
         parts = row_parts(columns, np.random.default_rng(0))
@@ -58,6 +61,7 @@ class HeldOutRows:
         scale = values.std(axis=0)
         self._values = (values - values.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
         self._scores = np.column_stack([normal_scores(column)[:, 0] for column in values.T])
+        self._tied = [len(np.unique(column)) < _FEW_TIES * len(column) for column in values.T]
         self._gains: dict[tuple[int, ...], float] = {}
 
     def best_of(self, dags: Sequence[IntArray]) -> int:
@@ -74,7 +78,7 @@ class HeldOutRows:
         if key not in self._gains:
             responses = np.column_stack([self._values[:, child], self._scores[:, child]])
             # The spacings of normal scores are not those of a sample, but their distribution is known.
-            from_normal = negentropy(responses[:, 0]), 0.0
+            from_normal = (np.inf, np.inf) if self._tied[child] else (negentropy(responses[:, 0]), 0.0)
             gains = map(_entropy_lost, responses.T, self._errors(parents, responses).T, from_normal)
             self._gains[key] = len(responses) * max(gains) - _PARENT_PRICE * len(parents)
         return self._gains[key]
@@ -109,7 +113,7 @@ class HeldOutRows:
 def _entropy_lost(response: FloatArray, errors: FloatArray, from_normal: float) -> float:
     """How much lower the entropy of the errors is than that of the response, in nats per row.
 
-    `from_normal` is the negentropy of the response.
+    `from_normal` is the negentropy of the response; if infinite, normal densities are used.
     """
     # A rare value may not occur in the sample at all, and a sum of other columns leaves no errors.
     by_variance = 0.5 * float(np.log(max(response.var(), _NEGLIGIBLE) / max(errors.var(), _NEGLIGIBLE)))

@@ -6,8 +6,8 @@ this child.
 
 No model of a curved mechanism is exact. Its misfit per sample does not shrink as samples are added, so with
 many of them graphs are compared by how well they compensate for it. Unless all relations are linear, the
-likelihood therefore counts at most `MOST_SAMPLES` samples (coarsening, Miller and Dunson 2019). More samples
-still make the moments more precise.
+likelihood therefore counts at most a given number of samples (coarsening, Miller and Dunson 2019). More
+samples still make the moments more precise.
 """
 
 from __future__ import annotations
