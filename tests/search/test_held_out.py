@@ -107,12 +107,16 @@ TIED = {
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", TIED)
 def test_a_useless_parent_of_a_child_with_equal_values_gains_nothing(kind, seed):
-    """Any regression separates equal values, which is not information on them."""
+    """Any regression separates equal values, which is not information on them.
+
+    Beside a useful parent, chance alone gives it up to 30 nats; spacings would give it thousands.
+    """
     rng = np.random.default_rng(seed)
     x, useless, e = rng.standard_normal((3, 6000))
     rows = rows_of(np.column_stack([x, useless, TIED[kind](x + e, rng)]))
-    assert rows._gain(2, np.array([1])) < 0 < rows._gain(2, np.array([0]))
-    assert rows.best_of([dag_of(3, (0, 2)), dag_of(3, (0, 2), (1, 2))]) == 0
+    useful = rows._gain(2, np.array([0]))
+    assert rows._gain(2, np.array([1])) < 0 < useful
+    assert rows._gain(2, np.array([0, 1])) < useful + 100
 
 
 def test_tables_that_are_not_compared():
