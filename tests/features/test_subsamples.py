@@ -176,6 +176,40 @@ def test_of_more_rows_than_a_sample_has_all_are_used(monkeypatch):
     np.testing.assert_allclose(gram.gram, family_gram(columns).gram, atol=1e-4)
 
 
+def all_groups(n, seed, monkeypatch, groups=None, **options):
+    """Columns of n rows, the Gram matrix of all groups, and its largest difference from that of the rows."""
+    for name, value in {"_FEWEST_ROWS": 400, "_ROWS_A_SAMPLE": 20, "N_CHOSEN": N_GROUPS}.items():
+        monkeypatch.setattr(subsamples, name, value)
+    columns = columns_of(read_table(numbers(n, seed), groups=groups))
+    parts = Subsamples(columns, None, np.random.default_rng(seed), **options)
+    gram, _ = parts.draw(np.random.default_rng(0))
+    assert gram.n_samples == columns.n_samples
+    return columns, gram, float(np.abs(gram.gram - family_gram(columns).gram).max() / columns.n_samples)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_if_few_of_many_rows_count_the_groups_are_those_of_a_sample(seed, monkeypatch):
+    columns, gram, difference = all_groups(2000, seed, monkeypatch, n_counted=30.0)
+    assert difference > 1e-3
+    groups = row_parts(columns, np.random.default_rng(seed))
+    rows = np.concatenate([rows[: 600 // N_GROUPS] for rows in groups])
+    wanted, compared = gram_by_hand(columns, gram, rows)
+    np.testing.assert_allclose(gram.gram[compared], wanted, atol=1e-6 * columns.n_samples)
+    # At least 400 rows, however few count; if all count, or rows belong together, all are used.
+    fewer = all_groups(2000, seed, monkeypatch, n_counted=1.0)[1]
+    wanted, compared = gram_by_hand(columns, fewer, np.concatenate([rows[:20] for rows in groups]))
+    np.testing.assert_allclose(fewer.gram[compared], wanted, atol=1e-6 * columns.n_samples)
+    for options in ({}, {"n_counted": 100.0}, {"n_counted": 30.0, "groups": np.arange(2000) // 4}):
+        assert all_groups(2000, seed, monkeypatch, **options)[2] < 1e-7
+
+
+def test_the_number_of_threads_changes_no_digit():
+    columns = columns_of(read_table(numbers(1000)))
+    one, two = (Subsamples(columns, None, np.random.default_rng(0), n_jobs=n_jobs) for n_jobs in (1, 2))
+    rng = np.random.default_rng
+    np.testing.assert_array_equal(one.draw(rng(1))[0].gram, two.draw(rng(1))[0].gram)
+
+
 @pytest.mark.parametrize("name", ["numbers", "weights", "letters", "gaps"])
 def test_the_order_of_the_rows_does_not_matter(name):
     frame = {"letters": with_letters(), "gaps": with_gaps()}.get(name, numbers())

@@ -73,21 +73,23 @@ class TableColumns:
         self.width = 1 + own + len(self._layout.products) + len(columns)
         self.gram = partial(_gram_of_whole, layout=self._layout, n_samples=self.n_samples)
 
-    def rows(self, rows: slice) -> FloatArray:
-        """The matrix (b, c) of b rows."""
-        scores = self._scores
-        part = scores.part(rows, self._layout.columns)
-        lines = scores.part(rows, [(v, (LINEAR,)) for v in range(scores.n_variables)])
-        raw = ((scores.values[rows] - self._centre) / self._scale).astype(part.dtype)
-        products = [[one for one in self._layout.products if len(one) == degree] for degree in (2, 3)]
-        return np.hstack(
-            [
-                np.ones((len(part), 1), part.dtype),
-                part,
-                *(_product_columns(lines, of_degree) for of_degree in products if of_degree),
-                raw,
-            ]
-        )
+    def rows(self, rows: slice | Positions) -> FloatArray:
+        """The matrix (b, c) of b rows, with the values of a column side by side in memory."""
+        scores, layout = self._scores, self._layout
+        lines = [variable.part(rows, (LINEAR,))[:, 0] for variable in scores.variables]
+        raw = (scores.values[rows] - self._centre) / self._scale
+        whole = np.empty((self.width, len(raw)), dtype=scores.dtype)
+        whole[0] = 1.0
+        end = 1
+        for v, chosen in layout.columns:
+            start, end = end, end + len(chosen)
+            whole[start:end] = scores.variables[v].part(rows, chosen).T
+        for column, (first, *others) in zip(whole[end:], layout.products, strict=False):
+            np.multiply(lines[first], lines[others[0]], out=column)
+            for other in others[1:]:
+                column *= lines[other]
+        whole[-raw.shape[1] :] = raw.T
+        return whole.T
 
 
 class GapColumns:
@@ -112,11 +114,11 @@ class GapColumns:
         self.n_samples = self._mean_effective_size() / design_effect(alike, self.probabilities, self.groups)
         self.gram = partial(_gram_of_present, layout=layout, n_samples=self.n_samples)
 
-    def rows(self, rows: slice) -> FloatArray:
+    def rows(self, rows: slice | Positions) -> FloatArray:
         """The matrix (b, d + c) of b rows."""
         return np.hstack([self._present(rows), *(block[rows] for block in self._parts)])
 
-    def _present(self, rows: slice) -> FloatArray:
+    def _present(self, rows: slice | Positions) -> FloatArray:
         return np.isfinite(self.values[rows]).astype(self._parts[0].dtype)
 
     def _mean_effective_size(self) -> float:
@@ -155,16 +157,17 @@ def _gram_of_present(sums: FloatArray, *, layout: Layout, n_samples: float) -> F
     return normalised(centred, layout, n_samples)
 
 
+def products_in(rows: slice | Positions, columns: TableColumns | GapColumns) -> FloatArray:
+    """The products (c, c) of all pairs of columns, summed over some rows."""
+    whole = columns.rows(rows)
+    whole *= np.sqrt(columns.probabilities[rows, None]).astype(whole.dtype)
+    return (whole.T @ whole).astype(np.float64)  # half the work of a product of two different matrices
+
+
 def family_gram(columns: TableColumns | GapColumns, n_jobs: int | None = None) -> FamilyGram:
     """The Gram matrix of a table; blocks of rows are added up in their order."""
-
-    def of_block(rows: slice) -> FloatArray:
-        whole = columns.rows(rows)
-        whole *= np.sqrt(columns.probabilities[rows, None]).astype(whole.dtype)
-        return (whole.T @ whole).astype(np.float64)  # half the work of a product of two different matrices
-
     with one_blas_thread(), ThreadPoolExecutor(max_workers=n_processes(n_jobs)) as pool:
-        return columns.gram(np.asarray(sum(pool.map(of_block, columns.blocks))))
+        return columns.gram(np.asarray(sum(pool.map(partial(products_in, columns=columns), columns.blocks))))
 
 
 def chosen_columns(variable: VariableScores) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ _DEPENDENT = 1e-8  # share of its variance that a column must have beyond the co
 _KEPT_BYTES = 2**28  # of all columns, up to which they are kept rather than recomputed
 
 Codes = npt.NDArray[np.intp]
-MakeColumns = Callable[[slice, int], FloatArray]
+MakeColumns = Callable[[slice | Positions, int], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class VariableScores:
     scale: FloatArray = field(repr=False)
     kept: FloatArray | None = field(repr=False, default=None)
 
-    def part(self, rows: slice, columns: Sequence[int]) -> FloatArray:
+    def part(self, rows: slice | Positions, columns: Sequence[int]) -> FloatArray:
         """Some rows of some columns, mean 0 and variance 1 over all rows."""
         chosen = list(columns)
         if self.kept is not None:
@@ -274,7 +274,7 @@ class SmoothColumns:
 
     scores: FloatArray
 
-    def __call__(self, rows: slice, n_columns: int) -> FloatArray:
+    def __call__(self, rows: slice | Positions, n_columns: int) -> FloatArray:
         """Some rows of the first columns."""
         z, u = self.scores[rows, 0], self.scores[rows, 1]
         root_2, root_6 = np.sqrt(np.array([2.0, 6.0], dtype=z.dtype))
@@ -300,7 +300,7 @@ class CodeColumns:
     linear: FloatArray | None
     dtype: npt.DTypeLike
 
-    def __call__(self, rows: slice, n_columns: int) -> FloatArray:
+    def __call__(self, rows: slice | Positions, n_columns: int) -> FloatArray:
         """Some rows of the first columns."""
         first = [] if self.linear is None else [self.linear[rows, None]]
         indicators = (self.codes[rows, None] == self.shown).astype(self.dtype)

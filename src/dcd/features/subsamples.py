@@ -1,20 +1,23 @@
-"""Gram matrices of random subsamples of the rows, at the cost of one more pass over them.
+"""Gram matrices of random subsamples of the rows, at the cost of at most one more pass over them.
 
 Rows are divided into groups at random. The sums of each group are computed once, and a subsample consists of
 some groups, whose sums are added up. Ranks, columns and products are those of the whole table, and so is the
 number of samples that a subsample counts for: it shows how moments vary between samples, not the effect of
-having fewer. Rows that belong together (`Dataset.groups`) stay together.
+having fewer. Rows that belong together (`Dataset.groups`) stay together. Where few of many samples count, the
+groups are those of a random sample of the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from dcd.features.family_gram import Categories, FamilyGram
-from dcd.features.gram_columns import GapColumns, TableColumns
+from dcd.features.gram_columns import GapColumns, TableColumns, products_in
 from dcd.runtime.array_types import FloatArray, Positions
+from dcd.runtime.parallel import n_processes
 from dcd.runtime.rows import SAMPLE_ROWS
 from dcd.runtime.threads import one_blas_thread
 
@@ -22,6 +25,9 @@ N_GROUPS = 20
 # Groups in a subsample. With half the rows and the likelihood of all, many edges above 50 % were false.
 N_CHOSEN = 14
 _MOST_BYTES = 2**29  # for the sums of all groups
+# If the likelihood counts fewer samples than there are rows: rows for each of them, and in all at least. With
+# 400,000 rows instead of 100,000, probabilities differed by 0.002 on average, and by 0.13 at most.
+_ROWS_A_SAMPLE, _FEWEST_ROWS = 20, 100_000
 
 
 class Subsamples:
@@ -31,6 +37,8 @@ class Subsamples:
     ----------
     columns, categories : of the table.
     rng : decides which rows are in which group.
+    n_counted : the number of samples that the likelihood counts; by default all.
+    n_jobs : the number of threads, as in `RobustDCD`.
     """
 
     def __init__(
@@ -38,11 +46,15 @@ class Subsamples:
         columns: TableColumns | GapColumns,
         categories: Categories | None,
         rng: np.random.Generator,
+        n_counted: float = np.inf,
+        n_jobs: int | None = None,
     ) -> None:
         groups = row_parts(columns, rng)
+        if n_counted < columns.n_samples and categories is None and columns.groups is None:
+            most_rows = max(_FEWEST_ROWS, int(_ROWS_A_SAMPLE * n_counted))
+            groups = [rows[: most_rows // N_GROUPS] for rows in groups]
         self._gram, self._n_groups = columns.gram, len(groups)
-        with one_blas_thread():
-            self._sums = _sums_of_groups(columns, groups)
+        self._sums = _sums_of_groups(columns, groups, n_jobs)
         self._counts: list[tuple[Positions, FloatArray]] = []
         self._n_combinations = 0
         if categories is not None:
@@ -89,16 +101,23 @@ def _keys(columns: TableColumns | GapColumns) -> list[FloatArray]:
     return [*codes, columns.probabilities, *values]
 
 
-def _sums_of_groups(columns: TableColumns | GapColumns, groups: Sequence[Positions]) -> FloatArray:
+def _sums_of_groups(
+    columns: TableColumns | GapColumns, groups: Sequence[Positions], n_jobs: int | None
+) -> FloatArray:
     """(c, c, groups), in a file if memory is limited."""
     sums: FloatArray = columns.memory.array((columns.width, columns.width, len(groups)))
-    sums[:] = 0.0
-    for block in columns.blocks:
-        whole = columns.rows(block)
-        whole *= np.sqrt(columns.probabilities[block, None]).astype(whole.dtype)
-        for group, rows in enumerate(groups):
-            inside = whole[rows[(rows >= block.start) & (rows < block.stop)] - block.start]
-            sums[..., group] += inside.T @ inside
+    most = columns.blocks[0].stop
+
+    def add_up(group: int) -> None:
+        rows = groups[group]
+        if len(columns.probabilities) > SAMPLE_ROWS:
+            rows = np.sort(rows)  # large tables may be in files
+        sums[..., group] = 0.0
+        for start in range(0, len(rows), most):
+            sums[..., group] += products_in(rows[start : start + most], columns)
+
+    with one_blas_thread(), ThreadPoolExecutor(max_workers=n_processes(n_jobs)) as pool:
+        list(pool.map(add_up, range(len(groups))))
     return sums
 
 

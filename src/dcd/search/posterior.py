@@ -69,7 +69,8 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     seed = int(task.rng.integers(2**31))
     subsamples = None
     if task.columns is not None and Subsamples.fits(task.columns):
-        subsamples = Subsamples(task.columns, task.categories, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        subsamples = Subsamples(task.columns, task.categories, rng, best.model.n_samples, task.n_jobs)
     shared = Shared(_ChainTask(best.model, best.order, subsamples, oriented(task), seed))
 
     def compute(pending: list[int]) -> Generator[tuple[int, Any], None, None]:
