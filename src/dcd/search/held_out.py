@@ -89,10 +89,14 @@ class HeldOutRows:
         rng = np.random.default_rng(len(parents))
         directions = rng.standard_normal((len(parents), _N_FEATURES))
         shifts = rng.uniform(0.0, 2.0 * np.pi, _N_FEATURES)
+        before = [np.ones((len(causes), 1)), causes, scores]
+        features = np.hstack([*before, np.empty((len(causes), _N_FEATURES))])
+        waves = features[:, -_N_FEATURES:]
         errors = []
         for width in _WIDTHS:
-            waves = np.sqrt(2.0) * np.cos(scores @ (directions / width) + shifts)
-            features = np.hstack([np.ones((len(causes), 1)), causes, scores, waves])
+            np.matmul(scores, directions / width, out=waves)
+            np.cos(np.add(waves, shifts, out=waves), out=waves)
+            waves *= np.sqrt(2.0)
             errors += self._ridge_errors(features, responses)
         best = np.argmin(np.var(errors, axis=1), axis=0)
         return np.column_stack([errors[which][:, at] for at, which in enumerate(best)])
