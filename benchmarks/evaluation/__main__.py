@@ -22,8 +22,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from benchmarks.evaluation import running, speed, tables
-from benchmarks.evaluation.cells import CELLS
-from benchmarks.evaluation.methods import METHODS, MOST_GRAPHS
+from benchmarks.evaluation.cells import CELLS, MOST_GRAPHS
+from benchmarks.evaluation.methods import METHODS
 
 
 def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -32,7 +32,7 @@ def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="make the rows that are missing")
     run.add_argument("--cells", nargs="+", default=["*"], metavar="CELL", help=f"of {', '.join(CELLS)}")
-    run.add_argument("--graphs", type=int, default=MOST_GRAPHS, help="at most so many graphs a cell")
+    run.add_argument("--graphs", type=int, default=MOST_GRAPHS, help="most graphs of a cell")
     run.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     run.add_argument("--jobs", type=int, default=1, help="processes")
     run.add_argument("--limit", type=float, default=1800.0, help="seconds of processor time for one call")

@@ -15,6 +15,7 @@ import pandas as pd
 import dcd
 from experiments.settings import Network, Problem, Simulated
 
+MOST_GRAPHS = 30
 MOST_ROWS = 100_000
 GROWING = (500, 2_000, 8_000, 32_000, MOST_ROWS)
 NETWORKS = ("asia", "child", "insurance", "alarm", "hepar2", "ecoli70", "magic-niab")
@@ -89,7 +90,7 @@ class Cell:
 
     title: str
     setting: Setting
-    graphs: int = 30
+    graphs: int = MOST_GRAPHS
 
     def draw(self, seed: int) -> Problem:
         """The problem as every method gets it: without the columns that are constant in this sample."""

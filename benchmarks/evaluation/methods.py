@@ -20,8 +20,6 @@ from dcd.runtime.array_types import IntArray
 from experiments.settings import Network, Simulated
 from experiments.timing import cpu_limit
 
-MOST_GRAPHS = 30
-
 
 @dataclass(frozen=True)
 class Method:
@@ -32,7 +30,6 @@ class Method:
     name : in `dcd.baselines.METHODS`.
     options : of its adapter.
     continuous, discrete : the tables it is run on.
-    graphs : the most graphs a cell that it is run on.
     most_variables, most_rows : it is left out of larger tables.
     control : uses no causal reasoning.
     """
@@ -41,7 +38,6 @@ class Method:
     options: dict[str, Any] = field(default_factory=dict)
     continuous: bool = True
     discrete: bool = False
-    graphs: int = MOST_GRAPHS
     most_variables: int = 1000
     most_rows: int = 1_000_000
     control: bool = False
@@ -63,8 +59,8 @@ class Method:
         return entry.load()(table.to_numpy(dtype="float64"), seed=0, **kinds, **self.options)
 
 
-def _own(name: str, graphs: int = MOST_GRAPHS, **options: Any) -> Method:
-    return Method(name, options, discrete=True, graphs=graphs)
+def _own(name: str, **options: Any) -> Method:
+    return Method(name, options, discrete=True)
 
 
 METHODS: dict[str, Method] = {

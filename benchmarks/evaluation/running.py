@@ -118,8 +118,7 @@ def tasks_of(cells: Sequence[str], methods: Sequence[str], n_graphs: int) -> lis
     return [
         (cell, label, FIRST_SEED + graph)
         for graph, cell, label in product(range(n_graphs), cells, methods)
-        if METHODS[label].takes(CELLS[cell].setting)
-        and graph < min(CELLS[cell].graphs, METHODS[label].graphs)
+        if METHODS[label].takes(CELLS[cell].setting) and graph < CELLS[cell].graphs
     ]
 
 

@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from benchmarks.evaluation.cells import CELLS, GROWING, NETWORK_SIZES, NETWORKS
-from benchmarks.evaluation.methods import METHODS, MOST_GRAPHS
+from benchmarks.evaluation.cells import CELLS, GROWING, MOST_GRAPHS, NETWORK_SIZES, NETWORKS
+from benchmarks.evaluation.methods import METHODS
 from dcd.runtime.array_types import FloatArray
 
 OURS = ("Robust DCD", "Robust DCD, one graph")
