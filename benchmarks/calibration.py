@@ -17,7 +17,6 @@ import argparse
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -27,12 +26,9 @@ import numpy as np
 import pandas as pd
 
 import dcd
-from benchmarks.evaluation.cells import Linear, random_graph
-from dcd.graph.adjacency import topological_order
-from dcd.runtime.array_types import FloatArray
+from benchmarks.evaluation.cells import Linear, Mixed, random_graph
 from dcd.runtime.errors import InputError
 from dcd.search.calibration import CONSTANTS, Constants, Traits, direction_shares, edge_probability
-from experiments.settings import Problem
 
 ROWS = Path(__file__).parent / "results" / "calibration.csv"
 FIGURE = Path(__file__).parent.parent / "docs" / "images" / "calibration.png"
@@ -44,41 +40,6 @@ TYPES = ["forward", "backward", "undirected"]
 LEAST_JOINED = 0.1  # pairs joined in a smaller share of sampled graphs are left out
 Task = tuple[str, int, int, int, int]
 RowsOf = Callable[[Task], list[dict[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Mixed:
-    """Tables in which every k-th variable is a category of two or three levels, k = `every`.
-
-    A variable is a sum of smooth functions of its parents and normal noise; a category is such a sum cut at
-    quantiles, and acts on its effects by its level.
-    """
-
-    d: int
-    degree: int
-    n: int
-    every: int = 2
-
-    def draw(self, seed: int) -> Problem:
-        """Graph and data from one generator."""
-        rng = np.random.default_rng(seed)
-        dag = dcd.simulate.random_dag(self.d, graph="erdos-renyi", degree=self.degree, random_state=rng)
-        columns: dict[int, FloatArray] = {}
-        levels = {v: int(rng.integers(2, 4)) for v in range(self.every - 1, self.d, self.every)}
-        for v in topological_order(dag):
-            value = rng.standard_normal(self.n)
-            for parent in np.flatnonzero(dag[:, v]).tolist():
-                strength = rng.uniform(0.8, 1.6) * rng.choice([-1.0, 1.0])
-                smooth = np.tanh if rng.random() < 0.5 else np.sin
-                value += strength * smooth(1.5 * columns[parent])
-            if v in levels:
-                cuts = np.quantile(value, np.arange(1, levels[v]) / levels[v])
-                value = np.digitize(value, cuts).astype(float) - 0.5 * (levels[v] - 1)
-            columns[v] = value
-        table = pd.DataFrame({f"x{v}": columns[v] for v in range(self.d)})
-        for v, count in levels.items():
-            table[f"x{v}"] = np.array(list("pqr"))[(table[f"x{v}"] + 0.5 * (count - 1)).astype(int)]
-        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), dag))
 
 
 FAMILIES: dict[str, Callable[[int, int, int], Any]] = {

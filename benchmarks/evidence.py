@@ -21,7 +21,7 @@ import pandas as pd
 
 from benchmarks import calibration, complexity, conditional_tests, decoupling, speed
 from benchmarks.evaluation import running, tables
-from benchmarks.evaluation.cells import CELLS, SIMULATED
+from benchmarks.evaluation.cells import CELLS, MIXED, SIMULATED
 from experiments.exogenous import showing
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ MAIN = (*tables.OURS, "FLOP", "BOSS", "GES", "PC", "Spanning tree")
 PUBLISHED = [name for name in decoupling.ESTIMATORS if name.startswith("DCD")]  # Robust DCD has changed since
 README_CELLS = [
     "er2-linear", "er4-linear-d20", "er2-func", "er4-func", "er4-mlp", "er2-product", "sf-func",
-    "ecoli70-2000",
+    "er4-mixed-2", "ecoli70-2000",
 ]  # fmt: skip
 ALTERNATIVES = ("Robust DCD", "FLOP", "BOSS", "GES", "PC", "DirectLiNGAM")
 ALTERNATIVE_CELLS = [
@@ -103,6 +103,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "no-arrows": evaluation(lambda rows: tables.without_arrows(rows, SIMULATED, (*tables.OURS, "FLOP"))),
     "ablations": wide(SIMULATED, tables.ABLATIONS, "shd_c"),
     "sortability": evaluation(lambda rows: tables.sortabilities(rows, SIMULATED)),
+    "mixed-shd": wide(MIXED, (*ALL, *tables.CONTROLS), "shd_c"),
+    "mixed-f1": wide(MIXED, (*ALL, *tables.CONTROLS), "f1"),
+    "mixed-aid": wide(MIXED, (*ALL, *tables.CONTROLS), "ancestor_aid"),
+    "mixed-time": wide(MIXED, ALL, "cpu_seconds"),
     "networks-shd": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "shd_c"),
     "networks-f1": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "f1"),
     "networks-aid": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "ancestor_aid"),

@@ -109,8 +109,28 @@ def test_methods_run_on_the_tables_that_they_can_take():
     assert not {"FLOP", "GES, BDeu", "Sorted by R²"} & discrete
     numbers = {label for cell, label, _ in tasks if cell == "er2-func"}
     assert numbers == {
-        label for label, method in METHODS.items() if method.continuous and method.most_rows > 200
+        label for label, method in METHODS.items() if "numbers" in method.tables and method.most_rows > 200
     }
+
+
+def test_methods_are_told_which_columns_are_categories(monkeypatch):
+    problem = CELLS["er4-mixed-4"].draw(SEED)
+    asked = {}
+
+    def adapter(values, *, seed, kinds=None):
+        asked[name] = values, kinds
+        return np.zeros((10, 10), dtype=np.int8)
+
+    monkeypatch.setattr(type(dcd.baselines.METHODS["flop"]), "load", lambda entry: adapter)
+    for name in ("FLOP", "GES, conditional Gaussian"):
+        METHODS[name].find(problem.table, "mixed")
+    (codes, unknown), (same, kinds) = asked.values()
+    np.testing.assert_array_equal(codes, same)
+    assert unknown is None
+    categories = [3, 7]
+    assert [at for at, kind in enumerate(kinds) if kind == "nominal"] == categories
+    for at in categories:
+        assert (np.array(list("pqr"))[codes[:, at].astype(int)] == problem.table.iloc[:, at]).all()
 
 
 def test_every_method_gets_all_graphs_of_a_cell():
@@ -205,7 +225,7 @@ def test_time_is_taken_and_limited(monkeypatch):
 
     for label, find in {"busy": busy, "endless": endless}.items():
         method = Method("empty")
-        object.__setattr__(method, "find", lambda table, discrete=False, find=find: find(table))
+        object.__setattr__(method, "find", lambda table, content="numbers", find=find: find(table))
         monkeypatch.setitem(METHODS, label, method)
     assert timed(METHODS["busy"], pd.DataFrame(), 10.0)[1] == pytest.approx(0.02, abs=0.005)
     with pytest.raises(OutOfTimeError, match=r"more than 0\.1 s"):

@@ -7,12 +7,14 @@ without biases, as in the experiment `robust`. A seed determines graph and table
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 
 import dcd
+from dcd.graph.adjacency import topological_order
+from dcd.runtime.array_types import FloatArray
 from experiments.settings import Network, Problem, Simulated
 
 MOST_GRAPHS = 30
@@ -20,6 +22,9 @@ MOST_ROWS = 100_000
 GROWING = (500, 2_000, 8_000, 32_000, MOST_ROWS)
 NETWORKS = ("asia", "child", "insurance", "alarm", "hepar2", "ecoli70", "magic-niab")
 NETWORK_SIZES = (500, 2_000)
+
+
+Content = Literal["numbers", "categories", "mixed"]
 
 
 class Setting(Protocol):
@@ -63,6 +68,50 @@ class Linear:
         table = pd.DataFrame(values, columns=[f"x{index}" for index in range(self.d)])
         cpdag = dcd.CPDAG.from_dag(list(table.columns), dag)
         return Problem((table - table.mean()) / table.std(), cpdag, dag)
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Tables in which every k-th variable is a category of two or three levels, k = `every`.
+
+    A variable is a sum of smooth functions of its parents and normal noise; a category is such a sum cut at
+    quantiles, and acts on its effects by its level.
+    """
+
+    d: int
+    degree: int
+    n: int
+    every: int = 2
+
+    discrete: ClassVar[bool] = False
+
+    def draw(self, seed: int) -> Problem:
+        """Graph and data from one generator."""
+        rng = np.random.default_rng(seed)
+        dag = dcd.simulate.random_dag(self.d, graph="erdos-renyi", degree=self.degree, random_state=rng)
+        columns: dict[int, FloatArray] = {}
+        levels = {v: int(rng.integers(2, 4)) for v in range(self.every - 1, self.d, self.every)}
+        for v in topological_order(dag):
+            value = rng.standard_normal(self.n)
+            for parent in np.flatnonzero(dag[:, v]).tolist():
+                strength = rng.uniform(0.8, 1.6) * rng.choice([-1.0, 1.0])
+                smooth = np.tanh if rng.random() < 0.5 else np.sin
+                value += strength * smooth(1.5 * columns[parent])
+            if v in levels:
+                cuts = np.quantile(value, np.arange(1, levels[v]) / levels[v])
+                value = np.digitize(value, cuts).astype(float) - 0.5 * (levels[v] - 1)
+            columns[v] = value
+        table = pd.DataFrame({f"x{v}": columns[v] for v in range(self.d)})
+        for v, count in levels.items():
+            table[f"x{v}"] = np.array(list("pqr"))[(table[f"x{v}"] + 0.5 * (count - 1)).astype(int)]
+        return Problem(table, dcd.CPDAG.from_dag(list(table.columns), dag))
+
+
+def content_of(setting: Setting) -> Content:
+    """What the columns of a setting are."""
+    if isinstance(setting, Mixed):
+        return "mixed"
+    return "categories" if setting.discrete else "numbers"
 
 
 @dataclass(frozen=True)
@@ -113,6 +162,15 @@ def network_cells() -> dict[str, Cell]:
     return {f"{name}-{n}": Cell(f"{name}, n = {n:,}", Network(name, n)) for name, n in pairs}
 
 
+def mixed_cells() -> dict[str, Cell]:
+    """Tables of numbers and categories."""
+    shares = {2: "half of the columns categories", 4: "a fifth of the columns categories"}
+    return {
+        f"er{degree}-mixed-{every}": Cell(f"degree {degree}, {shares[every]}", Mixed(10, degree, 800, every))
+        for degree, every in ((2, 2), (4, 4), (4, 2))
+    }
+
+
 def growing_cells(degree: int) -> dict[str, Cell]:
     """Error as n grows, with bounded mechanisms."""
     whole = random_graph(degree, mechanism="bounded", noise_std=1.0, n=MOST_ROWS)
@@ -148,9 +206,11 @@ CELLS: dict[str, Cell] = {
     "sf-func-noise.3": Cell("scale-free, curves, noise 0.3", simulated(noise_std=0.3)),
     "sf-func-d20": Cell("scale-free, curves, noise 2, d = 20", simulated(d=20)),
     "sf-mlp-d20": Cell("scale-free, neural networks, noise 2, d = 20", simulated(d=20, mechanism="mlp")),
+    **mixed_cells(),
     "sachs": Cell("Sachs et al., 853 cells as measured", Network("sachs", 853), graphs=1),
     **network_cells(),
     **growing_cells(2),
     **growing_cells(4),
 }
+MIXED = list(mixed_cells())
 SIMULATED = [name for name, cell in CELLS.items() if isinstance(cell.setting, Simulated | Linear)]

@@ -1,7 +1,7 @@
 """The methods of the evaluation, all of `dcd.baselines`, and the processor time of one call.
 
-All run in the process that measures them, on one thread, and get the same numbers. On discrete tables these
-are codes, which the methods of this package treat as categories.
+All run in the process that measures them, on one thread, and get the same numbers. For categories these are
+codes; methods that take the kinds of columns are told which they are.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from threadpoolctl import threadpool_limits
 
 import dcd
-from benchmarks.evaluation.cells import Setting
+from benchmarks.evaluation.cells import Content, Mixed, Setting, content_of
 from dcd.runtime.array_types import IntArray
+from experiments.exogenous.methods import as_numbers
 from experiments.settings import Network, Simulated
 from experiments.timing import cpu_limit
 
@@ -29,39 +31,45 @@ class Method:
     ----------
     name : in `dcd.baselines.METHODS`.
     options : of its adapter.
-    continuous, discrete : the tables it is run on.
+    tables : what the columns of the tables it is run on are.
     most_variables, most_rows : it is left out of larger tables.
     control : uses no causal reasoning.
     """
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
-    continuous: bool = True
-    discrete: bool = False
+    tables: tuple[Content, ...] = ("numbers",)
     most_variables: int = 1000
     most_rows: int = 1_000_000
     control: bool = False
 
     def takes(self, setting: Setting) -> bool:
         """Whether it is run on tables of that kind and size."""
-        kind = self.discrete if setting.discrete else self.continuous
-        return kind and setting.d <= self.most_variables and setting.n <= self.most_rows
+        small_enough = setting.d <= self.most_variables and setting.n <= self.most_rows
+        return small_enough and content_of(setting) in self.tables
 
     @property
     def package(self) -> str:
         """The package whose version goes into a row."""
         return next(iter(dcd.baselines.METHODS[self.name].packages), "dcd")
 
-    def find(self, table: pd.DataFrame, discrete: bool = False) -> IntArray:
+    def find(self, table: pd.DataFrame, content: Content = "numbers") -> IntArray:
         """The graph, `[i, j] = 1` for `i -> j` and both 1 for `i - j`."""
         entry = dcd.baselines.METHODS[self.name]
-        kinds = {"kinds": ["nominal"] * table.shape[1]} if discrete and entry.takes_kinds else {}
-        return entry.load()(table.to_numpy(dtype="float64"), seed=0, **kinds, **self.options)
+        kinds: dict[str, Any] = {}
+        if content != "numbers" and entry.takes_kinds:
+            is_number = [content == "mixed" and is_numeric_dtype(table[name]) for name in table]
+            kinds = {"kinds": ["continuous" if number else "nominal" for number in is_number]}
+        return entry.load()(as_numbers(table), seed=0, **kinds, **self.options)
 
 
 def _own(name: str, **options: Any) -> Method:
-    return Method(name, options, discrete=True)
+    return Method(name, options, _ANY)
 
+
+_ANY: tuple[Content, ...] = get_args(Content)
+# Methods for numbers get the codes of categories, which are in their order in mixed tables.
+_NUMBERS_AND_CODES: tuple[Content, ...] = ("numbers", "mixed")
 
 METHODS: dict[str, Method] = {
     "Robust DCD": _own("robust-dcd"),
@@ -70,20 +78,21 @@ METHODS: dict[str, Method] = {
     "Robust DCD, equal weights": _own("robust-dcd-equal"),
     "Robust DCD, always weights": _own("robust-dcd-always"),
     "Robust DCD, weights alone": _own("robust-dcd-unadjusted"),
-    "DCD": Method("dcd", most_variables=20, most_rows=2000),
-    "FLOP": Method("flop"),
-    "BOSS": Method("boss"),
-    "GRaSP": Method("grasp", most_variables=20),
-    "GES": Method("ges", {"penalty": 1.0}, most_variables=20),  # as FLOP and BOSS
+    "DCD": Method("dcd", tables=_NUMBERS_AND_CODES, most_variables=20, most_rows=2000),
+    "FLOP": Method("flop", tables=_NUMBERS_AND_CODES),
+    "BOSS": Method("boss", tables=_NUMBERS_AND_CODES),
+    "GRaSP": Method("grasp", tables=_NUMBERS_AND_CODES, most_variables=20),
+    "GES": Method("ges", {"penalty": 1.0}, _NUMBERS_AND_CODES, most_variables=20),  # as FLOP and BOSS
     "GES, generalised score": Method("ges-general", most_variables=5, most_rows=200),
-    "PC": Method("pc-fisherz"),
-    "PC, our test": Method("pc-dcd", most_variables=10, most_rows=2000),
+    "PC": Method("pc-fisherz", tables=_NUMBERS_AND_CODES),
+    "PC, our test": Method("pc-dcd", tables=_NUMBERS_AND_CODES, most_variables=10, most_rows=2000),
     "DAGMA": Method("dagma", most_variables=20),
     "DirectLiNGAM": Method("directlingam", most_variables=20),
-    "GES, BDeu": Method("ges-bdeu", continuous=False, discrete=True, most_variables=40),
-    "PC, G²": Method("pc-gsq", continuous=False, discrete=True),
-    "No edges": Method("empty", discrete=True, control=True),
-    "Spanning tree": Method("spanning-tree", discrete=True, control=True),
+    "GES, conditional Gaussian": Method("ges-cg", tables=("mixed",)),
+    "GES, BDeu": Method("ges-bdeu", tables=("categories",), most_variables=40),
+    "PC, G²": Method("pc-gsq", tables=("categories",)),
+    "No edges": Method("empty", tables=_ANY, control=True),
+    "Spanning tree": Method("spanning-tree", tables=_ANY, control=True),
     "Sorted by variance": Method("sort-variance", control=True),
     "Sorted by R²": Method("sort-r2", control=True),
     "Sorted by falling R²": Method("sort-falling-r2", control=True),
@@ -91,17 +100,19 @@ METHODS: dict[str, Method] = {
 
 
 def timed(
-    method: Method, table: pd.DataFrame, limit: float, discrete: bool = False
+    method: Method, table: pd.DataFrame, limit: float, content: Content = "numbers"
 ) -> tuple[IntArray, float]:
     """The graph that a method finds, and its processor time in seconds."""
     with threadpool_limits(1), cpu_limit(limit):
         started = time.process_time()
-        adjacency = method.find(table, discrete)
+        adjacency = method.find(table, content)
         return adjacency, time.process_time() - started
 
 
 @cache
-def warm_up(label: str, *, discrete: bool) -> None:
+def warm_up(label: str, content: Content) -> None:
     """Run a method once in this process, so that loading on first use is not counted."""
-    problem = (Network("asia", 500) if discrete else Simulated(d=4, n=100)).draw(0)
-    METHODS[label].find(problem.table, discrete)
+    settings: dict[Content, Setting] = {
+        "numbers": Simulated(d=4, n=100), "categories": Network("asia", 500), "mixed": Mixed(4, 2, 200),
+    }  # fmt: skip
+    METHODS[label].find(settings[content].draw(0).table, content)

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import dcd
-from benchmarks.evaluation.cells import CELLS
+from benchmarks.evaluation.cells import CELLS, content_of
 from benchmarks.evaluation.methods import METHODS, timed, warm_up
 from dcd.runtime.array_types import IntArray
 from experiments.settings import Problem
@@ -51,8 +51,8 @@ def one_row(task: Task, limit: float) -> Row:
     warnings.simplefilter("ignore")
     row |= sortabilities(problem)
     try:
-        warm_up(label, discrete=setting.discrete)
-        adjacency, seconds = timed(method, problem.table, limit, setting.discrete)
+        warm_up(label, content_of(setting))
+        adjacency, seconds = timed(method, problem.table, limit, content_of(setting))
     except OutOfTimeError as error:
         return {**row, "status": f"timeout: {error}"}
     except Exception as error:  # of any library

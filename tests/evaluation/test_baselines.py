@@ -48,6 +48,12 @@ def nonlinear(rng, n=1000):
     return a, b, c, 3 * np.tanh(c) + 0.5 * rng.standard_normal(n)
 
 
+def numbers_and_a_category(rng, n=1000):
+    a, noise = rng.integers(0, 2, n), rng.standard_normal((3, n))
+    c = 1.5 * a - noise[0] + noise[1]
+    return a, noise[0], c, 0.7 * c + noise[2]
+
+
 def categories(rng, n=1500):
     def often(state):
         return np.where(rng.random(n) < 0.2, rng.integers(0, 3, n), state)
@@ -85,6 +91,7 @@ KNOWN = {
     "pc-gsq": (categories, {"alpha": 0.001}, 3),
     "ges-bdeu": (categories, {}, 3),
     "ges-general": (short, {}, 1),
+    "ges-cg": (numbers_and_a_category, {}, 3),
     "boss": (linear, {}, 3),
     "grasp": (linear, {}, 3),
     "flop": (linear, {}, 3),
@@ -122,6 +129,16 @@ def test_known_answer(method, worker):
         assert outcome.status == "ok", outcome.reason
         assert outcome.cpdag == TRUTH
         assert outcome.seconds > 0
+
+
+def test_ges_takes_categories_as_such(worker):
+    """The middle one of three categories differs from the others, which no line through codes can show."""
+    rng = np.random.default_rng(4)
+    a, noise = rng.integers(0, 3, 1000), rng.standard_normal((3, 1000))
+    c = 2.0 * (a == 1) - noise[0] + noise[1]
+    numbers = pd.DataFrame({"a": a.astype(float), "b": noise[0], "c": c, "e": 0.7 * c + noise[2]})
+    assert worker.solve("ges-cg", numbers.assign(a=np.array(list("pqr"))[a])).cpdag == TRUTH
+    assert not worker.solve("ges", numbers).cpdag.adjacency[0].any()
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -228,12 +228,12 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
     if entry.discrete:
         if measured := [name for name in kinds if kinds[name] == "continuous"]:
             problem = f"measurements, which {method!r} would take for categories"
-            remedy = "Leave them out, bin them, or use robust-dcd."
+            remedy = "Leave them out, bin them, or use robust-dcd or ges-cg."
             raise InputError(column_list(measured), problem, remedy)
     elif not entry.takes_kinds:
         if unordered := [name for name in kinds if kinds[name] == "nominal" and len(levels[name]) > 2]:
             problem = f"unordered categories, which {method!r} cannot use"
-            remedy = "Leave them out, or use robust-dcd, dcd, pc-gsq or ges-bdeu."
+            remedy = "Leave them out, or use robust-dcd, dcd, ges-cg, pc-gsq or ges-bdeu."
             raise InputError(column_list(unordered), problem, remedy)
         if not entry.combinations:  # such a method treats two categories as numbers
             numbers = zip(dataset.names, dataset.values.T, strict=True)

@@ -21,6 +21,7 @@ _EXTRAS = {
     "dagma": {"dagma": "dagma"},
     "flop": {"flopsearch": "flopsearch"},
     "gcastle": {"gcastle": "castle", "torch": "torch"},
+    "pgmpy": {"pgmpy": "pgmpy"},
     "rcd": {"rcd": "rcd"},
 }
 
@@ -108,6 +109,14 @@ METHODS: dict[str, Method] = {
     "pc-gsq": _pc("PC (G²)", "pc_gsq", discrete=True),
     "ges-bdeu": _causal_learn("GES (BDeu)", "ges_bdeu", discrete=True),
     "ges-general": _causal_learn("GES (generalised score)", "ges_general", cost="kernel"),
+    "ges-cg": Method(
+        "GES (conditional Gaussian)",
+        "dcd.evaluation.baselines.pgmpy_methods",
+        "ges_cg",
+        "pgmpy",
+        combinations=True,
+        takes_kinds=True,
+    ),
     "boss": _causal_learn("BOSS", "boss"),
     "grasp": _causal_learn("GRaSP", "grasp"),
     "flop": Method("FLOP", "dcd.evaluation.baselines.flop", "flop", "flop"),
