@@ -103,15 +103,14 @@ def fitted(table: pd.DataFrame) -> dcd.RobustDCD | None:
         return None
 
 
-def run(n_graphs: int, jobs: int) -> None:
-    """Add the graphs that are missing."""
+def tasks(n_graphs: int) -> list[Task]:
+    """The tables: at most `n_graphs` of each family, degree and size."""
     settings = list(product(SIZES, FAMILIES, (2, 4, 6)))
-    tasks = [
+    return [
         (family, degree, n, d, FIRST_SEED + index * len(settings) + number)
         for index, (number, ((n, d), family, degree)) in product(range(n_graphs), enumerate(settings))
         if d == 8 or index < n_graphs // 2  # half as many graphs of twenty variables
     ]
-    add_rows(ROWS, tasks, rows_of, jobs)
 
 
 def add_rows(path: Path, tasks: Sequence[Task], rows_of: RowsOf, jobs: int) -> None:
@@ -267,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--graphs", type=int, default=5, help="graphs of each family, degree and size")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     chosen = parser.parse_args(arguments)
-    run(chosen.graphs, chosen.jobs)
+    add_rows(ROWS, tasks(chosen.graphs), rows_of, chosen.jobs)
     rows = told(pd.read_csv(ROWS))
     ROWS.with_suffix(".md").write_text(summary(rows), encoding="utf-8")
     draw(rows)

@@ -19,8 +19,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import calibration, complexity, conditional_tests, decoupling, speed
+from benchmarks import calibration, complexity, conditional_tests, decoupling, speed, unlikely_pairs
 from benchmarks.evaluation import running, tables
+from benchmarks.evaluation import speed as cost
 from benchmarks.evaluation.cells import CELLS, MIXED, SIMULATED
 from experiments.exogenous import showing
 
@@ -103,6 +104,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "no-arrows": evaluation(lambda rows: tables.without_arrows(rows, SIMULATED, (*tables.OURS, "FLOP"))),
     "ablations": wide(SIMULATED, tables.ABLATIONS, "shd_c"),
     "sortability": evaluation(lambda rows: tables.sortabilities(rows, SIMULATED)),
+    "cost": lambda: cost.costs(pd.read_csv(cost.ROWS)),
     "mixed-shd": wide(MIXED, (*ALL, *tables.CONTROLS), "shd_c"),
     "mixed-f1": wide(MIXED, (*ALL, *tables.CONTROLS), "f1"),
     "mixed-aid": wide(MIXED, (*ALL, *tables.CONTROLS), "ancestor_aid"),
@@ -113,6 +115,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "networks-time": wide(tables.NETWORK_CELLS, ALL, "cpu_seconds"),
     "growing": evaluation(lambda rows: tables.growing(rows, (*tables.OURS, "FLOP", "BOSS", "PC"))),
     "calibration": lambda: calibration.in_short(calibration.told(pd.read_csv(calibration.ROWS))),
+    "unlikely-pairs": unlikely_pairs.show,
     "exogenous": lambda: without_first_lines(showing.in_short("report")),
     "tests": conditional_tests.show,
     "decoupling": lambda: without_first_lines(decoupling.show(PUBLISHED)),

@@ -27,6 +27,7 @@ from benchmarks.calibration import (
     LEAST_JOINED,
     TRAITS,
     TYPES,
+    Task,
     add_rows,
     calibration_error,
     rows_of,
@@ -57,17 +58,16 @@ PRIOR = 3e-5  # weight of squared coefficients in the mean loss: none is large w
 # --- rows -------------------------------------------------------------------------------------------------
 
 
-def run(n_graphs: int, jobs: int) -> None:
-    """Add the graphs that are missing."""
+def tasks(n_graphs: int) -> list[Task]:
+    """The tables: up to `n_graphs` of each kind, size and degree."""
     settings = list(product(SETTINGS.items(), FAMILIES))
-    tasks = [
+    return [
         (family, degree, n, d, FIRST_SEED + index * len(settings) + number)
         for index, (number, (((n, d, degree), share), family)) in product(
             range(n_graphs), enumerate(settings)
         )
         if index < round(share * n_graphs)
     ]
-    add_rows(ROWS, tasks, rows_of, jobs)
 
 
 # --- constants --------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def main() -> None:
     parser.add_argument("--graphs", type=int, default=6, help="graphs of each kind, size and degree")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    run(options.graphs, options.jobs)
+    add_rows(ROWS, tasks(options.graphs), rows_of, options.jobs)
     show(pd.read_csv(ROWS))
 
 

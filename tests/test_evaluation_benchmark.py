@@ -235,6 +235,20 @@ def test_time_is_taken_and_limited(monkeypatch):
     assert times["endless"] == "more than 0.1 s of processor time"
 
 
+def test_times_are_kept_for_the_pages(tmp_path):
+    path, table = tmp_path / "cost.csv", pd.DataFrame(np.zeros((1500, 3)))
+    times = {"Robust DCD": 2.345, "Robust DCD, one graph": 0.25, "PC": "more than 9 s", "FLOP": 0.0123}
+    speed.write("digits", table, {**times, "PC": 1.0}, path)
+    speed.write("diabetes", table, times, path)
+    speed.write("digits", table, {**times, "PC": 123.4}, path)  # in place of the first
+    lines = speed.costs(pd.read_csv(path)).splitlines()[2:]
+    assert lines == [
+        "| diabetes (scikit-learn) | 1,500 | 3 | 2.35 | 0.25 | more than 9 s | 0.012 |",
+        "| digits, the pixels that vary (scikit-learn) | 1,500 | 3 | 2.35 | 0.25 | 123 | 0.012 |",
+    ]
+    assert speed.TITLES.keys() == speed.tables(SEED).keys()
+
+
 def test_tables_of_the_speed_part_have_no_constant_columns():
     sources = speed.tables(SEED)
     shapes = {name: sources[name]().shape for name in ("breast-cancer", "diabetes", "randhie", "digits")}

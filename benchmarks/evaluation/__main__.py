@@ -9,8 +9,8 @@
 `run` appends a row to benchmarks/results/evaluation.csv for each fit as soon as it is done and skips those
 that are already there (`--redo` drops them first, for a changed method). `show` writes evaluation.md beside
 it. Every method gets the same tables. Seeds start at 7,000,000; no setting was chosen on them. FLOP draws its
-restarts without a seed, so its rows differ slightly from run to run. `speed` prints the ratios of processor
-time on the named tables, or on all. `make evidence` updates the tables of the pages.
+restarts without a seed, so its rows differ slightly from run to run. `speed` measures processor time
+on the named tables, or on all, and writes cost.csv. `make evidence` updates the tables of the pages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     show = commands.add_parser("show", help="write the tables")
     for command in (run, show):
         command.add_argument("--rows", type=Path, default=running.ROWS, help="the CSV file of rows")
-    ratios = commands.add_parser("speed", help="ratios of processor time")
+    ratios = commands.add_parser("speed", help="processor time on dense, real and large tables")
     named = list(speed.tables(running.FIRST_SEED))
     ratios.add_argument("tables", nargs="*", help=f"of {', '.join(named)}; all by default")
     ratios.add_argument("--repeats", type=int, default=3, help="calls of which the median is taken")
@@ -61,9 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.command == "speed":
         warnings.simplefilter("ignore")
         names = options.tables or list(speed.tables(running.FIRST_SEED))
-        lines = speed.markdown(names, seed=running.FIRST_SEED, repeats=options.repeats, limit=options.limit)
-        for line in lines:
-            print(line, flush=True)
+        speed.run(names, seed=running.FIRST_SEED, repeats=options.repeats, limit=options.limit)
         return
     if options.command == "run":
         tasks = running.tasks_of(options.cells, options.methods, options.graphs)

@@ -1,19 +1,39 @@
-"""The speed part of the evaluation: Robust DCD, PC and FLOP on the same table, in one run."""
+"""The speed part of the evaluation: Robust DCD, PC and FLOP on the same tables, in one run.
+
+The tables are simulated dense and sparse ones, real ones, and large ones. A row for each table is written to
+benchmarks/results/cost.csv, with the seconds of each method or the reason for having none.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pandas as pd
 from sklearn import datasets
 
 from benchmarks.evaluation.cells import CELLS, Linear, Setting, random_graph, simulated
-from benchmarks.evaluation.methods import METHODS, timed
+from benchmarks.evaluation.methods import METHODS, timed, warm_up
+from benchmarks.evaluation.tables import markdown
 from experiments.timing import OutOfTimeError
 
-OURS, OTHERS = "Robust DCD", ("PC", "FLOP")
+ROWS = Path(__file__).parents[1] / "results" / "cost.csv"
+COMPARED = ("Robust DCD", "Robust DCD, one graph", "PC", "FLOP")
 Times = dict[str, float | str]  # a method's median seconds, or why there are none
+TITLES = {
+    "sparse-linear-d10": "degree 2, linear",
+    "sparse-linear-d20": "degree 2, linear",
+    "dense-linear-d10": "degree 4, linear",
+    "dense-linear-d20": "degree 4, linear",
+    "dense-mlp-d20": "degree 4, neural networks",
+    "diabetes": "diabetes (scikit-learn)",
+    "breast-cancer": "breast cancer (scikit-learn)",
+    "randhie": "RAND health insurance (statsmodels)",
+    "digits": "digits, the pixels that vary (scikit-learn)",
+    "sf-func-d200": "scale-free, curves",
+    "million-rows": "degree 2, neural networks",
+}
 
 
 def drawn(setting: Setting, seed: int) -> Callable[[], pd.DataFrame]:
@@ -55,39 +75,52 @@ def tables(seed: int) -> dict[str, Callable[[], pd.DataFrame]]:
 
 
 def measured(table: pd.DataFrame, methods: Sequence[str], repeats: int, limit: float) -> Times:
-    """Median processor time of each method, after a warm-up call; the methods alternate."""
+    """Median processor time of each method; the methods alternate."""
     seconds: dict[str, list[float]] = {method: [] for method in methods}
     failures: Times = {}
-    for turn in range(repeats + 1):
+    for _ in range(repeats):
         for method in (name for name in methods if name not in failures):
             try:
-                taken = timed(METHODS[method], table, limit)[1]
+                seconds[method].append(timed(METHODS[method], table, limit)[1])
             except (Exception, OutOfTimeError) as error:
                 failures[method] = " ".join(str(error).split())[:80]
-                continue
-            if turn:
-                seconds[method].append(taken)
     return {name: failures.get(name) or statistics.median(seconds[name]) for name in methods}
 
 
-def ratio(times: Times, other: str) -> str:
-    """Our processor time as a multiple of the other method's."""
-    ours, theirs = times[OURS], times[other]
-    if isinstance(ours, str) or isinstance(theirs, str):
-        return ""
-    return f"{ours / theirs:.2f}"
+def write(name: str, table: pd.DataFrame, times: Times, path: Path = ROWS) -> None:
+    """Keep the times of a table, in place of earlier ones."""
+    fresh = pd.DataFrame([{"table": name, "n": len(table), "d": table.shape[1], **times}])
+    if path.exists():
+        earlier = pd.read_csv(path)
+        fresh = pd.concat([earlier[earlier["table"] != name], fresh], ignore_index=True)
+    order = {title: at for at, title in enumerate(TITLES)}
+    fresh.sort_values("table", key=lambda names: names.map(order)).to_csv(path, index=False)
 
 
-def markdown(names: Sequence[str], *, seed: int, repeats: int, limit: float) -> Iterator[str]:
-    """The lines of a table in Markdown, each as soon as it is measured."""
-    methods = (OURS, *OTHERS)
-    heads = ["table", "rows", "columns", *(f"{method}, s" for method in methods)]
-    heads += [f"{OURS} / {other}" for other in OTHERS]
-    yield "| " + " | ".join(heads) + " |"
-    yield "|---" * len(heads) + "|"
+def run(names: Sequence[str], *, seed: int, repeats: int, limit: float) -> None:
+    """Measure and print the named tables, one after the other."""
+    for method in COMPARED:
+        warm_up(method, "numbers")
     for name in names:
         table = tables(seed)[name]()
-        times = measured(table, methods, repeats, limit)
-        shown = [value if isinstance(value, str) else f"{value:.3f}" for value in times.values()]
-        shown += [ratio(times, other) for other in OTHERS]
-        yield f"| {name} | {len(table):,} | {table.shape[1]} | " + " | ".join(shown) + " |"
+        times = measured(table, COMPARED, repeats, limit)
+        write(name, table, times)
+        print(name, *(f"{method}: {shown(time)}" for method, time in times.items()), sep="  ", flush=True)
+
+
+def shown(time: float | str) -> str:
+    """Seconds with two or three digits; the reason if there are none."""
+    try:
+        seconds = float(time)
+    except ValueError:
+        return str(time)
+    return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2f}" if seconds >= 0.1 else f"{seconds:.3f}"
+
+
+def costs(rows: pd.DataFrame) -> str:
+    """The seconds of each method on each table."""
+    lines: list[Sequence[str]] = [
+        [TITLES[row["table"]], f"{row['n']:,}", str(row["d"]), *(shown(row[method]) for method in COMPARED)]
+        for row in rows.to_dict("records")
+    ]
+    return markdown(["table", "rows", "columns", *COMPARED], lines)

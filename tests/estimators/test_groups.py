@@ -52,16 +52,19 @@ def same_fit(one, other):
 
 def test_persons_who_come_often_make_no_edges():
     """60 persons, ten rows each: the share of unrelated pairs that are joined, and their probabilities."""
-    joined, probable = np.zeros(2), np.zeros(2)
+    joined, sampled, probable = np.zeros(2), np.zeros(2), np.zeros(2)
     tables = [persons(seed, share=0.8) for seed in range(5)]
     for table, groups in tables:
         for at, how in enumerate(({}, {"groups": groups})):
             model = fitted(table, **how)
             joined[at] += (len(model.cpdag_.directed_edges) + len(model.cpdag_.undirected_edges)) / 50
+            every = np.triu_indices(len(table.columns), k=1)
+            sampled[at] += (1 - model.posterior_.sampled[3])[every].mean() / 5
             probable[at] += (1 - model.probabilities_["absent"]).mean() / 5
     assert joined[0] > 0.4  # what it is about
     assert joined[1] <= 0.02
-    assert probable[1] < 0.02
+    assert sampled[1] < 0.02
+    assert probable[1] < 0.1 < probable[0]  # sixty persons do not exclude weak edges
 
 
 @pytest.mark.parametrize("share", [0.3, 0.9])

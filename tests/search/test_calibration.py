@@ -6,17 +6,21 @@ import pytest
 from support.tables import linear
 
 import dcd
-from benchmarks import calibration, fit_calibration
+from benchmarks import calibration, fit_calibration, unlikely_pairs
 from dcd.features.gram_columns import columns_of, family_gram
 from dcd.search.calibration import (
     CONSTANTS,
+    RARE,
+    RARE_CONSTANTS,
     Constants,
+    Pairs,
     Traits,
     calibrated,
     direction_shares,
     edge_probability,
     traits_of,
     types_for_choice,
+    unlikely_edges,
 )
 from dcd.search.score_model import score_model
 from dcd.table.reading import read_table
@@ -24,6 +28,7 @@ from dcd.table.reading import read_table
 SPARSE = Traits(shared=0.3, log_samples=0.0, linear=0.0, counted=0.0)
 DENSE = SPARSE._replace(shared=4.0)
 NOTHING = np.zeros((5, 5), dtype=bool)
+ANY = Pairs(NOTHING, NOTHING, ~np.eye(5, dtype=bool), NOTHING, NOTHING)
 
 
 def sampled(seed, d=5):
@@ -38,10 +43,22 @@ def sampled(seed, d=5):
     return types
 
 
+def one_pair(joined):
+    """Frequencies in which a chain is certain; a share of the graphs joins another pair as well."""
+    chain = np.zeros((4, 5, 5))
+    chain[3] = 1.0
+    for i, j in ((1, 2), (2, 3), (3, 4)):
+        chain[:, i, j] = chain[:, j, i] = 0.0, 0.0, 1.0, 0.0
+    for share in joined:
+        types = chain.copy()
+        types[:, 0, 1] = types[:, 1, 0] = 0.0, 0.0, share, 1.0 - share
+        yield types
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("traits", [SPARSE, DENSE])
 def test_they_stay_probabilities_that_agree_in_both_orders_of_a_pair(seed, traits):
-    found = calibrated(sampled(seed), traits, NOTHING, NOTHING, NOTHING)
+    found = calibrated(sampled(seed), traits, ANY)
     np.testing.assert_allclose(found.sum(axis=0), 1.0)
     np.testing.assert_allclose(found[0], found[1].T)
     np.testing.assert_allclose(found[2:], found[2:].transpose(0, 2, 1))
@@ -52,7 +69,7 @@ def test_they_stay_probabilities_that_agree_in_both_orders_of_a_pair(seed, trait
 @pytest.mark.parametrize("seed", range(5))
 def test_the_two_directions_keep_their_order(seed):
     types = sampled(seed)
-    found = calibrated(types, DENSE, NOTHING, NOTHING, NOTHING)
+    found = calibrated(types, DENSE, ANY)
     np.testing.assert_array_equal(np.sign(found[0] - found[1]), np.sign(types[0] - types[1]))
 
 
@@ -65,12 +82,15 @@ def test_the_two_directions_keep_their_order(seed):
         SPARSE._replace(counted=0.5),
     ],
 )
-def test_edges_keep_their_order_none_is_certain_and_what_is_apart_stays_apart(traits):
-    joined = np.linspace(0.0, 1.0, 41)
+def test_edges_keep_their_order_and_none_is_certain(traits):
+    joined = np.linspace(RARE, 1.0, 41)
     found = edge_probability(joined, traits)
     assert (np.diff(found) > 0).all()
-    assert found[0] == 0.0
     assert 0.9 < found[-1] < 1.0
+    types = one_pair(np.linspace(0.0, 1.0, 101))
+    edges = [1.0 - calibrated(frequencies, traits, ANY)[3, 0, 1] for frequencies in types]
+    assert (np.diff(edges) >= 0).all()
+    assert 0.0 < edges[0] < 0.1
 
 
 @pytest.mark.parametrize("shared", [0.0, 5.0, 1000.0])
@@ -80,11 +100,13 @@ def test_edges_keep_their_order_none_is_certain_and_what_is_apart_stays_apart(tr
 def test_they_make_sense_for_tables_unlike_those_of_the_fit(shared, log_samples, linear, counted):
     linear = min(linear, 1.0 - counted)
     traits = Traits(shared, log_samples, linear, counted)
-    never, rarely, mostly, always = edge_probability(np.array([0.0, 0.01, 0.9, 1.0]), traits)
-    assert never == 0.0
-    assert rarely < 0.1
+    mostly, always = edge_probability(np.array([0.9, 1.0]), traits)
     assert 0.4 < mostly < always
     assert always > 0.8
+    for density in (0.0, 0.2, 1.0):
+        never, rarely = unlikely_edges(np.array([0.0, RARE]), np.zeros(2, bool), np.full(2, density), traits)
+        assert 0.0 < never < rarely < 1.0
+    assert unlikely_edges(np.zeros(1), np.zeros(1, bool), np.full(1, 0.1), traits)[0] < 0.35
     shares = direction_shares(np.array([1.0, 0.0, 0.0]), traits, np.array(True))
     assert shares[0] > shares[1]
     assert shares.sum() == pytest.approx(1.0)
@@ -110,14 +132,42 @@ def test_what_knowledge_settles_stays():
     types = sampled(0)
     pair, other = NOTHING.copy(), NOTHING.copy()
     pair[0, 1] = pair[1, 0] = other[0, 2] = other[2, 0] = True
-    found = calibrated(types, DENSE, pair, pair, NOTHING)
+    found = calibrated(types, DENSE, ANY._replace(settled=pair, required=pair))
     np.testing.assert_allclose(found[:, 0, 1], types[:, 0, 1])
     assert not np.allclose(found[:, 0, 2], types[:, 0, 2])
-    required = calibrated(types, DENSE, NOTHING, pair, NOTHING)[:, 0, 1]
+    required = calibrated(types, DENSE, ANY._replace(required=pair))[:, 0, 1]
     assert required[3] == types[3, 0, 1]
     assert not np.allclose(required, types[:, 0, 1])
-    directions = calibrated(types, DENSE, other, NOTHING, NOTHING)[:3, 0, 2]
+    directions = calibrated(types, DENSE, ANY._replace(settled=other))[:3, 0, 2]
     np.testing.assert_allclose(directions / directions.sum(), types[:3, 0, 2] / types[:3, 0, 2].sum())
+
+
+def test_what_no_graph_joins_may_still_be_an_edge():
+    """More so in dense graphs, with few rows, and if only a test separates the pair."""
+    (types,) = one_pair([0.0])
+    edge = 1.0 - calibrated(types, SPARSE, ANY)[3, 0, 1]
+    few_rows = 1.0 - calibrated(types, SPARSE._replace(log_samples=-1.0), ANY)[3, 0, 1]
+    denser = types.copy()
+    for i, j in ((0, 2), (0, 3), (1, 3)):
+        denser[:, i, j] = denser[:, j, i] = 0.0, 0.0, 1.0, 0.0
+    in_dense_graph = 1.0 - calibrated(denser, SPARSE, ANY)[3, 0, 1]
+    apart = NOTHING.copy()
+    apart[0, 1] = apart[1, 0] = True
+    separated = calibrated(types, SPARSE, ANY._replace(separated=apart))
+    assert 0.0 < edge < few_rows < in_dense_graph < 1.0 - separated[3, 0, 1] < 0.9
+    np.testing.assert_allclose(separated[:3, 0, 1], separated[0, 0, 1])  # of its direction nothing is known
+    assert separated[3, 0, 2] == pytest.approx(calibrated(types, SPARSE, ANY)[3, 0, 2])
+
+
+def test_knowledge_limits_the_types_of_rare_edges():
+    (types,) = one_pair([0.0])
+    neither, one_way = ANY.allowed.copy(), ANY.allowed.copy()
+    neither[0, 1] = neither[1, 0] = one_way[1, 0] = False
+    forbidden = calibrated(types, SPARSE, ANY._replace(allowed=neither))
+    assert forbidden[:, 0, 1].tolist() == [0.0, 0.0, 0.0, 1.0]
+    forward = calibrated(types, SPARSE, ANY._replace(allowed=one_way))
+    assert forward[0, 0, 1] == pytest.approx(1.0 - forward[3, 0, 1])
+    assert forward[1, 1, 0] == forward[0, 0, 1] > 0.0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -135,7 +185,7 @@ def test_the_choice_takes_edges_as_sampled_and_settled_directions(seed):
 def test_neutral_constants_change_nothing():
     zeros = (0.0,) * 8
     neutral = Constants(zeros, zeros, 1e-12, (50.0, *zeros[1:]), zeros, 0.0, 0.0)
-    joined = np.array([0.0, 0.3, 0.8])
+    joined = np.array([RARE, 0.3, 0.8])
     np.testing.assert_allclose(edge_probability(joined, DENSE, neutral), joined, atol=1e-9)
     shares = sampled(1)[:3] / sampled(1)[:3].sum(axis=0).clip(1e-9)
     pairs = ~np.eye(5, dtype=bool)
@@ -170,6 +220,41 @@ def test_the_constants_are_those_of_the_rows():
         # Rounded; processors may round the last digit differently.
         tolerance = {"atol": 0.011, "rtol": 0.0} if isinstance(value, tuple) else {"rtol": 0.15}
         np.testing.assert_allclose(getattr(CONSTANTS, name), value, err_msg=name, **tolerance)
+
+
+def test_the_constants_of_unlikely_pairs_are_those_of_the_rows():
+    rows = unlikely_pairs.read()
+    fitted = unlikely_pairs.fit(rows[rows["seed"] < calibration.FIRST_SEED])
+    for name, constants in zip(RARE_CONSTANTS._fields, fitted, strict=True):
+        np.testing.assert_allclose(getattr(RARE_CONSTANTS, name), constants, atol=0.011, rtol=0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fit_of_unlikely_pairs_finds_the_constants_that_made_the_rows(seed):
+    rng, rows = np.random.default_rng(seed), unlikely_pairs.read()
+    truth = unlikely_pairs.told(rows)["told"].to_numpy()
+    drawn = rows.assign(edges=rng.binomial(rows["pairs"], truth))
+    rare, separated = unlikely_pairs.fit(drawn)
+    joined, density, traits = (rows[name].to_numpy() for name in ("joined", "density", list(Traits._fields)))
+    apart = (rows["kind"] == unlikely_pairs.SEPARATED).to_numpy()
+    found = unlikely_edges(
+        joined, apart, density, traits, RARE_CONSTANTS._replace(rare=rare, separated=separated)
+    )
+    for part in (apart, ~apart):
+        assert np.average(np.abs(found - truth)[part], weights=rows["pairs"][part]) < 0.2 * truth[part].mean()
+
+
+def test_the_rows_of_unlikely_pairs_count_the_pairs_of_the_model():
+    family, degree, n, d, seed = task = ("products", 2, 300, 6, 3)
+    rows = pd.DataFrame(unlikely_pairs.rows_of(task))
+    problem = calibration.FAMILIES[family](degree, n, d).draw(seed)
+    model = dcd.RobustDCD(progress=False).fit(problem.table)
+    joined = 1.0 - model.posterior_.sampled[3][np.triu_indices(d, k=1)]
+    assert rows["pairs"].sum() == (joined <= RARE).sum() > 0
+    told = unlikely_pairs.told(rows.assign(density=joined.mean()))
+    expected = (told["told"] * told["pairs"]).sum()
+    edges = 1.0 - model.posterior_.types[3][np.triu_indices(d, k=1)]
+    assert expected == pytest.approx(edges[joined <= RARE].sum(), rel=0.02)
 
 
 def simulated_rows(seed, truth, n_tables=300):

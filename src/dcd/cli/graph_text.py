@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcd.cli.terminal import count, say, show_table
+from dcd.runtime.text import percent
 
 if TYPE_CHECKING:
     from dcd.results.changes import Changes
@@ -33,11 +34,22 @@ def show_result(
     _show_edges(result)
     if changes is not None:
         _show_changes(changes)
-    separated = [f"{first} - {second}" for first, second in result.separated]
-    _show_list("Edges that fitted the data, but that a test did not confirm", separated, most=most)
+    heading = "Edges that fitted the data, but that a test did not confirm"
+    _show_list(heading, _separated(result), most=most)
     _show_list("Conflicts, and what was done", _conflicts(result, verbose), len(result.conflicts), most)
     _show_list("Caveats", [caution.text for caution in result.cautions])
     _show_questions(result)
+
+
+def _separated(result: Result) -> list[str]:
+    """The pairs that a test separates, with the probability that they have an edge all the same."""
+    pairs = () if result.posterior is None else result.posterior.pairs
+    edge = {frozenset((pair.first, pair.second)): pair.probabilities.edge for pair in pairs}
+    lines = []
+    for first, second in result.separated:
+        share = edge.get(frozenset((first, second)))
+        lines.append(f"{first} - {second}" + ("" if share is None else f"  (edge {percent(share)})"))
+    return lines
 
 
 def _conflicts(result: Result, verbose: bool) -> list[str]:

@@ -27,7 +27,7 @@ from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 
 Searches = Mapping[str, TargetSearch]
-_NEAR_MISS = 0.02  # smallest probability of an edge for a pair to be kept, so that near misses are included
+_NEAR_MISS = 0.1  # smallest probability of an edge that is kept for pairs without one, unless a test decided
 
 
 def summarise(
@@ -173,7 +173,9 @@ def _posterior(model: Any) -> parts.PosteriorSummary | None:
     if model.probabilities_ is None:
         return None
     frame, diagnostics = model.probabilities_, model.diagnostics_
-    told = pair_probabilities(frame[frame["absent"] <= 1.0 - _NEAR_MISS])
+    told = pair_probabilities(frame)
+    apart = {frozenset(pair) for pair in diagnostics.separated}
+    kept = [pair for pair in list(told)[::2] if told[pair].edge >= _NEAR_MISS or frozenset(pair) in apart]
     names = model.cpdag_.names
     graphs = model.posterior_.graphs_of(names)
     return parts.PosteriorSummary(
@@ -181,7 +183,7 @@ def _posterior(model: Any) -> parts.PosteriorSummary | None:
         n_chains=int(diagnostics.n_chains),
         drift=_share(diagnostics.drift),
         subsampled=bool(diagnostics.subsampled),
-        pairs=tuple(parts.ProbablePair(*pair, _shares(told[pair])) for pair in list(told)[::2]),
+        pairs=tuple(parts.ProbablePair(*pair, _shares(told[pair])) for pair in kept),
         graphs=None if graphs is None else parts.SampledGraphs(*packed(graphs, names)),
     )
 

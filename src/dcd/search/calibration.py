@@ -8,8 +8,14 @@ are properties of the table (`properties_of`).
 
 .. math:: e^{a \cdot x} \log \frac{j}{1 - j + \epsilon} + b \cdot x ,
 
-so an edge is certain only if knowledge requires it. Below j = 0.1, where nothing was fitted, the probability
-is proportional to j, and a pair that no sampled graph joins stays apart.
+so an edge is certain only if knowledge requires it. Below j = 0.1, and for pairs that a test separates, they
+are
+
+.. math:: f \cdot y + f_0 \log \frac{j + 0.01}{0.01} \qquad\text{and}\qquad g \cdot y'
+
+with y and y' the density of the sampled graphs and other properties (`unlikely_edges`). A missed edge is more
+probable in dense graphs and with few rows, and no pair is certain to be apart unless knowledge forbids its
+edge.
 
 **Directions.** The shares s of the two directions and of no direction, among the graphs that join a pair,
 become
@@ -76,6 +82,19 @@ class Constants(NamedTuple):
     unconfirmed_share: float
 
 
+class RareConstants(NamedTuple):
+    """The constants that `benchmarks.unlikely_pairs` fits.
+
+    Attributes
+    ----------
+    rare : f_0 and f, for pairs that few sampled graphs join.
+    separated : g, for pairs that a test separates.
+    """
+
+    rare: tuple[float, ...]
+    separated: tuple[float, ...]
+
+
 CONSTANTS = Constants(
     slope=(-0.13, 0.0, 0.0, 0.32, -0.7, -0.23, -0.39, 0.0),
     shift=(-0.92, 0.0, 0.0, 3.19, 2.33, -0.96, -0.41, 0.0),
@@ -85,7 +104,13 @@ CONSTANTS = Constants(
     least_share=0.0016,
     unconfirmed_share=0.024,
 )
-_LEAST_FITTED = 0.1  # the smallest share of sampled graphs for which edges were calibrated
+RARE_CONSTANTS = RareConstants(
+    rare=(0.65, -3.39, 0.93, -0.68, 0.74, 1.24, 2.54, -0.3, -1.02), separated=(-0.43, 0.21, -1.27)
+)
+RARE = 0.1  # share of sampled graphs up to which an edge counts as rare
+_RARE_SCALE = 0.01  # shares far below it differ by chance
+_LEAST_DENSITY, _MOST_DENSITY = 0.02, 0.9
+_PSEUDO_SHARE = 0.02  # of directions about which rare edges say nothing
 # The range of traits in the tables to which the constants were fitted; values beyond it count as its ends.
 _LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(5.0, 1.9, 1.0, 1.0)
 # For the choice of the graph; fitted without caution to tables of seeds 1,700,000 and up.
@@ -111,21 +136,54 @@ def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
     )
 
 
-def calibrated(
-    sampled: FloatArray, traits: Traits, settled: BoolArray, required: BoolArray, confirmed: BoolArray
-) -> FloatArray:
-    """Probabilities of types from their frequencies (4, d, d).
+class Pairs(NamedTuple):
+    """What is known of the pairs of a table, (d, d) each.
 
-    Directions of `settled` pairs and edges between `required` pairs (d, d) stay as sampled; `confirmed`
-    (d, d) are the pairs whose more frequent direction tests confirm.
+    Attributes
+    ----------
+    settled : directions that stay as sampled.
+    required : edges that knowledge requires.
+    allowed : arrows `[cause, effect]` that knowledge allows.
+    confirmed : pairs whose more frequent direction tests confirm.
+    separated : pairs that a test separates.
     """
+
+    settled: BoolArray
+    required: BoolArray
+    allowed: BoolArray
+    confirmed: BoolArray
+    separated: BoolArray
+
+
+def calibrated(sampled: FloatArray, traits: Traits, pairs: Pairs) -> FloatArray:
+    """Probabilities of types from their frequencies (4, d, d)."""
     joined, shares = _joined_and_shares(sampled)
-    shares = np.where(settled, shares, direction_shares(shares, traits, confirmed))
-    edge = np.where(required, joined, edge_probability(joined, traits))
-    absent = np.where(required, sampled[ABSENT], 1.0 - edge)
-    types = np.concatenate([shares * edge, [absent]])
-    types[:, joined == 0.0] = sampled[:, joined == 0.0]
-    return types
+    shares = np.where(pairs.settled, shares, direction_shares(shares, traits, pairs.confirmed))
+    edge = np.where(pairs.required, joined, edge_probability(joined, traits))
+    rare = (joined <= RARE) & ~pairs.required
+    density = np.full_like(joined, _density(sampled))
+    unlikely = unlikely_edges(joined, pairs.separated, density, traits)
+    most = np.where(pairs.separated, 1.0, edge_probability(np.array(RARE), traits))
+    edge[rare] = np.minimum(unlikely, most)[rare]
+    shares[:, rare] = _shares_of_rare(sampled, pairs.allowed)[:, rare]
+    edge[rare & ~(pairs.allowed | pairs.allowed.T)] = 0.0
+    np.fill_diagonal(edge, 0.0)
+    absent = np.where(pairs.required, sampled[ABSENT], 1.0 - edge)
+    return np.concatenate([shares * edge, [absent]])
+
+
+def _density(sampled: FloatArray) -> float:
+    """The share of pairs that a sampled graph joins."""
+    pairs = np.triu_indices(sampled.shape[1], k=1)
+    return float((1.0 - sampled[ABSENT])[pairs].mean())
+
+
+def _shares_of_rare(sampled: FloatArray, allowed: BoolArray) -> FloatArray:
+    """The shares (3, d, d) of directions and of none, more equal for edges that fewer graphs have."""
+    possible = np.stack([allowed, allowed.T, allowed & allowed.T])
+    shares = sampled[:ABSENT] + _PSEUDO_SHARE * possible / np.maximum(possible.sum(axis=0), 1)
+    total = shares.sum(axis=0)
+    return shares / np.where(total > 0.0, total, 1.0)
 
 
 def types_for_choice(sampled: FloatArray, traits: Traits, settled: BoolArray) -> FloatArray:
@@ -139,12 +197,47 @@ def types_for_choice(sampled: FloatArray, traits: Traits, settled: BoolArray) ->
 def edge_probability(
     joined: FloatArray, traits: Traits | FloatArray, constants: Constants = CONSTANTS
 ) -> FloatArray:
-    """The probability of an edge by the share of sampled graphs that have it; `traits` are (4,) or (n, 4)."""
+    """The probability of an edge by the share of sampled graphs that have it, from `RARE` on.
+
+    `traits` are (4,), or (n, 4) for n pairs.
+    """
     properties = properties_of(traits)
-    share = np.clip(joined, _LEAST_FITTED, 1.0)
+    share = np.clip(joined, RARE, 1.0)
     log_odds = np.log(share) - np.log(1.0 - share + constants.least_absence)
-    log_odds = np.exp(properties @ constants.slope) * log_odds + properties @ constants.shift
-    return np.asarray(expit(log_odds) * np.minimum(joined / _LEAST_FITTED, 1.0))
+    return np.asarray(expit(np.exp(properties @ constants.slope) * log_odds + properties @ constants.shift))
+
+
+def unlikely_edges(
+    joined: FloatArray,
+    separated: BoolArray,
+    density: FloatArray,
+    traits: Traits | FloatArray,
+    constants: RareConstants = RARE_CONSTANTS,
+) -> FloatArray:
+    """The probability of an edge between pairs that few sampled graphs join, or that a test separates.
+
+    `density` is the share of all pairs that a sampled graph joins; `traits` are (4,) or (n, 4) for n pairs.
+    """
+    of_rare, of_separated = properties_of_unlikely(joined, density, traits)
+    return np.asarray(
+        expit(np.where(separated, of_separated @ constants.separated, of_rare @ constants.rare))
+    )
+
+
+def properties_of_unlikely(
+    joined: FloatArray, density: FloatArray, traits: Traits | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The properties (..., 9) and (..., 3) that the log odds of unlikely edges are linear in."""
+    bounded = np.clip(np.asarray(traits, dtype=np.float64), _LEAST_TRAITS, _MOST_TRAITS)
+    _, log_samples, linear, counted = np.moveaxis(bounded, -1, 0)
+    share = np.clip(density, _LEAST_DENSITY, _MOST_DENSITY)
+    dense = np.log(share / (1.0 - share))
+    same = np.ones_like(dense)
+    of_rare = [
+        np.log((joined + _RARE_SCALE) / _RARE_SCALE), same, dense, dense * linear, dense * counted,
+        same * linear, same * counted, same * log_samples, 4.0 * same * counted * (1.0 - counted),
+    ]  # fmt: skip
+    return np.stack(of_rare, axis=-1), np.stack([same, dense, same * log_samples], axis=-1)
 
 
 def direction_shares(

@@ -26,13 +26,14 @@ import numpy as np
 from scipy.special import betaln
 
 from dcd.features.subsamples import Subsamples
+from dcd.graph.pattern import VariablePair
 from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD
 from dcd.runtime.array_types import BoolArray, FloatArray, IntArray, Positions
 from dcd.runtime.parallel import Shared, as_done
 from dcd.runtime.threads import one_blas_thread
 from dcd.search.base import GraphTask, Posterior
 from dcd.search.best_graph import BestGraph, collider_log_prior
-from dcd.search.calibration import calibrated, traits_of, types_for_choice
+from dcd.search.calibration import Pairs, calibrated, traits_of, types_for_choice
 from dcd.search.family_score import ScoreModel
 from dcd.search.graph_chain import Plan, chain_state, partner_scores, preferred_curves, run_chain
 from dcd.search.graph_class import class_types, improve_loss, loss_of
@@ -83,19 +84,34 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     sampled = halves.mean(axis=0)
     traits = traits_of(sampled, best.model)
     as_if_confirmed = np.ones(sampled.shape[1:], dtype=bool)  # until the graph is known
-    types = calibrated(sampled, traits, _settled(task, sampled), task.knowledge.joined, as_if_confirmed)
+    types = calibrated(sampled, traits, _pairs(task, sampled, as_if_confirmed, best.separated))
     graphs = np.concatenate([some for *_, some in chains])
     posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None, graphs)
     return posterior, [dag for dag, *_ in chains]
 
 
-def with_tested_arrows(posterior: Posterior, task: GraphTask, confirmed: BoolArray | None) -> Posterior:
-    """The probabilities after tests of the arrows of the graph; without tests none counts as confirmed."""
+def with_tests(
+    posterior: Posterior, task: GraphTask, confirmed: BoolArray | None, separated: Sequence[VariablePair]
+) -> Posterior:
+    """The probabilities after tests of edges and of the arrows of the graph.
+
+    Without tests no arrow counts as confirmed.
+    """
     sampled = posterior.sampled
     agreed = (sampled[FORWARD] >= sampled[BACKWARD]) & (False if confirmed is None else confirmed)
-    settled, required = _settled(task, sampled), task.knowledge.joined
-    types = calibrated(sampled, posterior.traits, settled, required, agreed | agreed.T)
+    types = calibrated(sampled, posterior.traits, _pairs(task, sampled, agreed | agreed.T, separated))
     return replace(posterior, types=types, confirmed=confirmed)
+
+
+def _pairs(
+    task: GraphTask, sampled: FloatArray, confirmed: BoolArray, separated: Sequence[VariablePair]
+) -> Pairs:
+    """What knowledge and tests say of the pairs."""
+    apart = np.zeros(confirmed.shape, dtype=bool)
+    for x, y in separated:
+        apart[x, y] = apart[y, x] = True
+    knowledge = task.knowledge
+    return Pairs(_settled(task, sampled), knowledge.joined, ~knowledge.forbidden, confirmed, apart)
 
 
 def _settled(task: GraphTask, sampled: FloatArray) -> BoolArray:

@@ -45,7 +45,7 @@ from dcd.search.posterior import (
     oriented,
     sample_posterior,
     types_with_best_graph,
-    with_tested_arrows,
+    with_tests,
 )
 from dcd.search.score_model import MOST_SAMPLES, score_model
 
@@ -94,7 +94,7 @@ class WholeGraph:
                 task.run.phase("the graph of least error", 1.0, rounds=True)
                 dag, tested = self._least_error(task, search, known, posterior, [dag, *starts])
                 confirmed = _confirmed_arrows(task, dag, known) if self.confirm else None
-                posterior = with_tested_arrows(posterior, task, confirmed)
+                posterior = with_tests(posterior, task, confirmed, search.separated)
             unconstrained = None
             if task.knowledge.says_something:
                 unconstrained = self._without_knowledge(task, search.model.n_samples)
