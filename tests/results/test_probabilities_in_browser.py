@@ -90,9 +90,8 @@ def test_numbers_are_at_the_edges_of_the_chosen_variable_and_under_the_pointer(v
     )
     page.mouse.move(*point)
     assert edge.locator(".share").is_visible()
-    words = edges[other].probabilities.words(
-        edges[other].type, f"{edges[other].first} → {edges[other].second}" if edges[other].uncertain else ""
-    )
+    found, reason = edges[other], results["plain"].reason_for_line(edges[other])
+    words = found.probabilities.words(found.first, found.second, reason, arrow="→")
     assert words in edge.locator("title").first.text_content()
 
 
@@ -100,7 +99,8 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     page, edges = visit("plain"), results["plain"].edges
     uncertain = next(edge for edge in edges if edge.uncertain)
     page.click(f".node[data-variable='{NAMES.index(uncertain.first)}']")
-    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)").replace("\u00a0", " ")
+    rows = page.locator(f"#v{NAMES.index(uncertain.first)} tr.more").filter(has_text="below the limit")
+    text = rows.first.text_content().replace("\u00a0", " ")
     found = [
         round(100 * share) for share in (uncertain.probabilities.forward, uncertain.probabilities.absent)
     ]
@@ -132,6 +132,7 @@ def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit,
             assert direction.startswith("uncertain: below the required 70 %; ")
         else:
             assert of_arrow.endswith(f" {percent(max(share.forward, share.backward))}")
+            assert direction.startswith("undirected: either direction fits the graph; ")
             opposite = min(share.forward, share.backward)
         assert direction.endswith(f"; the opposite {percent(opposite)}, undirected {percent(undirected)}")
     missed = page.eval_on_selector_all("#edges details tbody tr", CELLS)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcd.cli.terminal import count, say, show_table
+from dcd.runtime.text import percent
 
 if TYPE_CHECKING:
     from dcd.results.changes import Changes
@@ -76,13 +77,16 @@ def _show_edges(result: Result) -> None:
     if knowledge.arrows:
         _add_column(header, rows, "", ["known" if knowledge.directed(edge) else "" for edge in edges])
     if result.posterior is not None:
-        _add_column(header, rows, "probability", [_probabilities(edge) for edge in edges])
+        _add_column(header, rows, "probability", [_probabilities(result, edge) for edge in edges])
     if resampling is not None:
         for name, *shares in zip(_SHARES, *(_shares(edge) for edge in edges), strict=True):
             _add_column(header, rows, name, shares)
     show_table(header, rows, right=_SHARES)
     if resampling is not None:
         say(f"Shares of {resampling.n_resamples} resamples: what another sample might show.")
+    if result.posterior is not None and "improbable" in map(result.reason_for_line, edges):
+        least = percent(result.posterior.arrow_probability)
+        say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
     linked = {name for edge in edges for name in (edge.first, edge.second)}
     alone = [name for name in result.names if name not in linked]
     if alone:
@@ -95,9 +99,9 @@ def _add_column(header: list[str], rows: list[list[Any]], name: str, cells: Sequ
         row.append(cell)
 
 
-def _probabilities(edge: Edge) -> str:
-    arrow = f"{edge.first} -> {edge.second}" if edge.uncertain else ""
-    return "" if edge.probabilities is None else edge.probabilities.words(edge.type, arrow)
+def _probabilities(result: Result, edge: Edge) -> str:
+    found = edge.probabilities
+    return "" if found is None else found.words(edge.first, edge.second, result.reason_for_line(edge))
 
 
 def _shares(edge: Edge) -> list[str]:

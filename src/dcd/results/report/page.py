@@ -14,7 +14,6 @@ from dcd.results.report.graph_picture import contradicted, draw_graph, edge_clas
 from dcd.results.report.phrases import (
     count,
     direction,
-    lacks_only_tests,
     likelier_arrow,
     listed,
     number,
@@ -129,12 +128,11 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
         return "required as knowledge; the data show no edge"
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
-    if edge.uncertain and result.posterior is not None:
-        least = result.posterior.arrow_probability
-        below = f"uncertain: below the required {percent(least)}"
-        return "uncertain: not confirmed by tests" if lacks_only_tests(edge, least) else below
-    if edge.type == "-":
-        return "unknown"
+    reason = result.reason_for_line(edge)
+    if reason == "improbable" and result.posterior is not None:
+        return f"uncertain: below the required {percent(result.posterior.arrow_probability)}"
+    if reason == "undirected":
+        return "undirected: either direction fits the graph"
     return {True: "confirmed by tests", False: "not confirmed by tests", None: "as drawn"}[edge.confirmed]
 
 

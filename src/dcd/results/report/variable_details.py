@@ -123,18 +123,23 @@ class _Details:
         if self.result.posterior is None:
             return None
         if (edge := self.edges.get(together)) is not None and edge.probabilities is not None:
-            return share_bar(edge.probabilities, probability(edge), (edge.first, edge.second))
+            return share_bar(
+                edge.probabilities,
+                probability(edge, self.result.reason_for_line(edge)),
+                (edge.first, edge.second),
+            )
         if (pair := self.pairs.get(together)) is not None:
             summary = f"edge {percent(pair.probabilities.edge)}"
             return share_bar(pair.probabilities, summary, (pair.first, pair.second))
         return {"summary": "edge < 2 %", "bars": [], "shares": ""}
 
     def _reason(self, target: str, member: str) -> str:
-        """Why an arrow of the class is drawn as a line, if it is."""
+        """Why an edge is drawn as a line, if it is one."""
         edge, posterior = self.edges.get(frozenset((target, member))), self.result.posterior
-        if edge is None or not edge.uncertain or posterior is None:
+        reason = None if edge is None else self.result.reason_for_line(edge)
+        if edge is None or reason is None or posterior is None:
             return ""
-        return why_a_line(edge, posterior.arrow_probability)
+        return why_a_line(edge, reason, posterior.arrow_probability)
 
     def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[_Panel]:
         """The scatter plots as measured and, if there are weights, weighted."""
