@@ -131,12 +131,12 @@ def _show_changes(changes: Changes) -> None:
 
 def _show_questions(result: Result) -> None:
     """Show the questions about roots in full, and how many directions are in doubt."""
+    from dcd.results.questions import doubts
+
     roots = [question for question in result.questions if question.kind == "root"]
     lines = [f"{question.text} Add: {question.answers[0].line}" for question in roots]
-    n_doubts = len(result.questions) - len(roots)
-    if n_doubts:
-        are = "direction is" if n_doubts == 1 else "directions are"
-        lines.append(f"{n_doubts} {are} in doubt; --report and --json have lines of knowledge to copy.")
+    if in_doubt := doubts(result):
+        lines.append(f"{in_doubt}; --report and --json have lines of knowledge to copy.")
     _show_list("What you may know", lines, len(result.questions))
 
 

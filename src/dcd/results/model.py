@@ -214,10 +214,13 @@ class Caution(_Part, frozen=True):
     text: str
 
 
+AnswerKey = Literal["roots", "forbidden", "no_edge"]
+
+
 class Statement(_Part, frozen=True):
     """A line of a knowledge file, such as `roots = ["age"]`: its key, the names in it, and its meaning."""
 
-    key: Literal["roots", "forbidden"]
+    key: AnswerKey
     names: tuple[str, ...]
     meaning: str
     line: str

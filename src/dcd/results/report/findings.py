@@ -97,6 +97,9 @@ def _lines(result: Result, edges: Sequence[Edge]) -> list[str]:
 def _undirected(lines: Sequence[Edge], n_edges: int) -> str:
     """Lines of the class, and the directions that other probable graphs have for them."""
     which = "these relations" if len(lines) == n_edges else count(len(lines), "relation")
+    if all(edge.probabilities is None for edge in lines):
+        why = "graphs with different directions fit equally well."
+        return f"The direction of {which} cannot be determined from the data: {why}"
     text = f"For {which} either direction fits the graph."
     likelier = [likelier_arrow(edge)["arrow"] for edge in lines if _has_likelier_arrow(edge)]
     if likelier:

@@ -7,7 +7,7 @@ from typing import Any
 from dcd.results.changes import Changes, changes_since
 from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
-from dcd.results.questions import toml_entry
+from dcd.results.questions import doubts, toml_entry
 from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
@@ -120,7 +120,11 @@ def _questions(result: Result) -> dict[str, Any]:
     for question in result.questions:
         answers = [(answer, toml_entry(answer.names)) for answer in question.answers]
         asked[question.kind].append({"question": question, "answers": answers})
-    return {"root_questions": asked["root"], "direction_questions": asked["direction"]}
+    return {
+        "root_questions": asked["root"],
+        "direction_questions": asked["direction"],
+        "in_doubt": doubts(result),
+    }
 
 
 def _direction(edge: Edge, scale: Scale, result: Result) -> str:

@@ -112,11 +112,11 @@
 
   const file = byId("knowledge-file");
   if (file) {
-    const boxes = all("#known input");
+    const boxes = all("#known input[data-key], #known .asked .controls input");
     const nothing = file.textContent;
     const compose = () => {
       const entries = new Map();
-      for (const { dataset } of boxes.filter((box) => box.checked))
+      for (const { dataset } of boxes.filter((box) => box.checked && box.dataset.key))
         entries.set(dataset.key, [...(entries.get(dataset.key) || []), dataset.entry]);
       const lines = [...entries].map(([key, list]) => `${key} = [\n${list.map((one) => `  ${one},\n`).join("")}]\n`);
       file.textContent = lines.join("") || nothing;
