@@ -104,9 +104,26 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     found = [
         round(100 * share) for share in (uncertain.probabilities.forward, uncertain.probabilities.absent)
     ]
-    assert f"{uncertain.first} → {uncertain.second} {found[0]} %, ← 0 %, — " in text
+    assert f"{uncertain.second} → {uncertain.first} 0 %, ← {found[0]} %, — " in text
     assert f"none {found[1]} %" in text
     assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 70 %." in text
+
+
+def test_the_first_colour_of_a_bar_is_the_direction_from_the_variable_of_its_row(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    edge = max(edges, key=lambda edge: edge.probabilities.forward)
+    widths = {}
+    for target in (edge.first, edge.second):
+        page.click(f".node[data-variable='{NAMES.index(target)}']")
+        section = page.locator(f"#v{NAMES.index(target)}")
+        assert f"variable of the row → {target}" in section.locator(".bars").inner_text()
+        other = edge.second if target == edge.first else edge.first
+        link = section.locator("th a").filter(has_text=other)
+        bar = link.locator("xpath=ancestor::tr/following-sibling::tr[1]").locator(".bar")
+        kinds = ("forward", "backward")
+        widths[target] = [float(bar.locator(f".{kind}").get_attribute("width")) for kind in kinds]
+    assert widths[edge.first] == widths[edge.second][::-1]
+    assert widths[edge.second][0] == pytest.approx(120 * edge.probabilities.forward, abs=0.1)
 
 
 CELLS = """rows => rows.map(row =>

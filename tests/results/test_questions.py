@@ -96,7 +96,9 @@ def test_every_line_and_every_arrow_that_is_not_sure_is_offered_with_three_answe
         "c causes a, not the reverse",
         "neither is a direct cause of the other",
     ]
-    result = Result.from_dict({**document, "questions": msgspec.json.decode(msgspec.json.encode(list(questions.values())))})
+    result = Result.from_dict(
+        {**document, "questions": msgspec.json.decode(msgspec.json.encode(list(questions.values())))}
+    )
     assert doubts(result) == "2 directions are in doubt (1 line and 1 arrow below 95 %)"
     assert "2 directions are in doubt (1 line and 1 arrow below 95 %)." in report.render(result)
 
