@@ -75,7 +75,7 @@ def files(tmp_path_factory):
             make_document(random_cpdag([f"a long name {i}" for i in range(46)], 50), n_sample=5)
         ),
         "medium": Result.from_dict(
-            make_document(random_cpdag([f"a name {i}" for i in range(8)], 12), n_sample=5)
+            make_document(random_cpdag([f"a longer name {i}" for i in range(8)], 14), n_sample=5)
         ),
         "numbers": with_values(ends),
         "kinds": with_all_kinds(),
