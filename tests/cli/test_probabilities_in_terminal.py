@@ -10,6 +10,7 @@ from support.made_results import add_posterior, make_document, random_cpdag, wit
 import dcd
 from dcd.cli.graph_text import show_result
 from dcd.results import Result
+from dcd.results.lines import reason_for_line
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -41,7 +42,7 @@ def test_arrows_lines_and_uncertain_directions_have_words_of_their_own(capsys):
     kinds = {(edge.type, edge.uncertain) for edge in result.edges}
     assert kinds >= {("->", False), ("-", True)}
     for edge in result.edges:
-        reason = result.reason_for_line(edge)
+        reason = reason_for_line(result, edge)
         assert edge.probabilities.words(edge.first, edge.second, reason) in out
     assert "direction uncertain: " in out
     assert "A direction with a probability below 70 % is uncertain and drawn as a line." in out

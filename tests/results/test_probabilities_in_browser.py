@@ -7,6 +7,7 @@ from support.browser import DISPLAYED, launched, visits
 from support.made_results import HOSTILE, add_posterior, make_document, random_cpdag, with_uncertain
 
 from dcd.results import Result, report
+from dcd.results.lines import reason_for_line
 from dcd.runtime.text import percent
 
 NAMES = [f"v{i}" for i in range(9)]
@@ -90,7 +91,7 @@ def test_numbers_are_at_the_edges_of_the_chosen_variable_and_under_the_pointer(v
     )
     page.mouse.move(*point)
     assert edge.locator(".share").is_visible()
-    found, reason = edges[other], results["plain"].reason_for_line(edges[other])
+    found, reason = edges[other], reason_for_line(results["plain"], edges[other])
     words = found.probabilities.words(found.first, found.second, reason, arrow="→")
     assert words in edge.locator("title").first.text_content()
 

@@ -20,6 +20,7 @@ from dcd import InputError, RobustDCD, WholeGraph, load_result, summarise
 from dcd.graph.probabilities import pair_probabilities
 from dcd.results import Result, report
 from dcd.results.cautions import cautions_of
+from dcd.results.lines import reason_for_line
 
 NAMES = [f"v{i}" for i in range(7)]
 
@@ -213,7 +214,7 @@ def test_the_page_has_the_words_of_each_edge(made):
     result = Result.from_dict(made)
     page = report.render(result)
     for edge in result.edges:
-        reason = result.reason_for_line(edge)
+        reason = reason_for_line(result, edge)
         words = edge.probabilities.words(edge.first, edge.second, reason, arrow="→")
         assert page.count(f"<strong>{words}</strong>") == 2  # of its ends
     uncertain = next(edge for edge in made["edges"] if edge["uncertain"])

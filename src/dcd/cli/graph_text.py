@@ -62,6 +62,7 @@ def show_losses(table: TableSummary | Data) -> None:
 
 
 def _show_edges(result: Result) -> None:
+    from dcd.results.lines import reason_for_line
     from dcd.results.origin import given_in
 
     edges, resampling, knowledge = result.edges, result.resampling, given_in(result)
@@ -84,7 +85,7 @@ def _show_edges(result: Result) -> None:
     show_table(header, rows, right=_SHARES)
     if resampling is not None:
         say(f"Shares of {resampling.n_resamples} resamples: what another sample might show.")
-    if result.posterior is not None and "improbable" in map(result.reason_for_line, edges):
+    if result.posterior is not None and any(reason_for_line(result, edge) == "improbable" for edge in edges):
         least = percent(result.posterior.arrow_probability)
         say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
     linked = {name for edge in edges for name in (edge.first, edge.second)}
@@ -100,8 +101,10 @@ def _add_column(header: list[str], rows: list[list[Any]], name: str, cells: Sequ
 
 
 def _probabilities(result: Result, edge: Edge) -> str:
+    from dcd.results.lines import reason_for_line
+
     found = edge.probabilities
-    return "" if found is None else found.words(edge.first, edge.second, result.reason_for_line(edge))
+    return "" if found is None else found.words(edge.first, edge.second, reason_for_line(result, edge))
 
 
 def _shares(edge: Edge) -> list[str]:

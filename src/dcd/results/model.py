@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from dcd.estimators.effects import FittedGraphs
 from dcd.graph.cpdag import CPDAG, Role
-from dcd.graph.probabilities import EdgeType, LineReason, Probabilities
+from dcd.graph.probabilities import EdgeType, Probabilities
 from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
 from dcd.results.json_text import json_text, parsed
 from dcd.results.sampled import unpacked
@@ -336,14 +336,6 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
         background = tuple((edge.first, edge.second) for edge in self.edges if edge.background)
         uncertain = tuple((edge.first, edge.second) for edge in self.edges if edge.uncertain)
         return CPDAG(self.names, adjacency, background, uncertain)
-
-    def reason_for_line(self, edge: Edge) -> LineReason | None:
-        """Why an edge is drawn as a line; None for an arrow."""
-        if edge.type == "->":
-            return None
-        if edge.probabilities is None or self.posterior is None:
-            return "undirected"
-        return edge.probabilities.reason_for_line(edge.uncertain, self.posterior.arrow_probability)
 
     def fitted_graphs(self) -> FittedGraphs:
         """The graphs of the fit, so that `dcd.effect` gives the same answer for a result as for the model."""

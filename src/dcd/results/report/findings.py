@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dcd.graph.probabilities import LineReason
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, is_with_knowledge
 from dcd.results.report.phrases import (
@@ -81,7 +82,7 @@ def _lines(result: Result, edges: Sequence[Edge]) -> list[str]:
     """A sentence for each reason why edges are drawn as lines."""
     lines: dict[LineReason, list[Edge]] = {"undirected": [], "improbable": [], "unconfirmed": []}
     for edge in edges:
-        if (reason := result.reason_for_line(edge)) is not None:
+        if (reason := reason_for_line(result, edge)) is not None:
             lines[reason].append(edge)
     sentences = [_undirected(lines["undirected"], len(edges))] if lines["undirected"] else []
     if lines["improbable"] and result.posterior is not None:
@@ -154,7 +155,7 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
         weakest = min(probable, key=lambda edge: edge.probabilities.edge if edge.probabilities else 1.0)
         told = f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more."
         if weakest.probabilities is not None and weakest.probabilities.edge < 1.0:
-            words = probability(weakest, result.reason_for_line(weakest))
+            words = probability(weakest, reason_for_line(result, weakest))
             told += f" The least probable is {arrow(weakest)} ({words})."
         sentences.append(told)
     if result.resampling is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dcd.graph.drawing import svg
 from dcd.graph.probabilities import LineReason
 from dcd.results.changes import Change, Changes
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
@@ -24,7 +25,7 @@ def draw_graph(result: Result, scale: Scale, changes: Changes | None = None) -> 
             position[edge.first],
             position[edge.second],
             edge.type == "->",
-            title=_described(edge, scale, result.reason_for_line(edge)),
+            title=_described(edge, scale, reason_for_line(result, edge)),
             width=scale.width(edge),
             head=_head(edge),
             label=_label(edge),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcd.results.changes import Changes, changes_since
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.questions import doubts, toml_entry
@@ -132,7 +133,7 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
         return "required as knowledge; the data show no edge"
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
-    reason = result.reason_for_line(edge)
+    reason = reason_for_line(result, edge)
     if reason == "improbable" and result.posterior is not None:
         return f"uncertain: below the required {percent(result.posterior.arrow_probability)}"
     if reason == "undirected":

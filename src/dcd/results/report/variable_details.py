@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcd.graph.probabilities import Probabilities
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Boundary, Edge, Member, ProbablePair, Result, View
 from dcd.results.origin import Given
 from dcd.results.report.phrases import (
@@ -124,7 +125,7 @@ class _Details:
         if self.result.posterior is None:
             return None
         if (edge := self.edges.get(together)) is not None and edge.probabilities is not None:
-            summary = probability(edge, self.result.reason_for_line(edge))
+            summary = probability(edge, reason_for_line(self.result, edge))
             return share_bar(_from(member, edge, edge.probabilities), summary, names)
         if (pair := self.pairs.get(together)) is not None:
             summary = f"edge {percent(pair.probabilities.edge)}"
@@ -134,7 +135,7 @@ class _Details:
     def _reason(self, target: str, member: str) -> str:
         """Why an edge is drawn as a line, if it is one."""
         edge, posterior = self.edges.get(frozenset((target, member))), self.result.posterior
-        reason = None if edge is None else self.result.reason_for_line(edge)
+        reason = None if edge is None else reason_for_line(self.result, edge)
         if edge is None or reason is None or posterior is None:
             return ""
         return why_a_line(edge, reason, posterior.arrow_probability)
