@@ -32,6 +32,15 @@ def test_discover_prints_the_graph_of_the_library(method, call, data):
     assert "3 variables, 400 rows" in answer.out
 
 
+def test_the_code_names_the_file_and_the_columns_that_were_kept(call, data, tmp_path):
+    path = data(collider().assign(id=range(400)), "my survey.csv")
+    answer = call("discover", path, "--exclude", "id", "--json", tmp_path / "result.json")
+    assert answer.code == 0
+    result = dcd.load_result(tmp_path / "result.json")
+    assert "table = pandas.read_csv('my survey.csv'" in result.reproduction.code
+    assert f"table = table[{list(result.names)!r}]" in result.reproduction.code
+
+
 def test_discover_tells_conflicts(call, data):
     rng = np.random.default_rng(1)
     dag = dcd.simulate.random_dag(6, graph="erdos-renyi", degree=4, random_state=rng)

@@ -10,6 +10,7 @@ from support.made_results import add_posterior, make_document, random_cpdag, wit
 import dcd
 from dcd.cli.graph_text import show_result
 from dcd.results import Result
+from dcd.results.lines import reason_for_line
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -41,9 +42,20 @@ def test_arrows_lines_and_uncertain_directions_have_words_of_their_own(capsys):
     kinds = {(edge.type, edge.uncertain) for edge in result.edges}
     assert kinds >= {("->", False), ("-", True)}
     for edge in result.edges:
-        arrow = f"{edge.first} -> {edge.second}" if edge.uncertain else ""
-        assert edge.probabilities.words(edge.type, arrow) in out
+        reason = reason_for_line(result, edge)
+        assert edge.probabilities.words(edge.first, edge.second, reason) in out
     assert "direction uncertain: " in out
+    assert "A direction with a probability below 70 % is uncertain and drawn as a line." in out
+
+
+def test_an_arrow_that_only_tests_keep_from_being_drawn_says_so(capsys):
+    result = made(arrow_probability=0.0)
+    uncertain = next(edge for edge in result.edges if edge.uncertain)
+    show_result(result, "Robust DCD")
+    out = capsys.readouterr().out
+    assert f"direction not confirmed by tests: {uncertain.first} -> {uncertain.second} " in out
+    assert "direction uncertain" not in out
+    assert "is uncertain and drawn" not in out
 
 
 def test_caveats_are_those_of_the_result(capsys):

@@ -7,6 +7,7 @@ from support.browser import DISPLAYED, launched, visits
 from support.made_results import HOSTILE, add_posterior, make_document, random_cpdag, with_uncertain
 
 from dcd.results import Result, report
+from dcd.results.lines import reason_for_line
 from dcd.runtime.text import percent
 
 NAMES = [f"v{i}" for i in range(9)]
@@ -90,9 +91,8 @@ def test_numbers_are_at_the_edges_of_the_chosen_variable_and_under_the_pointer(v
     )
     page.mouse.move(*point)
     assert edge.locator(".share").is_visible()
-    words = edges[other].probabilities.words(
-        edges[other].type, f"{edges[other].first} → {edges[other].second}" if edges[other].uncertain else ""
-    )
+    found, reason = edges[other], reason_for_line(results["plain"], edges[other])
+    words = found.probabilities.words(found.first, found.second, reason, arrow="→")
     assert words in edge.locator("title").first.text_content()
 
 
@@ -100,13 +100,31 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     page, edges = visit("plain"), results["plain"].edges
     uncertain = next(edge for edge in edges if edge.uncertain)
     page.click(f".node[data-variable='{NAMES.index(uncertain.first)}']")
-    text = page.text_content(f"#v{NAMES.index(uncertain.first)} tr.more:has(p)").replace("\u00a0", " ")
+    rows = page.locator(f"#v{NAMES.index(uncertain.first)} tr.more").filter(has_text="below the limit")
+    text = rows.first.text_content().replace("\u00a0", " ")
     found = [
         round(100 * share) for share in (uncertain.probabilities.forward, uncertain.probabilities.absent)
     ]
-    assert f"{uncertain.first} → {uncertain.second} {found[0]} %, ← 0 %, — " in text
+    assert f"{uncertain.second} → {uncertain.first} 0 %, ← {found[0]} %, — " in text
     assert f"none {found[1]} %" in text
     assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 70 %." in text
+
+
+def test_the_first_colour_of_a_bar_is_the_direction_from_the_variable_of_its_row(visit, results):
+    page, edges = visit("plain"), results["plain"].edges
+    edge = max(edges, key=lambda edge: edge.probabilities.forward)
+    widths = {}
+    for target in (edge.first, edge.second):
+        page.click(f".node[data-variable='{NAMES.index(target)}']")
+        section = page.locator(f"#v{NAMES.index(target)}")
+        assert f"variable of the row → {target}" in section.locator(".bars").inner_text()
+        other = edge.second if target == edge.first else edge.first
+        link = section.locator("th a").filter(has_text=other)
+        bar = link.locator("xpath=ancestor::tr/following-sibling::tr[1]").locator(".bar")
+        kinds = ("forward", "backward")
+        widths[target] = [float(bar.locator(f".{kind}").get_attribute("width")) for kind in kinds]
+    assert widths[edge.first] == widths[edge.second][::-1]
+    assert widths[edge.second][0] == pytest.approx(120 * edge.probabilities.forward, abs=0.1)
 
 
 CELLS = """rows => rows.map(row =>
@@ -132,6 +150,7 @@ def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit,
             assert direction.startswith("uncertain: below the required 70 %; ")
         else:
             assert of_arrow.endswith(f" {percent(max(share.forward, share.backward))}")
+            assert direction.startswith("undirected: either direction fits the graph; ")
             opposite = min(share.forward, share.backward)
         assert direction.endswith(f"; the opposite {percent(opposite)}, undirected {percent(undirected)}")
     missed = page.eval_on_selector_all("#edges details tbody tr", CELLS)

@@ -20,6 +20,7 @@ from dcd import InputError, RobustDCD, WholeGraph, load_result, summarise
 from dcd.graph.probabilities import pair_probabilities
 from dcd.results import Result, report
 from dcd.results.cautions import cautions_of
+from dcd.results.lines import reason_for_line
 
 NAMES = [f"v{i}" for i in range(7)]
 
@@ -210,16 +211,50 @@ def test_plots_refuse_the_probabilities_of_other_variables(robust):
 
 
 def test_the_page_has_the_words_of_each_edge(made):
-    page = report.render(Result.from_dict(made))
-    for edge in Result.from_dict(made).edges:
-        arrow = f"{edge.first} → {edge.second}" if edge.uncertain else ""
-        assert (
-            page.count(f"<strong>{edge.probabilities.words(edge.type, arrow)}</strong>") == 2
-        )  # of its ends
+    result = Result.from_dict(made)
+    page = report.render(result)
+    for edge in result.edges:
+        reason = reason_for_line(result, edge)
+        words = edge.probabilities.words(edge.first, edge.second, reason, arrow="→")
+        assert page.count(f"<strong>{words}</strong>") == 2  # of its ends
     uncertain = next(edge for edge in made["edges"] if edge["uncertain"])
     share = round(100 * uncertain["probabilities"]["forward"])
     assert page.count(f"its direction has probability {share} %, below the limit of 70 %") == 2
     assert "Pairs that may have an edge but have none here" in page
+
+
+def with_lines(arrow_probability, *shares):
+    """A chain of lines with these probabilities."""
+    names = [f"v{i}" for i in range(len(shares) + 1)]
+    document = make_document(
+        dcd.CPDAG.from_dag(names, np.diag(np.ones(len(shares)), 1).astype(int)), n_sample=5
+    )
+    add_posterior(document)["posterior"]["arrow_probability"] = arrow_probability
+    for edge, pair, parts in zip(document["edges"], document["posterior"]["pairs"], shares, strict=False):
+        kinds = dict(zip(("forward", "backward", "undirected", "absent"), parts, strict=True))
+        edge["probabilities"] = pair["probabilities"] = kinds
+    return Result.from_dict(document)
+
+
+def test_a_line_with_a_likelier_direction_is_not_said_to_have_none():
+    """64 % one way, 6 % the other, 30 % undirected."""
+    page = report.render(with_lines(0.7, (0.64, 0.06, 0.3, 0.0), (0.1, 0.1, 0.8, 0.0)))
+    text = page.replace("\u00a0", " ")
+    assert "cannot be determined from the data" not in page
+    assert "For these relations either direction fits the graph." in text
+    assert "Most other probable graphs have a direction there: v0 → v1 64 %." in text
+    assert "<strong>edge 100 %, undirected 30 %, v0 → v1 64 %</strong>" in text
+    assert page.count("Drawn as a line: either direction fits the graph.") == 4
+    assert page.count("undirected: either direction fits the graph<") == 2
+    assert "how certain the edge is" not in text
+
+
+def test_a_probable_arrow_that_tests_do_not_confirm_says_so(made):
+    made["posterior"]["arrow_probability"] = 0.0
+    page = report.render(Result.from_dict(made)).replace("\u00a0", " ")
+    assert "Directions that tests do not confirm are drawn as lines: " in page
+    assert ", direction not confirmed by tests: " in page
+    assert "direction uncertain" not in page
 
 
 def test_names_are_text_in_probabilities_too():

@@ -3,6 +3,7 @@
 import json
 import tomllib
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +13,7 @@ import dcd
 from dcd import CPDAG
 from dcd.results import Result, report
 from dcd.results.changes import changes_since
-from dcd.results.questions import questions_of
+from dcd.results.questions import doubts, questions_of
 
 
 def asked(cpdag, **options):
@@ -68,7 +69,7 @@ def test_a_date_is_asked_about_whatever_its_name():
     assert [q.variables for q in asked(graph, dates=["visit"]) if q.kind == "root"] == [("visit",)]
 
 
-def test_every_line_and_every_arrow_that_is_not_sure_is_offered_with_both_answers():
+def test_every_line_and_every_arrow_that_is_not_sure_is_offered_with_three_answers():
     cpdag = with_uncertain(CPDAG.from_dag(["a", "b", "c", "d"], ARROWS))
     document = add_posterior(make_document(cpdag, n_sample=5))
     shares = {
@@ -88,15 +89,25 @@ def test_every_line_and_every_arrow_that_is_not_sure_is_offered_with_both_answer
     assert [answer.line for answer in questions["a", "c"].answers] == [
         'forbidden = [["c", "a"]]',
         'forbidden = [["a", "c"]]',
+        'no_edge = [["a", "c"]]',
     ]
-    assert questions["a", "c"].answers[0].meaning == "c cannot cause a"
+    assert [answer.meaning for answer in questions["a", "c"].answers] == [
+        "a causes c, not the reverse",
+        "c causes a, not the reverse",
+        "neither is a direct cause of the other",
+    ]
+    result = Result.from_dict(
+        {**document, "questions": msgspec.json.decode(msgspec.json.encode(list(questions.values())))}
+    )
+    assert doubts(result) == "2 directions are in doubt (1 line and 1 arrow below 95 %)"
+    assert "2 directions are in doubt (1 line and 1 arrow below 95 %)." in report.render(result)
 
 
 def test_every_answer_is_a_knowledge_file_with_any_name():
     names = [*HOSTILE, "\x7f age", "sex\n\t\\", "year\ud800", "day 😀"]
     questions = asked(random_cpdag(names, 30))
     lines = [answer for question in questions for answer in question.answers]
-    assert {answer.key for answer in lines} == {"roots", "forbidden"}
+    assert {answer.key for answer in lines} == {"roots", "forbidden", "no_edge"}
     for answer in lines:
         (stated,) = tomllib.loads(answer.line)[answer.key]
         assert ([stated] if answer.key == "roots" else stated) == list(answer.names)

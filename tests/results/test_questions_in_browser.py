@@ -67,8 +67,8 @@ def test_what_is_ticked_is_a_knowledge_file(visit, tmp_path):
     page = visit("survey")
     assert knowledge_in(page, tmp_path) == dcd.Knowledge()
     page.get_by_label("age is a root").check()
-    page.get_by_label("income cannot cause education").check()
-    page.get_by_label("education cannot cause age").check()
+    page.get_by_label("education causes income, not the reverse").check()
+    page.get_by_label("age causes education, not the reverse").check()
     assert knowledge_in(page, tmp_path) == dcd.Knowledge(
         roots=["age"], forbidden=[("education", "age"), ("income", "education")]
     )
@@ -76,21 +76,40 @@ def test_what_is_ticked_is_a_knowledge_file(visit, tmp_path):
     assert knowledge_in(page, tmp_path).roots == ()
 
 
+def test_the_answers_about_a_direction_exclude_each_other(visit, tmp_path):
+    page = visit("survey")
+    group = page.get_by_role("radiogroup", name="age - education: which is the cause?")
+    labels = ["age causes education", "education causes age", "neither is a direct cause of the other"]
+    stated = []
+    for label in labels:
+        group.get_by_label(label).check()
+        assert group.locator("input:checked").count() == 1
+        stated.append(knowledge_in(page, tmp_path).to_dict())
+    pair = ["age", "education"]
+    assert stated == [{"forbidden": [pair[::-1]]}, {"forbidden": [pair]}, {"no_edge": [pair]}]
+    group.get_by_label("not known").check()
+    assert knowledge_in(page, tmp_path) == dcd.Knowledge()
+
+
 def test_any_name_survives(visit, tmp_path):
     page = visit("hostile")
     page.eval_on_selector_all("#known details", "all => all.forEach(one => { one.open = true; })")
-    boxes = page.locator("#known input")
+    boxes = page.locator("#known input[data-key]")
     answers = [answer for question in RESULTS["hostile"].questions for answer in question.answers]
     assert boxes.count() == len(answers) > 6
     for index, answer in enumerate(answers):
         boxes.nth(index).check()
         stated = knowledge_in(page, tmp_path).to_dict()
         assert stated == {answer.key: [answer.names[0] if answer.key == "roots" else list(answer.names)]}
-        boxes.nth(index).uncheck()
+        if answer.key == "roots":
+            boxes.nth(index).uncheck()
+        else:
+            boxes.nth(index).locator("xpath=ancestor::li").get_by_label("not known").check()
 
 
 def test_without_javascript_the_lines_are_there_to_copy(visit):
     page = visit("survey", java_script_enabled=False)
     assert page.is_visible('text=roots = ["age"]')
     assert not page.is_visible("#known input >> nth=0")
+    assert not page.is_visible("text=not known")
     assert not page.is_visible("#knowledge-file")

@@ -118,7 +118,8 @@ def discover(
             how = {"n_jobs": jobs, "random_state": seed, "checkpoint": checkpoint, **weights}
             how["max_time"] = _remaining(max_time, started)
             stability = dcd.stability(model, table, n_resamples=n_resamples, **how)
-    result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows)
+    file = None if source.path == "-" else source.title
+    result = dcd.summarise(model, stability=stability, title=title or source.title, rows=rows, source=file)
     if "-" not in (json_path, report):
         name = "DCD" if method == "dcd" else "Robust DCD"
         show_result(result, name, _changes(before, result), verbose=verbose)

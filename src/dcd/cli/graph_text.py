@@ -73,6 +73,7 @@ def show_losses(table: TableSummary | Data) -> None:
 
 
 def _show_edges(result: Result) -> None:
+    from dcd.results.lines import reason_for_line
     from dcd.results.origin import given_in
 
     edges, resampling, knowledge = result.edges, result.resampling, given_in(result)
@@ -88,13 +89,16 @@ def _show_edges(result: Result) -> None:
     if knowledge.arrows:
         _add_column(header, rows, "", ["known" if knowledge.directed(edge) else "" for edge in edges])
     if result.posterior is not None:
-        _add_column(header, rows, "probability", [_probabilities(edge) for edge in edges])
+        _add_column(header, rows, "probability", [_probabilities(result, edge) for edge in edges])
     if resampling is not None:
         for name, *shares in zip(_SHARES, *(_shares(edge) for edge in edges), strict=True):
             _add_column(header, rows, name, shares)
     show_table(header, rows, right=_SHARES)
     if resampling is not None:
         say(f"Shares of {resampling.n_resamples} resamples: what another sample might show.")
+    if result.posterior is not None and any(reason_for_line(result, edge) == "improbable" for edge in edges):
+        least = percent(result.posterior.arrow_probability)
+        say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
     linked = {name for edge in edges for name in (edge.first, edge.second)}
     alone = [name for name in result.names if name not in linked]
     if alone:
@@ -107,9 +111,11 @@ def _add_column(header: list[str], rows: list[list[Any]], name: str, cells: Sequ
         row.append(cell)
 
 
-def _probabilities(edge: Edge) -> str:
-    arrow = f"{edge.first} -> {edge.second}" if edge.uncertain else ""
-    return "" if edge.probabilities is None else edge.probabilities.words(edge.type, arrow)
+def _probabilities(result: Result, edge: Edge) -> str:
+    from dcd.results.lines import reason_for_line
+
+    found = edge.probabilities
+    return "" if found is None else found.words(edge.first, edge.second, reason_for_line(result, edge))
 
 
 def _shares(edge: Edge) -> list[str]:
@@ -139,12 +145,12 @@ def _show_changes(changes: Changes) -> None:
 
 def _show_questions(result: Result) -> None:
     """Show the questions about roots in full, and how many directions are in doubt."""
+    from dcd.results.questions import doubts
+
     roots = [question for question in result.questions if question.kind == "root"]
     lines = [f"{question.text} Add: {question.answers[0].line}" for question in roots]
-    n_doubts = len(result.questions) - len(roots)
-    if n_doubts:
-        are = "direction is" if n_doubts == 1 else "directions are"
-        lines.append(f"{n_doubts} {are} in doubt; --report and --json have lines of knowledge to copy.")
+    if in_doubt := doubts(result):
+        lines.append(f"{in_doubt}; --report and --json have lines of knowledge to copy.")
     _show_list("What you may know", lines, len(result.questions))
 
 

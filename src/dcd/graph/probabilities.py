@@ -16,6 +16,8 @@ COLUMNS = ("first", "second", "forward", "backward", "undirected", "absent")
 FORWARD, BACKWARD, UNDIRECTED, ABSENT = range(4)  # the types of a pair in arrays, in the same order
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 EdgeType = Literal["->", "-"]
+LineReason = Literal["undirected", "improbable", "unconfirmed"]
+_UNCERTAIN = {"improbable": "direction uncertain", "unconfirmed": "direction not confirmed by tests"}
 
 
 class Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,27 +37,40 @@ class Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The same for the pair in the other order."""
         return Probabilities(self.backward, self.forward, self.undirected, self.absent)
 
-    def words(self, kind: EdgeType, uncertain_arrow: str = "") -> str:
-        """The probabilities of an edge as drawn, in words.
+    def reason_for_line(self, uncertain: bool, least: float) -> LineReason:
+        """Why an edge is drawn as a line; `uncertain` says that its class has the arrow `first -> second`.
 
-        `uncertain_arrow` is the text of `first -> second` if that arrow is too uncertain to be drawn.
+        `least` is the smallest probability of an arrow that is drawn.
+        """
+        if not uncertain:
+            return "undirected"
+        return "improbable" if self.forward < least else "unconfirmed"
 
-        >>> Probabilities(0.93, 0.02, 0.04, 0.01).words("->")
+    def words(self, first: str, second: str, reason: LineReason | None = None, *, arrow: str = "->") -> str:
+        """The probabilities of an edge as drawn, in words: an arrow, or a line for a `reason`.
+
+        >>> Probabilities(0.93, 0.02, 0.04, 0.01).words("a", "b")
         'arrow 93 %, edge 99 %'
-        >>> Probabilities(0.61, 0.2, 0.18, 0.01).words("-", "a -> b")
-        'edge 99 %, direction uncertain: a -> b 61 %'
-        >>> Probabilities(0.13, 0.6, 0.26, 0.01).words("-", "a -> b")
-        'edge 99 %, direction uncertain: a -> b 13 %, the opposite 60 %'
+        >>> Probabilities(0.2, 0.05, 0.74, 0.01).words("a", "b", "undirected")
+        'edge 99 %, undirected 74 %'
+        >>> Probabilities(0.06, 0.63, 0.3, 0.01).words("a", "b", "undirected")
+        'edge 99 %, undirected 30 %, b -> a 63 %'
+        >>> Probabilities(0.13, 0.6, 0.26, 0.01).words("a", "b", "improbable")
+        'edge 99 %, direction uncertain: a -> b 13 %, b -> a 60 %'
+        >>> Probabilities(0.78, 0.1, 0.11, 0.01).words("a", "b", "unconfirmed")
+        'edge 99 %, direction not confirmed by tests: a -> b 78 %'
         """
         edge = f"edge {percent(self.edge)}"
-        if kind == "->":
+        forward = f"{first} {arrow} {second} {percent(self.forward)}"
+        backward = f"{second} {arrow} {first} {percent(self.backward)}"
+        if reason is None:
             return f"arrow {percent(self.forward)}, {edge}"
-        if uncertain_arrow:
-            opposite = f", the opposite {percent(self.backward)}" if self.backward > self.forward else ""
-            return f"{edge}, direction uncertain: {uncertain_arrow} {percent(self.forward)}{opposite}"
-        directed = max(self.forward, self.backward)
-        one_way = f", one direction {percent(directed)}" if directed > self.undirected else ""
-        return f"{edge}, undirected {percent(self.undirected)}{one_way}"
+        if reason == "undirected":
+            likelier = backward if self.backward > self.forward else forward
+            named = f", {likelier}" if max(self.forward, self.backward) > self.undirected else ""
+            return f"{edge}, undirected {percent(self.undirected)}{named}"
+        opposite = f", {backward}" if self.backward > self.forward else ""
+        return f"{edge}, {_UNCERTAIN[reason]}: {forward}{opposite}"
 
 
 def pair_probabilities(frame: pd.DataFrame) -> dict[tuple[str, str], Probabilities]:
@@ -70,13 +85,22 @@ def pair_probabilities(frame: pd.DataFrame) -> dict[tuple[str, str], Probabiliti
     return pairs
 
 
-def edge_lines(cpdag: CPDAG, frame: pd.DataFrame | None) -> list[tuple[str, str]]:
-    """The edges as text, each with its probabilities in words, or with an empty text."""
+def edge_lines(
+    cpdag: CPDAG, frame: pd.DataFrame | None, arrow_probability: float = 1.0
+) -> list[tuple[str, str]]:
+    """The edges as text, each with its probabilities in words, or with an empty text.
+
+    `arrow_probability` is the smallest probability of an arrow that is drawn; by default no arrow that is a
+    line is said to lack only the confirmation by tests.
+    """
     pairs = {} if frame is None else pair_probabilities(frame)
     lines = []
     for kind, first, second, uncertain in drawn_edges(cpdag):
-        found, arrow = pairs.get((first, second)), f"{first} -> {second}" if uncertain else ""
-        lines.append((f"{first} {kind} {second}", found.words(kind, arrow) if found else ""))
+        words = ""
+        if (found := pairs.get((first, second))) is not None:
+            reason = None if kind == "->" else found.reason_for_line(uncertain, arrow_probability)
+            words = found.words(first, second, reason)
+        lines.append((f"{first} {kind} {second}", words))
     return lines
 
 

@@ -19,6 +19,7 @@ from dcd.estimators.effects import FittedGraphs
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import EdgeType, Probabilities
 from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
+from dcd.results.json_text import json_text, parsed
 from dcd.results.sampled import unpacked
 from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.files import read_text, write_text
@@ -214,10 +215,13 @@ class Caution(_Part, frozen=True):
     text: str
 
 
+AnswerKey = Literal["roots", "forbidden", "no_edge"]
+
+
 class Statement(_Part, frozen=True):
     """A line of a knowledge file, such as `roots = ["age"]`: its key, the names in it, and its meaning."""
 
-    key: Literal["roots", "forbidden"]
+    key: AnswerKey
     names: tuple[str, ...]
     meaning: str
     line: str
@@ -368,7 +372,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON, completely or not at all."""
         # One part per line, so that two results can be compared line by line.
-        parts = (f" {json.dumps(key)}: {_json(value)}" for key, value in self.to_dict().items())
+        parts = (f" {json.dumps(key)}: {json_text(value)}" for key, value in self.to_dict().items())
         write_text(path, "{\n" + ",\n".join(parts) + "\n}\n")
 
 
@@ -380,21 +384,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     """
     text, source = read_text(path), f"file {str(Path(path))!r}"
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = parsed(text)
     except (ValueError, RecursionError) as error:
         raise InputError(source, f"is not JSON ({error})", "Save the result again.") from error
     return Result.from_dict(document, source=source)
-
-
-def _json(value: Any) -> str:
-    """JSON in UTF-8, with escapes if a name contains half a surrogate pair, which UTF-8 cannot represent."""
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value)
-    return text
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a number of JSON")

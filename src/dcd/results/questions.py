@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
-from dcd.results.model import Edge, Question, Result, Statement
+from dcd.results.model import AnswerKey, Edge, Question, Result, Statement
 from dcd.results.origin import given_in
-from dcd.runtime.text import percent, words_of
+from dcd.runtime.text import counted, percent, words_of
 
 _SURE = 0.95  # smallest probability of an arrow that raises no question; "firm" in the report
 # Words in the names of columns that are fixed before all others, or set from outside. In the 38 public tables
@@ -32,6 +31,20 @@ def questions_of(result: Result, dates: Iterable[str] = ()) -> tuple[Question, .
     return (*_roots(result, frozenset(dates)), *_directions(result))
 
 
+def doubts(result: Result) -> str:
+    """How many directions are in doubt, and of which edges; empty if none is."""
+    asked = {question.variables for question in result.questions if question.kind == "direction"}
+    n_arrows = sum(edge.type == "->" and (edge.first, edge.second) in asked for edge in result.edges)
+    if not asked:
+        return ""
+    text = f"{counted(len(asked), 'direction')} {'is' if len(asked) == 1 else 'are'} in doubt"
+    if not n_arrows:
+        return text
+    arrows = f"{counted(n_arrows, 'arrow')} below {percent(_SURE)}"
+    n_lines = len(asked) - n_arrows
+    return f"{text} ({counted(n_lines, 'line')} and {arrows})" if n_lines else f"{text} ({arrows})"
+
+
 def _roots(result: Result, dates: frozenset[str]) -> Iterator[Question]:
     """Columns that seem to be fixed before others or set from outside, but may be effects in the graph."""
     may_be_effects = {edge.second for edge in result.edges}
@@ -49,7 +62,11 @@ def _directions(result: Result) -> Iterator[Question]:
         if given.drew(edge) or given.directed(edge) or not _is_in_doubt(edge):
             continue
         if _is_text(edge.first) and _is_text(edge.second):
-            answers = (_no_cause(edge.second, edge.first), _no_cause(edge.first, edge.second))
+            answers = (
+                _not_reversed(edge.first, edge.second),
+                _not_reversed(edge.second, edge.first),
+                _statement("no_edge", (edge.first, edge.second), "neither is a direct cause of the other"),
+            )
             text = f"{edge.first} {edge.type} {edge.second}{_likelier(edge)}: which is the cause?"
             yield Question("direction", (edge.first, edge.second), text, answers)
 
@@ -73,11 +90,12 @@ def _likelier(edge: Edge) -> str:
     return f" ({arrow}{percent(found.forward)})"
 
 
-def _no_cause(cause: str, effect: str) -> Statement:
-    return _statement("forbidden", (cause, effect), f"{cause} cannot cause {effect}")
+def _not_reversed(cause: str, effect: str) -> Statement:
+    """An answer that leaves open whether there is an edge at all: it forbids the reversed arrow."""
+    return _statement("forbidden", (effect, cause), f"{cause} causes {effect}, not the reverse")
 
 
-def _statement(key: Literal["roots", "forbidden"], names: tuple[str, ...], meaning: str) -> Statement:
+def _statement(key: AnswerKey, names: tuple[str, ...], meaning: str) -> Statement:
     return Statement(key, names, meaning, f"{key} = [{toml_entry(names)}]")
 
 

@@ -6,24 +6,39 @@ import inspect
 import platform
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import scipy
 
 from dcd.estimators.checkpoints import WITHOUT_EFFECT
 from dcd.independence.association import PartialAssociation
 from dcd.results.model import Data, Reproduction, Resampling
+from dcd.runtime.exact_floats import exact_floats
 from dcd.runtime.version import __version__
 from dcd.search.whole_graph import WholeGraph
 
+_READERS: dict[str, tuple[str, dict[str, str]]] = {  # of pandas, by the suffix of a file
+    ".tsv": ("read_csv", {"sep": "\t"}),
+    ".parquet": ("read_parquet", {}),
+    ".feather": ("read_feather", {}),
+    ".xlsx": ("read_excel", {}),
+}
 _DEFAULTS = {"test": PartialAssociation, "search": WholeGraph}
 
 
 def reproduction_of(
-    model: Any, data: Data, resampling: Resampling | None, *, title: str | None, rows: bool
+    model: Any,
+    data: Data,
+    resampling: Resampling | None,
+    *,
+    title: str | None,
+    rows: bool,
+    source: str | None = None,
 ) -> Reproduction:
-    """How to reproduce a fitted model."""
+    """How to reproduce a fitted model; `source` is the name of the file of its table."""
     chosen = {
         name: value for name, value in model.get_params(deep=False).items() if name not in WITHOUT_EFFECT
     }
@@ -39,7 +54,7 @@ def reproduction_of(
         estimator=type(model).__name__,
         parameters=_plain(chosen | used),
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
-        code=_code(model, chosen, data, resampling, {"title": title, "rows": rows}),
+        code=_code(model, chosen, data, resampling, {"title": title, "source": source, "rows": rows}),
     )
 
 
@@ -94,8 +109,7 @@ def _code(
             "import pandas",
             *_imports(changed.values()),
             "",
-            "# or however the table was read, with exactly the columns that were used",
-            'table = pandas.read_csv("table.csv", float_precision="round_trip")',
+            *_reading(data, shown["source"]),
             *(["weights = ...  # one number for each row"] if data.weighted else []),
             *(["groups = ...  # the group of each row"] if data.n_groups is not None else []),
             f"dcd.results.fingerprint(table)  # {data.fingerprint}",
@@ -105,6 +119,20 @@ def _code(
             'dcd.report.write(result, "report.html")',
         ]
     )
+
+
+def _reading(data: Data, source: str | bool | None) -> list[str]:
+    """Lines that read the table, with the columns of the fit: those used, and those that the fit dropped."""
+    name = str(source or "table.csv")
+    reader, options = _READERS.get(Path(name).suffix.lower(), ("read_csv", {}))
+    if reader == "read_csv":
+        options = {**options, **exact_floats(pandas.__version__)}
+    arguments = "".join(f", {key}={value!r}" for key, value in options.items())
+    columns = [*(column.name for column in data.columns), *data.dropped]
+    return [
+        f"table = pandas.{reader}({name!r}{arguments})  # or however it was read",
+        f"table = table[{columns!r}]  # without the columns left out",
+    ]
 
 
 def _refits(resampling: Resampling, weights: str) -> str:

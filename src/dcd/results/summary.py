@@ -31,7 +31,13 @@ _NEAR_MISS = 0.1  # smallest probability of an edge that is kept for pairs witho
 
 
 def summarise(
-    model: Any, table: Any = None, *, stability: Any = None, title: str | None = None, rows: bool = True
+    model: Any,
+    table: Any = None,
+    *,
+    stability: Any = None,
+    title: str | None = None,
+    rows: bool = True,
+    source: str | None = None,
 ) -> Result:
     """A record of a fitted model: the graph, the evidence for it, and how to reproduce it.
 
@@ -42,6 +48,7 @@ def summarise(
     stability : the result of `dcd.stability` for this model, to include how often each edge was found.
     title : a heading; by default made from the table.
     rows : keep up to 300 rows of the table, chosen by a fixed seed, for plots. False keeps none.
+    source : the name of the file of the table, for the code that reproduces the fit.
 
     Examples
     --------
@@ -53,6 +60,7 @@ def summarise(
     """
     _check_model(model)
     check_type("title", title, (str, type(None)), "Pass a heading.")
+    check_type("source", source, (str, type(None)), "Pass the name of a file, such as 'table.csv'.")
     check_flag("rows", rows)
     check_type("stability", stability, (Stability, type(None)), "Pass dcd.stability(model, X).")
     if table is not None and fingerprint(table) != model.account_.fingerprint:
@@ -83,7 +91,7 @@ def summarise(
         resampling=resampling,
         knowledge=() if model.knowledge is None else tuple(model.knowledge.statements()),
         sample=_sample(account, searches, cpdag) if rows else None,
-        reproduction=reproduction_of(model, data, resampling, title=title, rows=rows),
+        reproduction=reproduction_of(model, data, resampling, title=title, rows=rows, source=source),
     )
     return msgspec.structs.replace(result, questions=questions_of(result, model.table_.dates))
 

@@ -45,7 +45,7 @@ def plot_cpdag(
     target: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a CPDAG in layers, causes above effects; undirected edges have no arrowhead.
+    """Draw a CPDAG in layers. Arrows point down; lines are undirected, and their position has no meaning.
 
     Parameters
     ----------

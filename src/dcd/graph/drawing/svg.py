@@ -18,6 +18,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from dcd.graph.adjacency import directed_part, undirected_part
+from dcd.graph.drawing.edge_labels import Box, Point, label_places, points_of_curve
 from dcd.graph.drawing.layout import Layout, layered_layout
 from dcd.runtime.array_types import FloatArray, IntArray
 from dcd.runtime.text import shortened, text_width
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _CELL = 8.9  # width of an "n" at the size of the labels in DejaVu Sans, the widest of the usual fonts
 _HEIGHT, _LAYER, _GAP, _MARGIN = 34.0, 88.0, 22.0, 14.0  # of a box, between layers, between boxes, around all
 _HEAD = 9.0
+_BADGE, _BADGE_STEP = 7.5, 18.0  # radius of a badge, and distance between two of an edge
 _PADDING = 6.0  # between a label and the sides of its box, at least
 _NOTEBOOK_SCALE, _NOTEBOOK_CELLS, _NOTEBOOK_TALLEST = 0.85, 24, 130.0
 _NOTEBOOK_ATTRIBUTES = {
@@ -76,7 +78,7 @@ class DrawnEdge:
     ----------
     width : of the line.
     head : size of the arrowhead, relative to the usual one.
-    label : short text at the middle of the edge.
+    label : short text beside the edge, where it covers least of the rest of the picture.
     """
 
     first: int
@@ -124,12 +126,19 @@ def draw_graph(
         for (x, y), width in zip(centres.tolist(), widths, strict=True)
     ]
     paths = _paths(edges, layout, widths, to_page)
+    labels = label_places(
+        [edge.label for edge in edges],
+        [points_of_curve(path) for path in paths],
+        [_around(box) for box in boxes]
+        + [_around_badges(edge, path) for edge, path in zip(edges, paths, strict=True)],
+        to_page.size,
+    )
     markup = _render(
         "graph.svg.j2",
         nodes=list(zip(nodes, boxes, strict=True)),
         edges=[
-            (edge, _shapes(edge, path, upwards=(edge.first, edge.second) not in layout.routes))
-            for edge, path in zip(edges, paths, strict=True)
+            (edge, _shapes(edge, path, label, upwards=(edge.first, edge.second) not in layout.routes))
+            for edge, path, label in zip(edges, paths, labels, strict=True)
         ],
         attributes=attributes,
         size=to_page.size.round(),
@@ -183,20 +192,38 @@ def _slant(path: FloatArray, side: int) -> float:
     return float(across / max(abs(down), 1.0))
 
 
-def _shapes(edge: DrawnEdge, path: FloatArray, *, upwards: bool) -> dict[str, Any]:
-    """The curve of an edge, its arrowhead, and the positions of its badges; the path goes down."""
+def _middle(path: FloatArray) -> FloatArray:
+    middle: FloatArray = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
+    return middle
+
+
+def _around(box: Mapping[str, float]) -> Box:
+    """The left, top, right and bottom of a node."""
+    return box["left"], box["top"], box["left"] + box["width"], box["top"] + box["height"]
+
+
+def _around_badges(edge: DrawnEdge, path: FloatArray) -> Box:
+    """The same of the badges of an edge, one above the other; of nothing if it has none."""
+    x, y = _middle(path).tolist()
+    height = _BADGE_STEP * len(edge.badges)
+    return (x - _BADGE, y + _BADGE - height, x + _BADGE, y + _BADGE) if height else (x, y, x, y)
+
+
+def _shapes(edge: DrawnEdge, path: FloatArray, label: Point, *, upwards: bool) -> dict[str, Any]:
+    """The curve of an edge, its arrowhead, and the positions of its label and badges; the path goes down."""
     end, sign = (0, -1) if upwards else (-1, 1)
     x, y = path[end]
-    middle = path[len(path) // 2 - 1 : len(path) // 2 + 1].mean(axis=0)
+    middle = _middle(path)
     length = _HEAD * edge.head
     if edge.directed:
         path[end, 1] -= sign * (length - 1)
     return {
         "curve": _curve(path.tolist()),
         "head": f"M{x:.1f} {y:.1f}l-{length / 2:g} {-sign * length:g}h{length:g}z" if edge.directed else None,
-        "label": middle.round(1) + np.array([6, 12 if edge.badges else 0]),
+        "label": label,
         "badges": [
-            (badge, middle.round(1) - np.array([0, 18 * index])) for index, badge in enumerate(edge.badges)
+            (badge, middle.round(1) - np.array([0, _BADGE_STEP * index]))
+            for index, badge in enumerate(edge.badges)
         ],
     }
 

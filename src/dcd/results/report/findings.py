@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dcd.graph.probabilities import LineReason
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, is_with_knowledge
 from dcd.results.report.phrases import (
@@ -11,7 +13,7 @@ from dcd.results.report.phrases import (
     brief,
     count,
     direction,
-    lacks_only_tests,
+    likelier_arrow,
     listed,
     number,
     probability,
@@ -59,39 +61,56 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
     by_data = [edge for edge in seen if not knowledge.directed(edge)]
     known = [edge for edge in result.edges if knowledge.directed(edge)]
     arrows = [edge for edge in by_data if edge.type == "->"]
-    uncertain = [edge for edge in by_data if edge.uncertain]
-    lines = len(by_data) - len(arrows) - len(uncertain)
-    text = _arrows(result, arrows, lines) if arrows else _no_arrows(lines, len(result.edges))
-    if uncertain and result.posterior is not None:
-        least = result.posterior.arrow_probability
-        reasons = {False: f"with a probability below {percent(least)}", True: "that tests do not confirm"}
-        for is_probable, reason in reasons.items():
-            some = [edge for edge in uncertain if lacks_only_tests(edge, least) == is_probable]
-            if some:
-                shown = listed([_with_probability(edge) for edge in some], 6)
-                text += f" Directions {reason} are drawn as lines: {shown}."
+    sentences = [_arrows(result, arrows)] if arrows else []
+    sentences += _lines(result, by_data)
     if known:
         shown = listed([arrow(edge) for edge in known], 6)
-        text += f" Knowledge, not the data, determines {count(len(known), 'direction')}: {shown}."
-    return [text.strip()] if text else []
+        sentences.append(f"Knowledge, not the data, determines {count(len(known), 'direction')}: {shown}.")
+    return [" ".join(sentences)] if sentences else []
 
 
-def _arrows(result: Result, arrows: Sequence[Edge], lines: int) -> str:
+def _arrows(result: Result, arrows: Sequence[Edge]) -> str:
     of_them, shown = count(len(arrows), "of them", "of them"), listed(list(map(_with_probability, arrows)), 6)
     least = ""
     if result.posterior is not None:
         least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
     told_by = "The data, together with the knowledge that was given," if result.knowledge else "The data"
-    text = f"{told_by} determine the direction of {of_them}{least}: {shown}."
-    return f"{text} For {count(lines, 'other')} the data leave it open." if lines else text
+    return f"{told_by} determine the direction of {of_them}{least}: {shown}."
 
 
-def _no_arrows(n_lines: int, n_edges: int) -> str:
-    if not n_lines:
-        return ""
-    which = count(n_lines, "relation") if n_lines < n_edges else "these relations"
-    why = "cannot be determined from the data: graphs with different directions fit equally well."
-    return f"The direction of {which} {why}"
+def _lines(result: Result, edges: Sequence[Edge]) -> list[str]:
+    """A sentence for each reason why edges are drawn as lines."""
+    lines: dict[LineReason, list[Edge]] = {"undirected": [], "improbable": [], "unconfirmed": []}
+    for edge in edges:
+        if (reason := reason_for_line(result, edge)) is not None:
+            lines[reason].append(edge)
+    sentences = [_undirected(lines["undirected"], len(edges))] if lines["undirected"] else []
+    if lines["improbable"] and result.posterior is not None:
+        least = percent(result.posterior.arrow_probability)
+        shown = listed(list(map(_with_probability, lines["improbable"])), 6)
+        sentences.append(f"Directions with a probability below {least} are drawn as lines: {shown}.")
+    if lines["unconfirmed"]:
+        shown = listed(list(map(_with_probability, lines["unconfirmed"])), 6)
+        sentences.append(f"Directions that tests do not confirm are drawn as lines: {shown}.")
+    return sentences
+
+
+def _undirected(lines: Sequence[Edge], n_edges: int) -> str:
+    """Lines of the class, and the directions that other probable graphs have for them."""
+    which = "these relations" if len(lines) == n_edges else count(len(lines), "relation")
+    if all(edge.probabilities is None for edge in lines):
+        why = "graphs with different directions fit equally well."
+        return f"The direction of {which} cannot be determined from the data: {why}"
+    text = f"For {which} either direction fits the graph."
+    likelier = [likelier_arrow(edge)["arrow"] for edge in lines if _has_likelier_arrow(edge)]
+    if likelier:
+        text += f" Most other probable graphs have a direction there: {listed(likelier, 6)}."
+    return text
+
+
+def _has_likelier_arrow(edge: Edge) -> bool:
+    found = edge.probabilities
+    return found is not None and max(found.forward, found.backward) > found.undirected
 
 
 def _with_probability(edge: Edge) -> str:
@@ -136,7 +155,8 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
         weakest = min(probable, key=lambda edge: edge.probabilities.edge if edge.probabilities else 1.0)
         told = f"{sentence(count(firm, 'edge has', 'edges have'))} a probability of 95 % or more."
         if weakest.probabilities is not None and weakest.probabilities.edge < 1.0:
-            told += f" The least probable is {arrow(weakest)} ({probability(weakest)})."
+            words = probability(weakest, reason_for_line(result, weakest))
+            told += f" The least probable is {arrow(weakest)} ({words})."
         sentences.append(told)
     if result.resampling is not None:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dcd.graph.drawing import svg
+from dcd.graph.probabilities import LineReason
 from dcd.results.changes import Change, Changes
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
@@ -23,7 +25,7 @@ def draw_graph(result: Result, scale: Scale, changes: Changes | None = None) -> 
             position[edge.first],
             position[edge.second],
             edge.type == "->",
-            title=_described(edge, scale),
+            title=_described(edge, scale, reason_for_line(result, edge)),
             width=scale.width(edge),
             head=_head(edge),
             label=_label(edge),
@@ -91,8 +93,9 @@ def _label(edge: Edge) -> str:
     return "" if found is None else percent(found.forward if edge.type == "->" else found.edge)
 
 
-def _described(edge: Edge, scale: Scale) -> str:
-    parts = [part for part in (arrow(edge), probability(edge), f"p-value {pvalue(edge.pvalue)}") if part]
+def _described(edge: Edge, scale: Scale, reason: LineReason | None) -> str:
+    words = (arrow(edge), probability(edge, reason), f"p-value {pvalue(edge.pvalue)}")
+    parts = [part for part in words if part]
     if scale.knowledge.drew(edge):
         return ", ".join([*parts, "required as knowledge: the data show no edge"])
     if edge.frequencies is not None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from dcd.results.changes import Changes, changes_since
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
-from dcd.results.questions import toml_entry
+from dcd.results.questions import doubts, toml_entry
 from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
 from dcd.results.report.graph_picture import contradicted, draw_graph, edge_class
 from dcd.results.report.phrases import (
     count,
     direction,
-    lacks_only_tests,
     likelier_arrow,
     listed,
     number,
@@ -121,7 +121,11 @@ def _questions(result: Result) -> dict[str, Any]:
     for question in result.questions:
         answers = [(answer, toml_entry(answer.names)) for answer in question.answers]
         asked[question.kind].append({"question": question, "answers": answers})
-    return {"root_questions": asked["root"], "direction_questions": asked["direction"]}
+    return {
+        "root_questions": asked["root"],
+        "direction_questions": asked["direction"],
+        "in_doubt": doubts(result),
+    }
 
 
 def _direction(edge: Edge, scale: Scale, result: Result) -> str:
@@ -129,12 +133,11 @@ def _direction(edge: Edge, scale: Scale, result: Result) -> str:
         return "required as knowledge; the data show no edge"
     if scale.knowledge.directed(edge):
         return "given as knowledge" if edge.background else "follows from knowledge"
-    if edge.uncertain and result.posterior is not None:
-        least = result.posterior.arrow_probability
-        below = f"uncertain: below the required {percent(least)}"
-        return "uncertain: not confirmed by tests" if lacks_only_tests(edge, least) else below
-    if edge.type == "-":
-        return "unknown"
+    reason = reason_for_line(result, edge)
+    if reason == "improbable" and result.posterior is not None:
+        return f"uncertain: below the required {percent(result.posterior.arrow_probability)}"
+    if reason == "undirected":
+        return "undirected: either direction fits the graph"
     return {True: "confirmed by tests", False: "not confirmed by tests", None: "as drawn"}[edge.confirmed]
 
 

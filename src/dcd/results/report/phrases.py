@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dcd.graph.probabilities import Probabilities
+from dcd.graph.probabilities import LineReason, Probabilities
 from dcd.results.model import Edge, Frequencies, ProbablePair
 from dcd.runtime.text import isolated, percent, shortened
 
@@ -116,27 +116,25 @@ def share_bar(
     return {"summary": summary, "bars": bars, "shares": ", ".join(parts)}
 
 
-def probability(edge: Edge) -> str:
-    """`arrow 93 %, edge 99 %`; empty without probabilities."""
+def probability(edge: Edge, reason: LineReason | None) -> str:
+    """`arrow 93 %, edge 99 %`, or the words for a line; empty without probabilities."""
     if edge.probabilities is None:
         return ""
-    return edge.probabilities.words(edge.type, direction(edge) if edge.uncertain else "")
+    return edge.probabilities.words(brief(edge.first), brief(edge.second), reason, arrow="→")
 
 
-def why_a_line(edge: Edge, least: float) -> str:
-    """Why an arrow of the class is drawn as a line."""
-    share = NONE if edge.probabilities is None else percent_below(edge.probabilities.forward, least)
-    if lacks_only_tests(edge, least):
+def why_a_line(edge: Edge, reason: LineReason, least: float) -> str:
+    """Why an edge is drawn as a line; `least` is the smallest probability of an arrow that is drawn."""
+    if reason == "undirected" or edge.probabilities is None:
+        return "either direction fits the graph"
+    share = percent_below(edge.probabilities.forward, least)
+    if reason == "unconfirmed":
         return f"its direction has probability {share}, but tests do not confirm it"
     tests = ", and tests do not confirm it" if edge.confirmed is False else ""
     return f"its direction has probability {share}, below the limit of {percent(least)}{tests}"
 
 
-def lacks_only_tests(edge: Edge, least: float) -> bool:
-    """Whether an arrow is probable enough to be drawn, and is a line because tests do not confirm it."""
-    return edge.uncertain and edge.probabilities is not None and edge.probabilities.forward >= least
-
-
 def percent_below(share: float, least: float) -> str:
-    """A share that is below another one, with a decimal if they would look the same."""
-    return percent(share) if percent(share) != percent(least) else f"{100 * share:.1f} %"
+    """A share, with a decimal if it is below another one but would look the same."""
+    looks_the_same = share < least and percent(share) == percent(least)
+    return f"{100 * share:.1f} %" if looks_the_same else percent(share)

@@ -11,12 +11,13 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from dcd.results.report.phrases import NONE, count, label, number, pvalue, sentence, symbol
+from dcd.results.report.phrases import NONE, brief, count, label, number, pvalue, sentence, symbol
 from dcd.runtime.templates import template_environment
-from dcd.runtime.text import percent, shortened, with_names_isolated
+from dcd.runtime.text import percent, shortened, visible, with_names_isolated
 
 _LEVELS_SHOWN = 6
 _LEAST_SCALE = 0.72  # of the picture of a graph: labels of 14 pixels then have 10
+_LEAST_ON_PHONE = 0.4
 
 
 def render_template(template: str, **values: Any) -> Markup:
@@ -28,6 +29,8 @@ def render_template(template: str, **values: Any) -> Markup:
 def _templates() -> Environment:
     environment = template_environment(
         "results/report/templates",
+        breakable=_breakable,
+        brief=brief,
         counted=count,
         isolated=with_names_isolated,
         json=_json,
@@ -40,8 +43,13 @@ def _templates() -> Environment:
         sentence=sentence,
         symbol=symbol,
     )
-    environment.globals["least_scale"] = _LEAST_SCALE
+    environment.globals.update(least_scale=_LEAST_SCALE, least_on_phone=_LEAST_ON_PHONE)
     return environment
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may be broken after underscores, rather than within a word."""
+    return Markup("_<wbr>").join(visible(name).split("_"))
 
 
 def _kept_together(text: str) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dcd.results.model import Boundary, Member, Result, View
+from dcd.graph.probabilities import Probabilities
+from dcd.results.lines import reason_for_line
+from dcd.results.model import Boundary, Edge, Member, ProbablePair, Result, View
 from dcd.results.origin import Given
 from dcd.results.report.phrases import (
     NONE,
@@ -118,23 +120,25 @@ class _Details:
         }
 
     def _probability(self, target: str, member: str) -> dict[str, Any] | None:
-        """The words and the four numbers of a pair, in the direction of its edge if it has one."""
-        together = frozenset((target, member))
+        """The words and the four numbers of a pair; `forward` is from the member to the target."""
+        together, names = frozenset((target, member)), (member, target)
         if self.result.posterior is None:
             return None
         if (edge := self.edges.get(together)) is not None and edge.probabilities is not None:
-            return share_bar(edge.probabilities, probability(edge), (edge.first, edge.second))
+            summary = probability(edge, reason_for_line(self.result, edge))
+            return share_bar(_from(member, edge, edge.probabilities), summary, names)
         if (pair := self.pairs.get(together)) is not None:
             summary = f"edge {percent(pair.probabilities.edge)}"
-            return share_bar(pair.probabilities, summary, (pair.first, pair.second))
+            return share_bar(_from(member, pair, pair.probabilities), summary, names)
         return {"summary": "edge < 2 %", "bars": [], "shares": ""}
 
     def _reason(self, target: str, member: str) -> str:
-        """Why an arrow of the class is drawn as a line, if it is."""
+        """Why an edge is drawn as a line, if it is one."""
         edge, posterior = self.edges.get(frozenset((target, member))), self.result.posterior
-        if edge is None or not edge.uncertain or posterior is None:
+        reason = None if edge is None else reason_for_line(self.result, edge)
+        if edge is None or reason is None or posterior is None:
             return ""
-        return why_a_line(edge, posterior.arrow_probability)
+        return why_a_line(edge, reason, posterior.arrow_probability)
 
     def _panels(self, target: str, member: Member, is_decoupled: bool) -> list[_Panel]:
         """The scatter plots as measured and, if there are weights, weighted."""
@@ -155,6 +159,11 @@ class _Details:
         texts = [(caution.text, caution.variables) for caution in self.result.cautions]
         texts += [(f"{clash.problem} {clash.action}", clash.variables) for clash in self.result.conflicts]
         return [with_names_isolated(text, names) for text, names in texts if target in names]
+
+
+def _from(member: str, pair: Edge | ProbablePair, found: Probabilities) -> Probabilities:
+    """The probabilities of a pair with `member` as its first variable."""
+    return found if pair.first == member else found.reversed()
 
 
 def _floats(values: tuple[float | None, ...]) -> FloatArray:

@@ -33,6 +33,7 @@
     });
     drawn.forEach((edge) => edge.classList.toggle("faint", !edgesOf.get(index).has(edge.dataset.edge)));
     chooser.value = String(index);
+    panel.scrollTop = 0;
     show(nodes[index]);
   }
 
@@ -112,11 +113,11 @@
 
   const file = byId("knowledge-file");
   if (file) {
-    const boxes = all("#known input");
+    const boxes = all("#known input[data-key], #known .asked .controls input");
     const nothing = file.textContent;
     const compose = () => {
       const entries = new Map();
-      for (const { dataset } of boxes.filter((box) => box.checked))
+      for (const { dataset } of boxes.filter((box) => box.checked && box.dataset.key))
         entries.set(dataset.key, [...(entries.get(dataset.key) || []), dataset.entry]);
       const lines = [...entries].map(([key, list]) => `${key} = [\n${list.map((one) => `  ${one},\n`).join("")}]\n`);
       file.textContent = lines.join("") || nothing;
@@ -131,8 +132,6 @@
   const hint = document.querySelector(".hint");
   const fit = byId("fit");
   function measure() { // says so where a part of the picture is beyond its frame
-    const section = byId("graph"); // it stays in the window; a taller one with its lower end
-    section.style.setProperty("--stays", `${Math.min(16, window.innerHeight - section.offsetHeight - 16)}px`);
     const fitted = canvas.classList.contains("fit");
     const hidden = canvas.scrollWidth > canvas.clientWidth + 1 || canvas.scrollHeight > canvas.clientHeight + 1;
     hint.classList.toggle("needed", fitted || hidden);
@@ -145,12 +144,19 @@
     measure();
   });
 
+  // --- tables that are wider than the page -----------------------------------------------------------
+
+  const isWide = (table) => table.scrollWidth > table.clientWidth + 1;
+  const tables = new ResizeObserver((entries) => entries.forEach(({ target }) =>
+    target.previousElementSibling.classList.toggle("needed", isWide(target))));
+
   // --- start -----------------------------------------------------------------------------------------
 
   root.classList.add("js");
   all(".controls").forEach((controls) => { controls.hidden = false; });
   fit.hidden = false;
   new ResizeObserver(measure).observe(canvas);
+  all(".scroll").forEach((table) => tables.observe(table));
   window.addEventListener("resize", measure);
   const wanted = variableIn(location.hash);
   const busiest = articles.map((_, index) => index).sort((a, b) => edgesOf.get(b).size - edgesOf.get(a).size || a - b)[0];
