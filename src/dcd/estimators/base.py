@@ -27,7 +27,6 @@ from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.drawing.cpdag_plot import plot_cpdag
 from dcd.graph.drawing.svg import notebook_html
 from dcd.graph.knowledge import Knowledge, bind_knowledge, check_knowledge
-from dcd.graph.probabilities import edge_lines
 from dcd.graph.stability import Stability
 from dcd.runtime.checkpoint import Checkpoint, Codec, Description
 from dcd.runtime.errors import InputError, check_flag, check_number, make_generator
@@ -299,8 +298,7 @@ class Discovery(FittedGraph, TableEstimator):
         """The parameters and, once fitted, the edges with their probabilities."""
         if not hasattr(self, "cpdag_"):
             return repr(self)
-        lines = edge_lines(self.cpdag_, self.probabilities_)
-        edges = [f"{edge}  ({words})" if words else edge for edge, words in lines]
+        edges = [f"{edge}  ({words})" if words else edge for edge, words in self._edge_lines()]
         return "\n".join([repr(self), *(edges or ["(no edges)"])])
 
     def _opened(self, path: str | os.PathLike[str], dataset: Dataset, seed: int | None) -> Checkpoint:

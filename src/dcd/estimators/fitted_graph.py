@@ -64,11 +64,15 @@ class FittedGraph:
         value: float = scores[metric]
         return value
 
+    def _edge_lines(self) -> list[tuple[str, str]]:
+        """The edges as text, each with its probabilities in words, or with an empty text."""
+        return edge_lines(self.cpdag_, self.probabilities_)
+
     def _repr_html_(self) -> str:
         if not hasattr(self, "cpdag_"):
             return str(super()._repr_html_())  # type: ignore[misc]  # scikit-learn's
         found = self.cpdag_
-        edges = edge_lines(found, self.probabilities_)
+        edges = self._edge_lines()
         has_words = any(words for _, words in edges)
         return notebook_html(
             type(self).__name__,

@@ -14,6 +14,7 @@ from dcd.estimators.checkpoints import robust_codecs
 from dcd.features.gram_columns import categories, columns_of, family_gram
 from dcd.features.rank_scores import Scores, scores_of
 from dcd.graph.knowledge import bind_knowledge
+from dcd.graph.probabilities import edge_lines
 from dcd.independence.association import PartialAssociation
 from dcd.independence.base import CITest, Interaction, Record, SearchTest, check_test
 from dcd.independence.binding import bind_test, row_sample
@@ -174,6 +175,9 @@ class RobustDCD(Discovery):
         check_test("test", test)
         check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.7)
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
+
+    def _edge_lines(self) -> list[tuple[str, str]]:
+        return edge_lines(self.cpdag_, self.probabilities_, float(self.arrow_probability))
 
     def _for_resamples(self) -> Self:
         """See `Discovery`; with fewer chains, since each resample gives only one of many graphs."""

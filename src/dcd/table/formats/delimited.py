@@ -16,6 +16,7 @@ from itertools import islice
 import pandas as pd
 
 from dcd.runtime.errors import InputError
+from dcd.runtime.exact_floats import exact_floats
 from dcd.table.formats.base import ParsedTable, ReadOptions
 from dcd.table.formats.content import decode
 
@@ -56,8 +57,8 @@ def _read_lines(content: bytes, label: str, options: ReadOptions, usual: str) ->
             index_col=False,
             decimal=decimal,
             na_values=list(options.na_values),
-            float_precision="round_trip",
             low_memory=False,
+            **exact_floats(pd.__version__),
         )
     except pd.errors.ParserError as error:
         _check_lengths(rows, len(header), label)
