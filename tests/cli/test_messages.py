@@ -170,6 +170,17 @@ def test_all_refused_columns_are_named_at_once_and_each_remedy_is_an_option(call
     assert call("discover", data(untidy()), *given).code == 0
 
 
+def test_options_of_remedies_can_be_copied_for_any_name(call, data):
+    """A list of names is split at commas; the name of one column is not."""
+    name = "the \"id\", in 'full'"
+    path = data(untidy()[["b", "c", "id"]].assign(b=chain()["b"]).rename(columns={"id": name}))
+    error = call("discover", path).err
+    for option in ("--exclude", "--groups"):
+        arguments = shlex.split(re.search(rf"\(({option} .*?)\)[;,.]? ", error)[1])
+        answer = call("discover", path, *arguments)
+        assert (answer.code, "2 variables, 200 rows" in answer.out) == (0, True), answer.err
+
+
 def test_the_remedy_of_words_among_numbers_is_given_once(call, data):
     """In the warning if the column can be used as it is, else in the error."""
     answer = call("discover", data(untidy()))

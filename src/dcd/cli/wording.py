@@ -28,12 +28,13 @@ _NAMES = "|".join(_RENAMED) + (
 )
 _PARAMETER = re.compile(rf"^parameter '({_NAMES})'")
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_SEVERAL = (
-    rf"[\[({{](?:{_TEXT}|[,:. ])*[\])}}]"  # a list, tuple or dictionary of texts, perhaps with an ellipsis
-)
+# A list, tuple or dictionary of texts, perhaps with an ellipsis.
+_SEVERAL = rf"[\[({{](?:{_TEXT}|[,:. ])*[\])}}]"
 _SETTING = re.compile(
-    rf"\b({_NAMES})=(?:table(?=\[))?({_TEXT}|{_SEVERAL}|[\w.+-]*\w)((?: or (?:{_TEXT}))*)"
-    rf"|\btable\.drop\(columns=({_SEVERAL})\)"
+    rf"\b(?P<parameter>{_NAMES})="
+    rf"(?:table\[(?P<column>{_TEXT})\]"
+    rf"|(?P<value>{_TEXT}|{_SEVERAL}|[\w.+-]*\w)(?P<others>(?: or (?:{_TEXT}))*))"
+    rf"|\btable\.drop\(columns=(?P<dropped>{_SEVERAL})\)"
 )
 
 
@@ -75,11 +76,13 @@ def option_of(parameter: str) -> str:
 
 
 def _as_option(match: re.Match[str]) -> str:
-    parameter, value, others, dropped = match.groups()
-    if dropped is not None:
-        return f"{option_of('exclude')} {_for_shell(dropped)}"
-    setting = option_of(parameter) + ("" if value == "True" else f" {_for_shell(value)}")
-    return setting + re.sub(_TEXT, lambda other: _for_shell(other[0]), others)
+    if match["dropped"]:
+        return f"{option_of('exclude')} {_for_shell(match['dropped'])}"
+    option = option_of(match["parameter"])
+    if match["column"]:
+        return f"{option} {_for_shell(match['column'])}"
+    setting = option if match["value"] == "True" else f"{option} {_for_shell(match['value'])}"
+    return setting + re.sub(_TEXT, lambda other: _for_shell(other[0]), match["others"])
 
 
 def _joined(several: str) -> str:
