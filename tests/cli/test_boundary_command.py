@@ -30,7 +30,8 @@ def test_boundary_tells_which_rows_and_columns_it_used(call, data):
     frame.loc[:9, "a"] = np.nan
     arguments = ["boundary", data(frame, "real.csv"), "--target", "b"]
     answer = call(*arguments, "--missing", "complete-rows", "--drop-degenerate")
-    assert "\n190 of the rows were used.\nLeft out: same (it has the same value" in answer.out
+    assert "\n190 of 200 rows used, effective sample size" in answer.out
+    assert "\nLeft out: same (it has the same value" in answer.out
     found = json.loads(call(*arguments, "--missing", "complete-rows", "--drop-degenerate", "--json", "-").out)
     assert (found["n_rows"], found["n_rows_used"], list(found["dropped"])) == (200, 190, ["same"])
 

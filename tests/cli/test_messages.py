@@ -137,6 +137,92 @@ def test_remedies_for_files_name_options(text, shown, call, tmp_path):
     assert re.search(shown, call("audit", path).err)
 
 
+def untidy(n=200):
+    """A table that names its rows, with dates, missing values and words among numbers."""
+    frame = chain(n).assign(id=[f"row {i}" for i in range(n)])
+    frame["day"] = np.datetime_as_string(np.datetime64("2024-01-01") + np.arange(n))
+    frame.loc[:2, "a"] = np.nan
+    frame["b"] = frame["b"].round(6).astype(str)
+    frame.loc[:6, "b"] = ["-", "1,5", "?", "n/a?", "?", "none known", "-"]
+    return frame
+
+
+def test_all_refused_columns_are_named_at_once_and_each_remedy_is_an_option(call, data):
+    errors = call("discover", data(untidy())).err.splitlines()[1:]  # after the warning of words in 'b'
+    assert [line.split(":")[1] for line in errors] == [
+        f" column '{name}'" for name in ("b", "id", "day", "a")
+    ]
+    words = """--na '-,"1,5",?,n/a?,none known'"""
+    for line, remedies in zip(
+        errors,
+        [
+            (words,),
+            ("--exclude id", "--groups id"),
+            ("--kinds day=continuous",),
+            ("--missing",),
+        ],
+        strict=True,
+    ):
+        assert line.startswith("error: ")
+        assert all(remedy in line for remedy in remedies)
+        assert not re.search(r"table|kinds[= ]\{|na_values", line)
+    given = ["--exclude", "id", "--kinds", "day=continuous", "--missing", "testwise", *shlex.split(words)]
+    assert call("discover", data(untidy()), *given).code == 0
+
+
+def test_options_of_remedies_can_be_copied_for_any_name(call, data):
+    """A list of names is split at commas; the name of one column is not."""
+    name = "the \"id\", in 'full'"
+    path = data(untidy()[["b", "c", "id"]].assign(b=chain()["b"]).rename(columns={"id": name}))
+    error = call("discover", path).err
+    for option in ("--exclude", "--groups"):
+        arguments = shlex.split(re.search(rf"\(({option} .*?)\)[;,.]? ", error)[1])
+        answer = call("discover", path, *arguments)
+        assert (answer.code, "2 variables, 200 rows" in answer.out) == (0, True), answer.err
+
+
+def test_the_remedy_of_words_among_numbers_is_given_once(call, data):
+    """In the warning if the column can be used as it is, else in the error."""
+    answer = call("discover", data(untidy()))
+    assert answer.err.count("--na") == 1
+    assert answer.err.startswith("warning: ")
+
+
+def test_an_audit_may_allow_missing_values(call, data):
+    frame = chain()
+    frame.loc[:2, "a"] = np.nan
+    path = data(frame, "missing.csv")
+    assert call("audit", path).code == 1
+    for missing in ("testwise", "complete-rows"):
+        answer = call("audit", path, "--missing", missing)
+        assert (answer.code, answer.err) == (0, "")
+        assert "No problems found." in answer.out
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--reprot", "'--report' or '--plot' or '--checkpoint'"),
+        ("--drop", "'--exclude'"),
+        ("--n-jobs", "'--jobs'"),
+        ("--random-state", "'--seed'"),
+    ],
+)
+def test_an_unknown_option_is_answered_by_the_nearest_first(option, meant, call):
+    answer = call("discover", "data.csv", option, "x")
+    assert (
+        answer.err == f"error: No such option '{option}'. Did you mean {meant}? See 'dcd discover --help'.\n"
+    )
+
+
+def test_the_rows_used_are_told_once(call, data):
+    frame = chain()
+    frame.loc[:2, "a"] = np.nan
+    shown = call("discover", data(frame), "--missing", "complete-rows").out
+    assert "3 variables, 197 of 200 rows used\n" in shown
+    assert shown.count("200") == 1
+
+
 def test_an_interrupt_whose_clean_up_fails_is_an_interrupt(call, data, monkeypatch):
     """As joblib's clean-up does while its threads start."""
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcd import InputError
-from dcd.runtime.errors import check_choice, check_number, make_generator, suggest
+from dcd.runtime.errors import SeveralProblemsError, check_choice, check_number, make_generator, suggest
 
 
 def test_the_message_has_one_form():
@@ -17,7 +17,10 @@ def test_the_message_has_one_form():
 
 def test_the_error_survives_the_way_back_from_a_worker():
     error = InputError("column 'a'", "is odd", "Drop it.")
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    several = SeveralProblemsError("the table", [error, InputError("column 'b'", "is empty", "Fill it.")])
+    for one in (error, several):
+        assert str(pickle.loads(pickle.dumps(one))) == str(one)
+    assert [one.subject for one in pickle.loads(pickle.dumps(several)).errors] == ["column 'a'", "column 'b'"]
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, float("nan"), "1", None, True, 1j])

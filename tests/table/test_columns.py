@@ -129,12 +129,41 @@ def test_degenerate_columns_are_left_out_on_request_and_told():
         dcd.RobustDCD().fit(frame)
 
 
+def test_a_fit_tells_all_problems_at_once():
+    with pytest.raises(dcd.InputError) as caught:
+        dcd.RobustDCD().fit(troubled())
+    subjects = {error.subject for error in caught.value.errors}
+    assert subjects == {"column 'id'", "column 'same'", "column 'copy'", "column 'gaps'", "column 'a'"}
+    assert "column 'a': is a linear combination of 'b', 'sum'. Drop one of them" in str(caught.value)
+    assert str(caught.value).startswith("the table: has 5 problems. Solve each of them:\n  column ")
+
+
+def test_columns_with_the_same_problem_share_a_remedy_that_names_them():
+    frame = troubled()[["a", "b"]].assign(**dict.fromkeys("uvwxyz", pd.Timestamp("2024-01-01")))
+    with pytest.raises(dcd.InputError) as caught:
+        read_table(frame)
+    assert caught.value.subject == "columns 'u', 'v', 'w', 'x', 'y' and 1 more"
+    assert "table.drop(columns=['u', 'v', 'w', 'x', 'y', ...])" in caught.value.remedy
+    assert "kinds={'u': 'continuous', " in caught.value.remedy
+
+
+def test_an_audit_allows_missing_values_on_request():
+    frame = troubled()[["a", "b", "gaps"]]
+    assert not dcd.audit(frame).ok
+    for missing in ("complete-rows", "testwise"):
+        assert not any("missing" in problem for problem in dcd.audit(frame, missing=missing).problems)
+    few = frame.assign(gaps=frame["gaps"].where(frame.index < 40).where(frame.index >= 33))
+    assert any(
+        "usable rows of 120" in problem for problem in dcd.audit(few, missing="complete-rows").problems
+    )
+
+
 def test_the_audit_tells_all_at_once():
     found = dcd.audit(troubled())
     problems = {column.name: column.problem for column in found.columns if column.problem}
     assert set(problems) == {"same", "copy", "sum", "gaps", "id", "a", "b"}
     assert "linear combination of" in problems["sum"]
-    assert problems["gaps"] == "missing values (NaN), 30 (25%)"
+    assert problems["gaps"] == "missing values (NaN), 30 (25 %)"
     assert not found.ok
     assert found.n_complete_rows == 90
     assert found.to_frame().loc["id", "n_distinct"] == 120
@@ -178,10 +207,19 @@ def test_categories_need_not_be_text(column):
 
 def test_digit_codes_are_categories_if_told_so():
     frame = pd.DataFrame({"a": np.tile(NUMBERS, 2), "zip": [f"{1000 + i % 15}" for i in range(2 * N)]})
-    with pytest.raises(dcd.InputError, match="declare it nominal in kinds"):
+    with pytest.raises(dcd.InputError, match=r"declare it nominal \(kinds=\{'zip': 'nominal'\}\)"):
         read_table(frame)
     assert read_table(frame, options=TableOptions(kinds={"zip": "nominal"})).kinds[1] == "nominal"
     assert read_table(frame.astype({"zip": "category"})).kinds[1] == "nominal"
+
+
+def test_the_remedy_for_words_among_numbers_names_them_and_offers_categories_only_if_they_are_few():
+    words = ["?", "none", *map(str, range(100))]
+    for numbers, few in ((15, True), (100, False)):
+        with pytest.raises(dcd.InputError) as caught:
+            read_table(pd.DataFrame({"a": range(102), "c": (words[: 2 + numbers] * 9)[:102]}))
+        assert "na_values=['?', 'none']" in caught.value.remedy
+        assert ("nominal" in caught.value.remedy) == few
 
 
 def test_identifiers_beyond_what_floats_tell_apart_are_refused():

@@ -108,16 +108,16 @@ MISSING = np.where(np.arange(12) < 3, np.nan, np.arange(12))
 INFINITE = np.where(np.arange(12) < 2, np.inf, np.arange(12))
 
 REFUSED = {
-    "missing": (frame(c=MISSING), r"column 'c': missing values \(NaN\), 3 \(25%\)\. Drop"),
+    "missing": (frame(c=MISSING), r"column 'c': missing values \(NaN\), 3 \(25 %\)\. Drop"),
     "missing in two": (
         frame(c=MISSING, d=MISSING[::-1]),
-        r"columns 'c', 'd': missing values \(NaN\), 3 \(25%\), 3 \(25%\)\.",
+        r"columns 'c', 'd': missing values \(NaN\), 3 \(25 %\), 3 \(25 %\)\.",
     ),
     "nullable missing": (
         frame(c=pd.array([None, *range(11)], dtype="Int64")),
-        r"column 'c': missing .* 1 \(8%\)\.",
+        r"column 'c': missing .* 1 \(8 %\)\.",
     ),
-    "None among objects": (frame(c=[None, *range(11)]), r"column 'c': missing .* 1 \(8%\)\."),
+    "None among objects": (frame(c=[None, *range(11)]), r"column 'c': missing .* 1 \(8 %\)\."),
     "infinite": (frame(c=INFINITE), r"column 'c': infinite values \(inf\), 2\."),
     "constant": (frame(c=7), "column 'c': has the same value in every row. Drop it"),
     "copy": (frame().assign(c=frame()["a"]), "column 'c': is a copy of 'a'"),
@@ -125,7 +125,7 @@ REFUSED = {
     "one text": (frame(c=["x"] * 12), "column 'c': has the same value in every row"),
     "numbers as text": (
         frame(c=[*(f"{x:.3f}" for x in table(n=11)[:, 0]), "n/a"]),
-        r"column 'c': is text, but 11 of its 12 values are numbers \(others: 'n/a'\)\. Convert it to numbers",
+        r"column 'c': is text, but 11 of its 12 values are numbers \(others: 'n/a'\)\. If that word means",
     ),
     "many texts": (
         pd.DataFrame({"a": range(60), "b": [f"row {i}" for i in range(60)]}),

@@ -21,7 +21,7 @@ DAYS = [18_262 + 3 * i + i % 4 for i in range(N)]  # since 1 January 1970
 DATES = [dt.date(1970, 1, 1) + dt.timedelta(days=day) for day in DAYS]
 FRAME = pd.DataFrame({"a": np.random.default_rng(0).standard_normal(N), "day": pd.to_datetime(DATES)})
 TEXT = FRAME.assign(day=[day.isoformat() for day in DATES])
-MESSAGE = r"column 'day': not numeric \(dates or times\)\. Declare it continuous in kinds to convert it"
+MESSAGE = r"column 'day': not numeric \(dates or times\)\. Declare it continuous to convert it"
 
 CONTAINERS = {
     "pandas": FRAME,

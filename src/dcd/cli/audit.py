@@ -22,6 +22,7 @@ Examples:
   dcd audit data.csv
   dcd audit data.csv --report audit.html
   dcd audit survey.csv --kinds region=nominal && dcd discover survey.csv --kinds region=nominal
+  dcd audit survey.csv --missing testwise
 
 \b
 The exit code is 1 if there are problems: anything that 'discover' would refuse
@@ -29,7 +30,7 @@ or warn about."""
 
 
 @click.command(epilog=_EPILOG, short_help="Is a table ready for a fit?")
-@options.handles_kinds
+@options.handles_rows
 @click.option("--report", metavar="FILE", help="Write the audit as a page (HTML); '-' is standard output.")
 @options.json_file
 @click.option("--title", help="Title of the page; the file's name by default.")
@@ -47,8 +48,7 @@ def audit(
     from dcd.table import audit as auditing
 
     table, of_rows = handling.read(source)
-    kinds = handling.kinds or None
-    audited = auditing.audit(table, kinds=kinds, memory_limit=handling.memory_limit, **of_rows)
+    audited = auditing.audit(table, **handling.parameters, **of_rows)
     write_json(json_path, _as_dict(audited))
     if "-" not in (json_path, report):
         _show(audited)

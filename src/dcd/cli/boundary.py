@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dcd.cli import options
-from dcd.cli.graph_text import show_losses
+from dcd.cli.graph_text import rows_used, show_columns_left_out
 from dcd.cli.options import Handling, TableFile
 from dcd.cli.output_files import check_outputs, write_json
-from dcd.cli.terminal import count, say, show_table
+from dcd.cli.terminal import say, show_table
 
 if TYPE_CHECKING:
     from dcd.table.dataset import TableSummary
@@ -72,8 +72,8 @@ def boundary(
     if json_path == "-":
         return
     say(f"Boundary of {target}: {', '.join(model.boundary_) or 'nothing in the table'}", style="bold")
-    say(f"{count(summary.n_rows, 'row')}, effective sample size {ess:.0f} under the weights")
-    show_losses(summary)
+    say(f"{rows_used(summary)}, effective sample size {ess:.0f} under the weights")
+    show_columns_left_out(summary)
     level = alpha if is_published else alpha / (len(summary.names) - 1)
     condition = "under the weights" if is_published else "given the other members"
     say(f"Members have a p-value below {level:.2g} {condition}.")

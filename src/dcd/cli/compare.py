@@ -12,12 +12,12 @@ import click
 from dcd.cli import options
 from dcd.cli.agreement import DISTANCES, against_knowledge, agreement
 from dcd.cli.compare_page import compare_page
-from dcd.cli.graph_text import show_losses
+from dcd.cli.graph_text import rows_used, show_columns_left_out
 from dcd.cli.options import TableFile
 from dcd.cli.output_files import check_outputs, write_json, write_text
 from dcd.cli.running import FINE, METHOD_FAILED
 from dcd.cli.terminal import remark, say, show_table
-from dcd.cli.wording import input_error_words
+from dcd.cli.wording import input_error_lines
 from dcd.runtime.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _run_all(methods: Sequence[str], task: _Task) -> tuple[dict[str, Any], dict[
                     time_limit=task.time_limit,
                 )
             except InputError as error:
-                outcomes[method] = {"failed": input_error_words(error)}
+                outcomes[method] = {"failed": " ".join(input_error_lines(error))}
                 continue
             if outcome.cpdag is None:
                 outcomes[method] = {"failed": outcome.reason}
@@ -205,8 +205,8 @@ def _watched(methods: Sequence[str]) -> Iterator[str]:
 def _show(answer: dict[str, Any], table: TableSummary) -> None:
     methods = answer["methods"]
     ran = [method for method in methods if "failed" not in methods[method]]
-    say(f"{len(table.names)} variables, {table.n_rows} rows, {len(methods)} methods", style="bold")
-    show_losses(table)
+    say(f"{len(table.names)} variables, {rows_used(table)}, {len(methods)} methods", style="bold")
+    show_columns_left_out(table)
     for method, outcome in methods.items():
         if "failed" in outcome:
             say(f"{method} gave no graph: {outcome['failed']}")

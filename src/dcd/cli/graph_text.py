@@ -26,9 +26,9 @@ def show_result(
     Unless `verbose`, long lists are cut, and one-sided findings about two variables are counted, not listed.
     """
     most = len(result.conflicts) + len(result.separated) if verbose else _SHOWN
-    n_variables, n_rows = count(len(result.names), "variable"), count(result.data.n_rows, "row")
-    say(f"{method}, alpha {result.level:g}: {n_variables}, {n_rows}")
-    show_losses(result.data)
+    n_variables = count(len(result.names), "variable")
+    say(f"{method}, alpha {result.level:g}: {n_variables}, {rows_used(result.data)}")
+    show_columns_left_out(result.data)
     _show_list("Known beforehand", result.knowledge)
     say()
     _show_edges(result)
@@ -64,10 +64,14 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
     return lines
 
 
-def show_losses(table: TableSummary | Data) -> None:
-    """The rows and columns that were left out."""
-    if table.n_rows_used != table.n_rows:
-        say(f"{table.n_rows_used} of the rows were used.")
+def rows_used(table: TableSummary | Data) -> str:
+    """The number of rows, and how many of them were used if not all."""
+    rows = count(table.n_rows, "row")
+    return rows if table.n_rows_used == table.n_rows else f"{table.n_rows_used} of {rows} used"
+
+
+def show_columns_left_out(table: TableSummary | Data) -> None:
+    """The columns that were left out, and why."""
     for column, why in table.dropped.items():
         say(f"Left out: {column} ({why})")
 

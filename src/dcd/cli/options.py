@@ -273,6 +273,5 @@ _groups = click.option(
 )
 _parts = (kinds, missing(*_MISSING), drop_degenerate, _sample_weight, _counts, _groups, memory_limit)
 handles_real_columns = _gathered("handling", Handling, *_parts)
-handles_kinds = _gathered("handling", Handling, kinds, _sample_weight, _counts, _groups, memory_limit)
-# Without dropping columns: every variable of a graph is needed.
+# Without dropping columns: an audit shows all of them, and every variable of a graph is needed.
 handles_rows = _gathered("handling", Handling, *(part for part in _parts if part is not drop_degenerate))

@@ -1,4 +1,4 @@
-"""Running commands: exit codes, errors and warnings in one line each, and a clean end on Ctrl-C."""
+"""Running commands: exit codes, problems and warnings in one line each, and a clean end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from typing import Any, TextIO
 import click
 
 from dcd.cli.terminal import plain, remark
-from dcd.cli.wording import input_error_words, table_warning_words
-from dcd.runtime.errors import InputError, TableWarning, TimeLimitError
+from dcd.cli.wording import input_error_lines, option_of, table_warning_words
+from dcd.runtime.errors import InputError, TableWarning, TimeLimitError, suggest
 
 FINE, PROBLEMS, BAD_INPUT, METHOD_FAILED, OUT_OF_TIME, INTERRUPTED, NO_READER = 0, 1, 2, 3, 124, 130, 141
+_SYNONYMS = {  # that people try, and the options that they mean
+    "--drop": "--exclude",
+    "--ignore": "--exclude",
+    "--output": "--report",
+    "--threads": "--jobs",
+}
 
 
 @dataclass
@@ -100,23 +106,41 @@ def _invoke(command: click.Command, arguments: Sequence[str] | None, state: Stat
 
 
 def _report_error(error: Exception) -> int:
-    """Print an error on one line, and return the exit code."""
+    """Print an error, each of its problems on one line, and return the exit code."""
     if isinstance(error, TimeLimitError):
         remark("out of time", error)
         return OUT_OF_TIME
+    if isinstance(error, InputError):
+        for line in input_error_lines(error):
+            remark("error", line)
+        return BAD_INPUT
     code, message = BAD_INPUT, str(error)
     if isinstance(error, click.ClickException):
-        code, message = error.exit_code, error.format_message()  # 2 for bad usage
+        code, message = error.exit_code, _click_words(error)  # 2 for bad usage
         if isinstance(error, click.UsageError) and error.ctx is not None:
             message += f" See '{error.ctx.command_path} --help'."
-    elif isinstance(error, InputError):
-        message = input_error_words(error)
     elif isinstance(error, OSError):
         message = f"{error.filename}: {error.strerror}" if error.filename else message
     elif not isinstance(error, ImportError):
         code, message = METHOD_FAILED, f"{type(error).__name__}: {error} (--debug shows where)"
     remark("error", message)
     return code
+
+
+def _click_words(error: click.ClickException) -> str:
+    """The message of click, with the options that may be meant by one that does not exist, nearest first."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error.format_message()
+    known = {option for parameter in error.ctx.command.params for option in parameter.opts}
+    of_python = option_of(error.option_name.removeprefix("--").replace("-", "_"))
+    meant = _SYNONYMS.get(error.option_name, of_python)
+    if meant in known:
+        return f"{error.message} Did you mean '{meant}'?"
+    return (
+        f"{error.message} {suggest(error.option_name, error.possibilities)}"
+        if error.possibilities
+        else error.message
+    )
 
 
 @contextlib.contextmanager

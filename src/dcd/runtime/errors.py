@@ -27,9 +27,21 @@ class InputError(ValueError):
         self.subject, self.problem, self.remedy = subject, problem, remedy
         super().__init__(f"{subject}: {problem}. {remedy}")
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[Any, ...]]:
         # Exceptions are pickled by their args; a worker process must be able to return this one.
         return type(self), (self.subject, self.problem, self.remedy)
+
+
+class SeveralProblemsError(InputError):
+    """Several problems of one `subject`: `errors` has an `InputError` for each."""
+
+    def __init__(self, subject: str, errors: Sequence[InputError]) -> None:
+        self.errors = tuple(errors)
+        remedy = "\n  ".join(["Solve each of them:", *map(str, errors)])
+        super().__init__(subject, f"has {len(errors)} problems", remedy)
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[Any, ...]]:
+        return type(self), (self.subject, self.errors)
 
 
 class MissingLibraryError(InputError, ImportError):

@@ -13,30 +13,16 @@ from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.memory import Memory
 from dcd.runtime.text import counted
-from dcd.table.checks import (
-    MIN_ROWS,
-    VALUE_CHECKS,
-    Problem,
-    check_shape,
-    complete_rows,
-    constant,
-    copies,
-    few_rows_note,
-    linear_combinations,
-    missing_values,
-    problems_of,
-    rare_categories,
-    without,
-)
+from dcd.table.checks import MIN_ROWS, Problem, check_shape, complete_rows, few_rows_note
 from dcd.table.columns import Kind, TableColumn
-from dcd.table.dataset import TableOptions, of_used_rows
+from dcd.table.dataset import Missing, TableOptions, of_used_rows
 from dcd.table.dates import in_days
 from dcd.table.notes import notes_of
-from dcd.table.reading import with_kinds
+from dcd.table.reading import few_usable_rows, table_problems, with_kinds
 from dcd.table.row_groups import row_groups, used_groups
 from dcd.table.row_order import MOST_ROWS
 from dcd.table.row_weights import repeated, survey_weights
-from dcd.table.sources import columns_of, stored
+from dcd.table.sources import columns_of
 
 
 @dataclass(frozen=True)
@@ -97,17 +83,18 @@ def audit(
     table: Any,
     *,
     kinds: Mapping[str, Kind] | None = None,
+    missing: Missing = "refuse",
     sample_weight: Any = None,
     counts: Any = None,
     groups: Any = None,
     memory_limit: int | str | None = None,
 ) -> Audit:
-    """Check a table as `fit` does, reporting all problems instead of the first.
+    """Check a table as `fit` does, and report all problems and caveats.
 
     Parameters
     ----------
     table : any table that the estimators accept.
-    kinds, memory_limit : as in `DCD`.
+    kinds, missing, memory_limit : as in `DCD`.
     sample_weight, counts, groups : (n,) as in `RobustDCD.fit`: weights of the rows, how often each was
         observed, and the groups that they belong to. Rows of weight 0 count only for kinds and missing
         values.
@@ -120,7 +107,7 @@ def audit(
       Raf  continuous  numbers, 275 different
       Mek  continuous  numbers, 253 different
     """
-    options = TableOptions(kinds=kinds, memory=Memory.of(memory_limit))
+    options = TableOptions(kinds=kinds, missing=missing, memory=Memory.of(memory_limit))
     options.check()
     table, _ = repeated(table, counts, sample_weight, groups)
     columns = columns_of(table, options.memory)
@@ -133,39 +120,18 @@ def audit(
     n_complete = int(complete_rows(usable).sum()) if usable else n_rows
     sizes = [(column.n_missing, column.n_distinct) for column in columns]
     kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
-    problems, used = _problems(columns, options, kept)
+    found = table_problems(columns, options, kept)
+    problems, used, kept = [*found.problems, *found.combined], found.columns, found.rows
     codes = used_groups(None if codes is None else codes[kept])
     n_groups = None if codes is None else int(codes.max()) + 1
-    of_table = _of_the_table((n_rows, len(columns)), n_complete, kept, weights, n_groups)
-    sentences = [f"Column {p.column!r}: {p.text}. {p.remedy}" for p in problems]
+    of_table = _of_the_table((n_rows, len(columns)), n_complete, kept, weights, n_groups, options)
+    sentences = [f"Column {p.column!r}: {p.text}. {p.advice}" for p in problems]
     notes = [note.text for note in notes_of(used, codes, _undeclared_dates(columns) if kept.all() else ())]
     audited = tuple(
         _audited(column.name, *reasons[column.name], size, problems)
         for column, size in zip(columns, sizes, strict=True)
     )
     return Audit(audited, n_rows, n_complete, (*sentences, *of_table, *notes), n_groups)
-
-
-def _problems(
-    columns: Sequence[TableColumn], options: TableOptions, kept: BoolArray
-) -> tuple[list[Problem], list[TableColumn]]:
-    """The problems of all columns, and those with no problem but missing values, with the rows to use.
-
-    As in a fit, unused rows count for the values of a column, not for its relations to others.
-    """
-    of_values = problems_of(VALUE_CHECKS, columns, options)
-    readable = without(columns, of_values)
-    missing = missing_values(readable, options)
-    if not kept.all():
-        readable = [stored(column, column.values[: kept.sum()], kept) for column in readable]
-        if kept.sum() < MIN_ROWS:
-            return [*of_values, *missing], []
-    relations = problems_of([constant, copies, rare_categories], readable, options)
-    remaining = without(readable, relations)
-    combined = linear_combinations(remaining, options)
-    dropped = {problem.column for problem in relations}
-    missing = [problem for problem in missing if problem.column not in dropped]
-    return [*of_values, *relations, *combined, *missing], without(remaining, combined)
 
 
 def _undeclared_dates(columns: Sequence[TableColumn]) -> list[TableColumn]:
@@ -187,7 +153,7 @@ def _audited(
 ) -> ColumnAudit:
     of_column = [problem for problem in problems if problem.column == name]
     problem = "; ".join(problem.text for problem in of_column) or None
-    remedy = " ".join(problem.remedy for problem in of_column) or None
+    remedy = " ".join(problem.advice for problem in of_column) or None
     return ColumnAudit(name, kind, why, *size, problem, remedy)
 
 
@@ -197,6 +163,7 @@ def _of_the_table(
     kept: BoolArray,
     weights: FloatArray | None,
     n_groups: int | None,
+    options: TableOptions,
 ) -> list[str]:
     """Problems of the table as a whole."""
     n_rows, n_used = len(kept), int(kept.sum())
@@ -208,8 +175,8 @@ def _of_the_table(
     except InputError as error:
         sentences = [f"The table {error.problem}. {error.remedy}"]
     if n_used < MIN_ROWS <= n_rows:
-        few = f"Only {n_used} of {n_rows} rows have a weight above 0, fewer than {MIN_ROWS}."
-        sentences = [f"{few} Give more rows a weight above 0."]
-    if 0 < n_complete < n_rows / 2:
+        few = few_usable_rows(kept, weights, options)
+        sentences = [f"The table {few.problem}. {few.remedy}"]
+    if 0 < n_complete < n_rows / 2 and options.missing != "testwise":
         sentences.append("More than half of the rows have missing values; missing='testwise' keeps them.")
     return [sentence for sentence in sentences if sentence]

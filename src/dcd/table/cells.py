@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -18,14 +19,21 @@ import pandas as pd
 
 from dcd.runtime.array_types import FloatArray
 from dcd.runtime.text import is_number
-from dcd.table.columns import FEW_VALUES, LARGEST_WHOLE, CellType, TableColumn, too_many
+from dcd.table.columns import FEW_VALUES, LARGEST_WHOLE, MOST_LEVELS, CellType, TableColumn, too_many
 from dcd.table.dates import TROUBLE as DATES
 from dcd.table.dates import are_dates, date_column, days_of_array, days_of_objects, days_of_series
+from dcd.table.remedies import Remedy, declare, drop_columns, mark_missing
 
-_TOO_LARGE = (
+
+def _drop_identifier(columns: Sequence[str]) -> str:
+    return f"Drop it if it is an identifier ({drop_columns(columns)}); otherwise convert it to text."
+
+
+_TOO_LARGE: tuple[str, Remedy] = (
     "holds whole numbers beyond 2^53, which floats cannot distinguish",
-    "Drop it if it is an identifier; otherwise convert it to text.",
+    _drop_identifier,
 )
+_SHOWN = 5  # words listed in one message
 _TRUTH = (bool, np.bool_)
 
 
@@ -162,13 +170,33 @@ def _text_column(name: str, cells: Sequence[Any], most_numbers: int = FEW_VALUES
         return replace(_coded(name, cells, words, "dates"), trouble=DATES)
     coded = _coded(name, cells, words, "text")
     others = [word for word in words if not is_number(word)]
-    n_numbers = len(words) - len(others)
-    if n_numbers > max(most_numbers, len(others)):
-        problem = f"is text, but {n_numbers} of its {len(words)} values are numbers"
-        strange = f" (others: {', '.join(repr(cell) for cell in others[:3])})" if others else ""
-        remedy = "Convert it to numbers and mark other cells as missing, or declare it nominal in kinds."
-        return replace(coded, trouble=(problem + strange, remedy))
+    if mostly_numbers(words, most_numbers):
+        problem = f"is text, but {len(words) - len(others)} of its {len(words)} values are numbers"
+        strange = f" (others: {_examples(others)})" if others else ""
+        return replace(
+            coded, trouble=(problem + strange, partial(_mend_numbers, others, len(words) <= MOST_LEVELS))
+        )
     return coded
+
+
+def mostly_numbers(words: Sequence[str], most_numbers: int = FEW_VALUES) -> bool:
+    """Whether different words are numbers for the most part, and too many to be names of categories."""
+    n_numbers = sum(map(is_number, words))
+    return n_numbers > max(most_numbers, len(words) - n_numbers)
+
+
+def _examples(words: Sequence[str]) -> str:
+    return ", ".join(map(repr, words[:_SHOWN])) + (", ..." if len(words) > _SHOWN else "")
+
+
+def _mend_numbers(others: Sequence[str], few: bool, columns: Sequence[str]) -> str:
+    """The remedy for numbers with `others` between them; `few` values can also be categories."""
+    nominal = f", or declare it nominal ({declare(columns, 'nominal')})" if few else ""
+    if not others:
+        return f"Convert it to numbers{nominal}."
+    words = "that word means" if len(others) == 1 else "those words mean"
+    read = f"read the file with {mark_missing(others)}"
+    return f"If {words} that a value is missing, {read}; otherwise correct the column{nominal}."
 
 
 def _coded(name: str, cells: Sequence[Any], levels: Sequence[str], source: CellType) -> TableColumn:
@@ -190,5 +218,5 @@ def is_missing(cell: Any) -> bool:
     return cell is None or cell is pd.NA or cell is pd.NaT or cell is np.ma.masked
 
 
-def _no_values(name: str, n_samples: int, problem: str, remedy: str) -> TableColumn:
+def _no_values(name: str, n_samples: int, problem: str, remedy: Remedy) -> TableColumn:
     return TableColumn(name, np.full(n_samples, np.nan), trouble=(problem, remedy))

@@ -1,6 +1,6 @@
 """Checks of a table, each of which returns a list of problems.
 
-`raise_first` raises the first problem, for `fit`; `problems_of` collects them, for `audit`.
+`problems_of` collects them, and `raise_all` raises them as one error.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcd.runtime.array_types import BoolArray, FloatArray
-from dcd.runtime.errors import InputError
+from dcd.runtime.errors import InputError, SeveralProblemsError
 from dcd.runtime.memory import Memory
 from dcd.runtime.rows import effective_sample_size
+from dcd.runtime.text import percent
 from dcd.table.columns import (
     FEWEST_IN_A_LEVEL,
     Partition,
@@ -24,6 +25,7 @@ from dcd.table.columns import (
 )
 from dcd.table.correlations import correlations, correlations_with_gaps
 from dcd.table.dataset import TableOptions
+from dcd.table.remedies import Remedy, drop_columns, remedy_text
 
 MIN_ROWS = 10  # with fewer, hardly any degrees of freedom remain after weighting
 FEW_ROWS = 100
@@ -44,7 +46,7 @@ class Problem:
 
     column: str
     problem: str
-    remedy: str
+    remedy: Remedy
     amount: str = ""
 
     @property
@@ -52,20 +54,38 @@ class Problem:
         """The problem with its amount."""
         return f"{self.problem}, {self.amount}" if self.amount else self.problem
 
+    @property
+    def advice(self) -> str:
+        """What to do about this column."""
+        return remedy_text(self.remedy, [self.column])
+
 
 Check = Callable[[Sequence[TableColumn], TableOptions], list[Problem]]
 
 
 def raise_first(checks: Sequence[Check], columns: Sequence[TableColumn], options: TableOptions) -> None:
-    """Raise `InputError` for the first failing check, with all columns that have this problem."""
+    """Raise `InputError` for the problems of the first failing check."""
     for check in checks:
-        if problems := check(columns, options):
-            first = problems[0]
-            alike = [p for p in problems if (p.problem, p.remedy) == (first.problem, first.remedy)]
-            amounts = ", ".join(p.amount for p in alike[:_SHOWN] if p.amount)
-            amounts += ", ..." if amounts and len(alike) > _SHOWN else ""
-            joint = replace(first, amount=amounts)
-            raise InputError(column_list([p.column for p in alike]), joint.text, joint.remedy)
+        raise_all(check(columns, options))
+
+
+def raise_all(problems: Sequence[Problem]) -> None:
+    """Raise `InputError` if there are problems; columns with the same problem share a sentence."""
+    alike: dict[tuple[str, Remedy], list[Problem]] = {}
+    for problem in problems:
+        alike.setdefault((problem.problem, problem.remedy), []).append(problem)
+    errors = [_joint_error(group) for group in alike.values()]
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise SeveralProblemsError("the table", errors)
+
+
+def _joint_error(alike: Sequence[Problem]) -> InputError:
+    amounts = ", ".join(problem.amount for problem in alike[:_SHOWN] if problem.amount)
+    amounts += ", ..." if amounts and len(alike) > _SHOWN else ""
+    joint, columns = replace(alike[0], amount=amounts), [problem.column for problem in alike]
+    return InputError(column_list(columns), joint.text, remedy_text(joint.remedy, columns))
 
 
 def problems_of(
@@ -123,7 +143,11 @@ def unusable(columns: Sequence[TableColumn], options: TableOptions) -> list[Prob
 def no_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
     """Columns in which every cell is missing."""
     empty = [column.name for column in columns if column.n_missing == len(column.values)]
-    return [Problem(name, "has no values", "Drop it.") for name in empty]
+    return [Problem(name, "has no values", _drop) for name in empty]
+
+
+def _drop(columns: Sequence[str]) -> str:
+    return f"Drop it ({drop_columns(columns)})."
 
 
 def infinite_values(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:  # noqa: ARG001
@@ -146,7 +170,9 @@ def missing_values(columns: Sequence[TableColumn], options: TableOptions) -> lis
     choices = "missing='complete-rows'" + (" or 'testwise'" if options.testwise_possible else "")
     remedy = f"Drop these rows or fill them in first, or set {choices}."
     return [
-        Problem(column.name, "missing values (NaN)", remedy, f"{count} ({count / len(column.values):.0%})")
+        Problem(
+            column.name, "missing values (NaN)", remedy, f"{count} ({percent(count / len(column.values))})"
+        )
         for column in columns
         if (count := column.n_missing)
     ]
@@ -210,13 +236,22 @@ def _equal_pairs(columns: Sequence[TableColumn], memory: Memory) -> list[tuple[i
     return sorted(pairs)
 
 
+RELATION_CHECKS: tuple[Check, ...] = (constant, copies, rare_categories)
+
+
 def linear_combinations(columns: Sequence[TableColumn], options: TableOptions) -> list[Problem]:
     """Numeric columns that are linear combinations of each other, up to a relative error of 1e-6."""
     numbers = [column for column in columns if not column.levels]
     involved = [numbers[index].name for index in _dependent(numbers, options.memory)]
     others = {name: ", ".join(repr(other) for other in involved if other != name) for name in involved}
-    remedy = "Drop one of them. Deviations below one in a million are ignored."
-    return [Problem(name, f"is a linear combination of {rest}", remedy) for name, rest in others.items()]
+    return [
+        Problem(name, f"is a linear combination of {rest}", _drop_one_of_them)
+        for name, rest in others.items()
+    ]
+
+
+def _drop_one_of_them(columns: Sequence[str]) -> str:
+    return f"Drop one of them ({drop_columns(columns)}). Deviations below one in a million are ignored."
 
 
 def _dependent(columns: Sequence[TableColumn], memory: Memory) -> list[int]:

@@ -26,6 +26,7 @@ from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import BLOCK_ROWS
+from dcd.table.remedies import Remedy, drop_columns
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -48,14 +49,14 @@ class TableColumn:
     values : (n,) float64, NaN where missing; positions in `levels` where there are any.
     levels : the names of the categories, in their order.
     source : the type of its cells.
-    trouble : (problem, remedy) if it cannot be used.
+    trouble : (problem, remedy) if it cannot be used; the remedy may be a function of column names.
     """
 
     name: str
     values: FloatArray = field(repr=False)
     levels: tuple[str, ...] = ()
     source: CellType = "numbers"
-    trouble: tuple[str, str] | None = None
+    trouble: tuple[str, Remedy] | None = None
 
     @cached_property
     def n_missing(self) -> int:
@@ -143,13 +144,18 @@ def column_list(names: Sequence[str]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
 
 
-def too_many(levels: Sequence[str]) -> tuple[str, str] | None:
+def too_many(levels: Sequence[str]) -> tuple[str, Remedy] | None:
     """The problem and remedy if there are too many categories."""
     if len(levels) <= MOST_LEVELS:
         return None
-    problem = f"has {len(levels)} different categories, more than {MOST_LEVELS}"
-    remedy = "Drop it if it names the rows, or pass it as groups if it names subjects with several rows each"
-    return problem, f"{remedy}; otherwise merge its values."
+    return f"has {len(levels)} different categories, more than {MOST_LEVELS}", _fewer_levels
+
+
+def _fewer_levels(columns: Sequence[str]) -> str:
+    return (
+        f"Drop it if it names the rows ({drop_columns(columns)}); pass it as groups if it names subjects "
+        f"with several rows each (groups=table[{columns[0]!r}]); otherwise merge its values."
+    )
 
 
 # --- comparison, block by block --------------------------------------------------------------------------

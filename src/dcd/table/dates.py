@@ -19,11 +19,19 @@ import numpy.typing as npt
 
 from dcd.runtime.array_types import FloatArray
 from dcd.table.columns import TableColumn
+from dcd.table.remedies import Remedy, declare, drop_columns
 
-TROUBLE = (
-    "not numeric (dates or times)",
-    "Declare it continuous in kinds to convert it to days, or leave it out.",
-)
+
+def _convert(columns: Sequence[str]) -> str:
+    in_days, without = declare(columns, "continuous"), drop_columns(columns)
+    return f"Declare it continuous to convert it to days ({in_days}), or drop it ({without})."
+
+
+def _write_unambiguously(columns: Sequence[str]) -> str:
+    return f"Write them as 2024-01-31, or drop the column ({drop_columns(columns)})."
+
+
+TROUBLE: tuple[str, Remedy] = ("not numeric (dates or times)", _convert)
 _DAY = dt.timedelta(days=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2}|[ap]m)?"
@@ -54,7 +62,7 @@ def in_days(column: TableColumn) -> TableColumn:
         days = np.array([_days(dt.datetime.fromisoformat(level.strip())) for level in column.levels])
     except ValueError:
         problem = f"has dates such as {column.levels[0]!r}, whose day and month are ambiguous"
-        return replace(column, trouble=(problem, "Write them as 2024-01-31, or leave the column out."))
+        return replace(column, trouble=(problem, _write_unambiguously))
     present = ~np.isnan(column.values)
     column.values[present] = days[column.values[present].astype(np.intp)]
     return replace(column, levels=(), trouble=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -15,18 +15,17 @@ from dcd.runtime.errors import InputError, RowsLostWarning, SmallSampleWarning, 
 from dcd.table.cells import array_column, series_column
 from dcd.table.checks import (
     MIN_ROWS,
+    RELATION_CHECKS,
     VALUE_CHECKS,
+    Problem,
     check_shape,
     complete_rows,
-    constant,
-    copies,
     few_rows_note,
     linear_combinations,
     missing_values,
     no_values,
     problems_of,
-    raise_first,
-    rare_categories,
+    raise_all,
     without,
 )
 from dcd.table.columns import Kind, TableColumn, as_kind, infer_kind, too_many
@@ -106,9 +105,10 @@ def read_columns(
         asked = columns[-1].name
     columns, reasons = with_kinds(columns, options.kinds)
     n_missing = {column.name: column.n_missing for column in columns}
-    columns, kept, dropped = _usable_part(columns, weights, options, asked)
-    relations = [constant, copies, rare_categories, *([] if combinations else [linear_combinations])]
-    raise_first(relations, columns, options)
+    columns, kept, dropped = _usable_part(columns, weights, options, asked, combinations=combinations)
+    raise_all(problems_of(RELATION_CHECKS, columns, options))
+    if not combinations:
+        raise_all(linear_combinations(columns, options)[:1])
     names = tuple(column.name for column in columns)
     used = used_groups(None if codes is None else codes[kept])
     summary = TableSummary(
@@ -150,7 +150,12 @@ def _side_by_side(columns: Sequence[TableColumn], store: FloatArray) -> FloatArr
 
 
 def _usable_part(
-    columns: Sequence[TableColumn], weights: FloatArray | None, options: TableOptions, asked: str | None
+    columns: Sequence[TableColumn],
+    weights: FloatArray | None,
+    options: TableOptions,
+    asked: str | None,
+    *,
+    combinations: bool,
 ) -> tuple[list[TableColumn], BoolArray, dict[str, str]]:
     """The columns with the rows to use, a mask of these rows, and the columns left out."""
     dropped: dict[str, str] = {}
@@ -158,7 +163,10 @@ def _usable_part(
         columns, dropped = _without_degenerate(columns, options, asked)
     n_rows = len(weights) if weights is not None else len(columns[0].values) if columns else 0
     check_shape(n_rows, len(columns))
-    raise_first([*VALUE_CHECKS, missing_values], columns, options)
+    if problems_of([*VALUE_CHECKS, missing_values], columns, options):
+        weighted = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+        found = table_problems(columns, options, weighted)
+        raise_all([*found.problems, *([] if combinations else found.combined[:1])])
     kept = _kept_rows(columns, weights, options)
     if not kept.all():
         columns = [stored(column, column.values[: kept.sum()], kept) for column in columns]
@@ -169,12 +177,56 @@ def _usable_part(
     return list(columns), kept, dropped
 
 
+@dataclass(frozen=True)
+class TableProblems:
+    """The problems of all columns, and their linear combinations.
+
+    Attributes
+    ----------
+    problems : those of values, missing values and relations between two columns.
+    combined : columns that are linear combinations of each other.
+    columns : the columns with no problem but missing values, in the rows to use.
+    rows : which rows these are.
+    """
+
+    problems: list[Problem]
+    combined: list[Problem]
+    columns: list[TableColumn]
+    rows: BoolArray
+
+
+def table_problems(
+    columns: Sequence[TableColumn], options: TableOptions, weighted: BoolArray
+) -> TableProblems:
+    """All problems of columns, whose values are overwritten by those of the rows to use.
+
+    Unused rows, such as those that are not `weighted`, count for the values of a column, not for its
+    relations to others.
+    """
+    of_values = problems_of(VALUE_CHECKS, columns, options)
+    readable = without(columns, of_values)
+    missing = missing_values(readable, options)
+    complete_only = options.missing == "complete-rows" and readable
+    rows = weighted & complete_rows(readable) if complete_only else weighted
+    if not rows.all():
+        readable = [stored(column, column.values[: rows.sum()], rows) for column in readable]
+        if rows.sum() < MIN_ROWS:
+            return TableProblems([*of_values, *missing], [], [], rows)
+    relations = problems_of(RELATION_CHECKS, readable, options)
+    remaining = without(readable, relations)
+    combined = linear_combinations(remaining, options)
+    degenerate = {problem.column for problem in relations}
+    missing = [problem for problem in missing if problem.column not in degenerate]
+    problems = [*of_values, *relations, *missing]
+    return TableProblems(problems, combined, without(remaining, combined), rows)
+
+
 def _without_degenerate(
     columns: Sequence[TableColumn], options: TableOptions, asked: str | None
 ) -> tuple[list[TableColumn], dict[str, str]]:
     """The other columns, and reasons for those left out; raises `InputError` if the target is one."""
     usable = [column for column in columns if column.trouble is None]
-    problems = problems_of([no_values, constant, copies, rare_categories], usable, options)
+    problems = problems_of([no_values, *RELATION_CHECKS], usable, options)
     for problem in problems:
         if problem.column == asked:
             raise InputError(f"the target {asked!r}", problem.problem, "Choose another one.")
@@ -242,10 +294,15 @@ def _kept_rows(
     if weights is not None:
         kept &= weights > 0
     if kept.sum() < MIN_ROWS:
-        remedy = "Drop the columns with the most missing values"
-        remedy += ", or use missing='testwise'." if options.testwise_possible else "."
-        if weights is not None and (weights > 0).sum() < MIN_ROWS:
-            remedy = "Give more rows a weight above 0."
-        problem = f"has {kept.sum()} usable rows of {len(kept)}, fewer than {MIN_ROWS}"
-        raise InputError("the table", problem, remedy)
+        raise few_usable_rows(kept, weights, options)
     return kept
+
+
+def few_usable_rows(rows: BoolArray, weights: FloatArray | None, options: TableOptions) -> InputError:
+    """The error for a table with too few rows to use."""
+    remedy = "Drop the columns with the most missing values"
+    remedy += ", or use missing='testwise'." if options.testwise_possible else "."
+    if weights is not None and (weights > 0).sum() < MIN_ROWS:
+        remedy = "Give more rows a weight above 0."
+    problem = f"has {rows.sum()} usable rows of {len(rows)}, fewer than {MIN_ROWS}"
+    return InputError("the table", problem, remedy)

@@ -24,7 +24,7 @@ from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import with_arrows
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.errors import BaselineError, InputError, check_choice, check_number
-from dcd.table.checks import linear_combinations, raise_first
+from dcd.table.checks import linear_combinations, raise_all
 from dcd.table.columns import Kind, TableColumn, column_list
 from dcd.table.dataset import Dataset, TableOptions
 from dcd.table.reading import read_columns
@@ -238,7 +238,7 @@ def _read(method: str, table: Any, reading: TableOptions) -> Dataset:
         if not entry.combinations:  # such a method treats two categories as numbers
             numbers = zip(dataset.names, dataset.values.T, strict=True)
             columns = [TableColumn(name, values) for name, values in numbers]
-            raise_first([linear_combinations], columns, TableOptions(memory=dataset.memory))
+            raise_all(linear_combinations(columns, TableOptions(memory=dataset.memory))[:1])
     return dataset
 
 

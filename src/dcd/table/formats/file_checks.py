@@ -14,7 +14,9 @@ import pandas as pd
 
 from dcd.runtime.errors import InputError, TableWarning
 from dcd.runtime.text import is_number
+from dcd.table.cells import mostly_numbers
 from dcd.table.columns import LARGEST_WHOLE
+from dcd.table.remedies import mark_missing
 
 _WITH_COMMAS = re.compile(r"[+-]?\d*(,\d+)+([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d{16,}")
@@ -114,11 +116,13 @@ def _check_text(
             "them if they separate thousands.",
         )
     if numbers.mean() >= _MOSTLY:
-        examples = ", ".join(repr(word) for word in others.unique()[:3])
+        words = others.unique().tolist()
+        examples = ", ".join(repr(word) for word in words[:3])
+        refused = mostly_numbers(text.unique().tolist())  # with this remedy, unless it is declared nominal
         warn(
             f"{label}, column {column!r}: {len(others)} of {len(text)} cells are not numbers ({examples}"
             f"{_location(others, line_of)}), so the whole column is read as text.",
-            f"If they stand for missing values, set na_values={[others.iloc[0]]}.",
+            "" if refused else f"If they stand for missing values, set {mark_missing(words)}.",
         )
 
 
