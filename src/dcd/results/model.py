@@ -132,7 +132,7 @@ class PosteriorSummary(_Part, frozen=True):
     n_chains : Markov chains over graphs; 0 if a search of your own has none.
     drift : the largest difference in any probability between the halves of the chains.
     subsampled : whether each chain ran on a random subset of the rows.
-    pairs : the pairs of variables whose probability of an edge is 2 % or more.
+    pairs : pairs whose probability of an edge is 10 % or more, and those that a test separates.
     graphs : some sampled graphs; None if a search of your own keeps none.
     """
 
