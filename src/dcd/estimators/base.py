@@ -255,6 +255,8 @@ class Discovery(FittedGraph, TableEstimator):
             self.knowledge,
             self.table_.kinds,
             " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows"),
+            None if self.posterior_ is None else self.posterior_.n_chains,
+            self.table_.n_rows_used if self.table_.missing == "complete-rows" else None,
         )
         for name, value in {"sample_weight": sample_weight, "groups": groups}.items():
             if X is None and value is not None:

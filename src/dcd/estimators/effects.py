@@ -5,7 +5,7 @@ graphs -> adjustment sets (`graph.adjustment_sets`) -> one estimate each (`effec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
-from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over
+from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over, listed_names
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
 from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
 from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
@@ -24,6 +24,7 @@ from dcd.graph.adjustment_sets import (
     Adjustments,
     Rule,
     class_adjustments,
+    reached,
     sampled_adjustments,
 )
 from dcd.graph.cpdag import CPDAG
@@ -68,6 +69,8 @@ class FittedGraphs:
     knowledge : as given to the fit.
     kinds : of the columns.
     note : a caveat about the rows.
+    n_chains : the chains whose DAGs are in `sampled`, one chain after another; None if their order is lost.
+    n_complete : rows on which the graph was found, if only rows complete in all columns; otherwise None.
     """
 
     cpdag: CPDAG
@@ -75,6 +78,8 @@ class FittedGraphs:
     knowledge: Knowledge | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     note: str = ""
+    n_chains: int | None = None
+    n_complete: int | None = None
 
     def adjustments(self, pair: tuple[str, str], over: Over | None, rule: Rule) -> tuple[Adjustments, Over]:
         """The adjustment sets of the graphs, and which graphs were used: by default the sampled ones."""
@@ -85,16 +90,17 @@ class FittedGraphs:
         if self.sampled is None:
             problem = "is 'posterior', but this fit has no posterior"
             raise InputError("parameter 'over'", problem, "Try 'class'.")
-        forbidden = self._forbidden()
+        forbidden = bind_knowledge(self.knowledge, self.cpdag.names).forbidden
         x, y = (self.cpdag.index(name) for name in pair)
-        return sampled_adjustments(self.sampled, forbidden.T & ~forbidden, x, y, rule), over
+        oriented = forbidden.T & ~forbidden
+        return sampled_adjustments(self.sampled, oriented, x, y, rule, n_chains=self.n_chains), over
 
     def order_is_known(self, treatment: str, outcome: str) -> bool:
-        """Whether knowledge rules out that the outcome causes the treatment directly."""
-        return bool(self._forbidden()[self.cpdag.index(outcome), self.cpdag.index(treatment)])
-
-    def _forbidden(self) -> BoolArray:
-        return bind_knowledge(self.knowledge, self.cpdag.names).forbidden
+        """Whether knowledge forbids an arrow between the two, or requires a path from one to the other."""
+        known = bind_knowledge(self.knowledge, self.cpdag.names)
+        x, y = self.cpdag.index(treatment), self.cpdag.index(outcome)
+        stated = known.forbidden[x, y] or known.forbidden[y, x]
+        return bool(stated or reached(known.required, x)[y] or reached(known.required, y)[x])
 
 
 @runtime_checkable
@@ -171,7 +177,7 @@ def effect(
     fitted = graph.fitted_graphs() if isinstance(graph, HasGraphs) else FittedGraphs(as_given(graph))
     if knowledge is not None:
         restricted = with_knowledge(fitted.cpdag, knowledge)
-        fitted = FittedGraphs(restricted, kinds=fitted.kinds, note=fitted.note)
+        fitted = replace(fitted, cpdag=restricted, sampled=None, knowledge=knowledge)
     TableOptions(kinds=kinds).check()
     fitted = replace(fitted, kinds={**fitted.kinds, **(kinds or {})})
     X, _ = repeated(X, counts, sample_weight, groups)
@@ -192,7 +198,8 @@ def effect_of_fit(
     X, sample_weight, groups = read()
     table = EffectTable(X, fitted.kinds, sample_weight, groups, fitted.note)
     known = fitted.order_is_known(*pair)
-    return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, order_is_known=known)
+    context = Context(known, fitted.n_complete)
+    return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, context)
 
 
 def check_pair(treatment: object, outcome: object, names: Sequence[str], where: str = "graph") -> None:
@@ -255,6 +262,20 @@ def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
 # --- estimates -------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Context:
+    """What caveats depend on besides the answers.
+
+    Attributes
+    ----------
+    order_is_known : whether knowledge decides which of treatment and outcome comes first.
+    n_complete : as in `FittedGraphs`.
+    """
+
+    order_is_known: bool = False
+    n_complete: int | None = None
+
+
 def estimated(
     names: Sequence[str],
     adjustments: Adjustments,
@@ -262,28 +283,27 @@ def estimated(
     pair: tuple[str, str],
     over: Over,
     options: EffectOptions,
-    *,
-    order_is_known: bool = False,
+    context: Context,
 ) -> Effect:
-    """The effect of one variable of a pair on the other, given the adjustments that graphs need.
-
-    `order_is_known` means that, by knowledge, the outcome cannot be a direct cause of the treatment.
-    """
+    """The effect of one variable of a pair on the other, given the adjustments that graphs need."""
     treatment, outcome = pair
     levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
     event, event_name = event_of(table, outcome) or (None, None)
     seed = int(make_generator(options.random_state).integers(2**31))  # the same folds for every answer
     chosen, left_out = _most_probable(adjustments, over)
-    answers = []
+    answers, estimates = [], []
     for adjustment in chosen:
         share = adjustments.shares[adjustment] if over == "posterior" or adjustments.counted else None
+        error = adjustments.errors.get(adjustment)
         if adjustment is None:
-            answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0))
+            answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0, share_error=error))
             continue
         fixed = tuple(sorted(names[v] for v in adjustment))
         sample = sample_of(table, pair, fixed, levels, event)
         found = estimate(sample, options.estimator, np.random.default_rng(seed))
-        answers.append(_answer(found, sample, pair, fixed, share, options.confidence))
+        answer = _answer(found, sample, pair, fixed, share, options.confidence)
+        answers.append(replace(answer, share_error=error))
+        estimates.append((fixed, found))
     result = Effect(
         treatment=treatment,
         outcome=outcome,
@@ -295,8 +315,15 @@ def estimated(
         estimator=options.estimator,
         left_out=left_out,
         n_rows=table.n_rows,
+        no_effect_left_out=0.0 if None in chosen else adjustments.shares.get(None, 0.0),
     )
-    return replace(result, cautions=_cautions(result, adjustments, table, order_is_known))
+    cautions = (
+        *_cautions_of_estimates(treatment, estimates),
+        *_cautions_of_rows(result, context.n_complete),
+        *_cautions_of_graphs(result, adjustments, context.order_is_known),
+        *([table.note] if table.note else []),
+    )
+    return replace(result, cautions=cautions)
 
 
 def _most_probable(adjustments: Adjustments, over: Over) -> tuple[list[Adjustment], float]:
@@ -319,53 +346,76 @@ def _answer(
     share: float | None,
     confidence: float,
 ) -> EffectAnswer:
-    treatment, listed = pair[0], ", ".join(fixed)
     if np.isnan(found.value):
-        problem = f"is determined by {listed}, which has to be held fixed"
-        raise InputError(f"column {treatment!r}", problem, "Remove its copies from the graph.")
+        problem = f"is determined by {', '.join(fixed)}, which has to be held fixed"
+        raise InputError(f"column {pair[0]!r}", problem, "Remove its copies from the graph.")
     errors = norm if sample.groups is None else student_t(int(sample.groups.max()))
     half = float(errors.ppf(0.5 + confidence / 2)) * found.standard_error
-    caution = ""
-    if found.caution == "overlap":
-        caution = (
-            f"With {listed} held fixed, one level of {treatment} hardly occurs (probability below 5 %) in "
-            f"{percent(found.share)} of the rows: there the estimate rests on the model."
+    interval = (found.value - half, found.value + half)
+    caution = " ".join(_cautions_of_estimates(pair[0], [(fixed, found)]))
+    return EffectAnswer(
+        fixed, found.value, found.standard_error, interval, share, len(sample.outcome), caution
+    )
+
+
+# --- caveats ---------------------------------------------------------------------------------------------
+
+
+def _cautions_of_estimates(
+    treatment: str, estimates: Sequence[tuple[tuple[str, ...], Estimate]]
+) -> Iterator[str]:
+    """One caveat of each kind, however many of the estimates it concerns."""
+    if poor := [(fixed, found.share) for fixed, found in estimates if found.caution == "overlap"]:
+        yield (
+            f"With {_sets_in_words(poor)} held fixed, one level of {treatment} hardly occurs (probability "
+            f"below 5 %) in {_shares_in_words(poor)} of the rows: there the estimate rests on the model."
         )
-    elif found.caution == "explained":
-        caution = (
-            f"{listed} explain{'s' * (len(fixed) == 1)} {percent(found.share)} of the variance of "
+    if explained := [(fixed, found.share) for fixed, found in estimates if found.caution == "explained"]:
+        verb = "explains" if len(explained) == len(explained[0][0]) == 1 else "explain"
+        yield (
+            f"{_sets_in_words(explained)} {verb} {_shares_in_words(explained)} of the variance of "
             f"{treatment}: little variation is left from which to estimate the effect."
         )
-    interval = (found.value - half, found.value + half)
-    n_rows = len(sample.outcome)
-    return EffectAnswer(fixed, found.value, found.standard_error, interval, share, n_rows, caution)
 
 
-def _cautions(
-    result: Effect, adjustments: Adjustments, table: EffectTable, order_is_known: bool
-) -> tuple[str, ...]:
-    cautions = [answer.caution for answer in result.answers if answer.caution]
-    fewest = min((a.n_rows for a in result.answers if a.adjustment is not None), default=table.n_rows)
-    if fewest < table.n_rows:
-        left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
-        cautions.append(f"{left_out}: they lack a value in a column that is used, or have weight 0.")
+def _sets_in_words(concerned: Sequence[tuple[tuple[str, ...], float]]) -> str:
+    if len(concerned) == 1:
+        return listed_names(concerned[0][0])
+    return f"the variables of {len(concerned)} answers"
+
+
+def _shares_in_words(concerned: Sequence[tuple[tuple[str, ...], float]]) -> str:
+    low, high = (percent(end(share for _, share in concerned)) for end in (min, max))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def _cautions_of_rows(result: Effect, n_complete: int | None) -> Iterator[str]:
+    """How many rows the estimates leave out, and whether the graph was found on fewer."""
+    n_rows = result.n_rows
+    left_out = [n_rows - answer.n_rows for answer in result.answers if answer.adjustment is not None]
+    on_fewer = n_complete is not None and any(n_rows - number != n_complete for number in left_out)
+    of_graph = f"The graph was found on the {n_complete} rows that are complete in all columns."
+    if max(left_out, default=0) > 0:
+        few, many = min(left_out), max(left_out)
+        number = f"{many}" if few == many else f"{few} to {many}" if few else f"Up to {many}"
+        whose = " of the estimates" if on_fewer else ""
+        reason = "they lack a value in a column that is used, or have weight 0."
+        yield f"{number} of {n_rows} rows were left out{whose}: {reason}{f' {of_graph}' * on_fewer}"
+    elif on_fewer:
+        yield of_graph
+
+
+def _cautions_of_graphs(result: Effect, adjustments: Adjustments, order_is_known: bool) -> Iterator[str]:
+    several = len(result.answers) > 1
     denied = any(answer.adjustment is None for answer in result.answers)
-    if denied and (result.over == "posterior" or len(result.answers) > 1):  # not for a given DAG
-        cautions.append(_no_effect(result, order_is_known))
+    if denied and order_is_known and several:
+        yield f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
+    elif denied and not order_is_known and (result.over == "posterior" or several):  # not for a given DAG
+        tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
+        yield (
+            '"No effect" is a claim about directions, which are less certain than edges. If '
+            f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, "
+            "put all columns into tiers."
+        )
     if not adjustments.complete:
-        cautions.append("There are too many graphs to consider them all; the true range may be wider.")
-    if table.note:
-        cautions.append(table.note)
-    return tuple(cautions)
-
-
-def _no_effect(result: Effect, order_is_known: bool) -> str:
-    """The caveat about "no effect": what the claim rests on."""
-    if order_is_known:
-        return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
-    tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
-    return (
-        '"No effect" is a claim about directions, which are less certain than edges. If '
-        f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, put "
-        "all columns into tiers."
-    )
+        yield "There are too many graphs to consider them all; the true range may be wider."

@@ -336,12 +336,14 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
     def fitted_graphs(self) -> FittedGraphs:
         """The graphs of the fit, so that `dcd.effect` gives the same answer for a result as for the model."""
         sampled = None if self.posterior is None else self.posterior.graphs
+        parameters = self.reproduction.parameters
         return FittedGraphs(
             self.cpdag,
             None if sampled is None else unpacked(sampled, self.names),
-            knowledge_of(self.reproduction.parameters),
+            knowledge_of(parameters),
             {column.name: column.kind for column in self.data.columns},
             " ".join(caution.text for caution in self.cautions if caution.kind == "dependent-rows"),
+            n_complete=self.data.n_rows_used if parameters.get("missing") == "complete-rows" else None,
         )
 
     def to_dict(self) -> dict[str, Any]:
