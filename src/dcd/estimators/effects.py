@@ -367,21 +367,21 @@ def _cautions_of_estimates(
     """One caveat of each kind, however many of the estimates it concerns."""
     if poor := [(fixed, found.share) for fixed, found in estimates if found.caution == "overlap"]:
         yield (
-            f"With {_sets_in_words(poor)} held fixed, one level of {treatment} hardly occurs (probability "
+            f"With {_sets_in_words(poor, 'the')} held fixed, one level of {treatment} hardly occurs (probability "
             f"below 5 %) in {_shares_in_words(poor)} of the rows: there the estimate rests on the model."
         )
     if explained := [(fixed, found.share) for fixed, found in estimates if found.caution == "explained"]:
         verb = "explains" if len(explained) == len(explained[0][0]) == 1 else "explain"
         yield (
-            f"{_sets_in_words(explained)} {verb} {_shares_in_words(explained)} of the variance of "
+            f"{_sets_in_words(explained, 'The')} {verb} {_shares_in_words(explained)} of the variance of "
             f"{treatment}: little variation is left from which to estimate the effect."
         )
 
 
-def _sets_in_words(concerned: Sequence[tuple[tuple[str, ...], float]]) -> str:
+def _sets_in_words(concerned: Sequence[tuple[tuple[str, ...], float]], article: str) -> str:
     if len(concerned) == 1:
         return listed_names(concerned[0][0])
-    return f"the variables of {len(concerned)} answers"
+    return f"{article} variables of {len(concerned)} answers"
 
 
 def _shares_in_words(concerned: Sequence[tuple[tuple[str, ...], float]]) -> str:
