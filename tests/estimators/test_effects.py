@@ -349,8 +349,11 @@ def test_the_sentence_says_what_most_graphs_say():
     assert often.sentence.endswith("The most frequent answer is no effect (55 % of the sampled graphs).")
     assert rarely.range_90 == (-2, -2)
     assert rarely.sentence.endswith(
-        "The most frequent answer is -2 (93 % of the sampled graphs). In at least 90 % of the graphs with an "
-        "estimate, the effect is -2. 7 % of the sampled graphs have no effect."
+        "The most frequent answer is -2 (93 % of the sampled graphs). 7 % of the sampled graphs have no effect."
+    )
+    spread = made((0.5, -2.0), (0.42, -1.0), (0.08, None))
+    assert (
+        "In at least 90 % of the graphs with an answer, the effect is between -2 and -1." in spread.sentence
     )
     document = json.loads(json.dumps(rarely.to_dict()))
     assert document["range_90"] == [-2, -2]

@@ -157,10 +157,11 @@ class Effect:
         if most is not None:
             value = "no effect" if most.adjustment is None else figures(most.estimate)
             words = f" The most frequent answer is {value} ({percent(most.share or 0.0)} {self._graphs})."
-        if self.range_90 not in (None, (self.low, self.high)):
-            low, high = map(figures, self.range_90 or ())
-            where = f"is {low}" if low == high else f"is between {low} and {high}"
-            words += f" In at least {percent(_MOST)} of the graphs with an estimate, the effect {where}."
+        shorter = self.range_90 if self.range_90 != (self.low, self.high) else None
+        if shorter is not None and shorter[0] < shorter[1]:
+            low, high = map(figures, shorter)
+            where = f"between {low} and {high}"
+            words += f" In at least {percent(_MOST)} of the graphs with an answer, the effect is {where}."
         for answer in self.answers:
             if answer.adjustment is None and answer.share is not None and answer is not most:
                 words += f" {percent(answer.share)} {self._graphs} have no effect."

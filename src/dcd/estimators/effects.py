@@ -367,8 +367,9 @@ def _cautions_of_estimates(
     """One caveat of each kind, however many of the estimates it concerns."""
     if poor := [(fixed, found.share) for fixed, found in estimates if found.caution == "overlap"]:
         yield (
-            f"With {_sets_in_words(poor, 'the')} held fixed, one level of {treatment} hardly occurs (probability "
-            f"below 5 %) in {_shares_in_words(poor)} of the rows: there the estimate rests on the model."
+            f"With {_sets_in_words(poor, 'the')} held fixed, one level of {treatment} hardly occurs "
+            f"(probability below 5 %) in {_shares_in_words(poor)} of the rows: there the estimate rests on "
+            "the model."
         )
     if explained := [(fixed, found.share) for fixed, found in estimates if found.caution == "explained"]:
         verb = "explains" if len(explained) == len(explained[0][0]) == 1 else "explain"
