@@ -349,7 +349,8 @@ def test_the_sentence_says_what_most_graphs_say():
     assert often.sentence.endswith("The most frequent answer is no effect (55 % of the sampled graphs).")
     assert rarely.range_90 == (-2, -2)
     assert rarely.sentence.endswith(
-        "The most frequent answer is -2 (93 % of the sampled graphs). 7 % of the sampled graphs have no effect."
+        "The most frequent answer is -2 (93 % of the sampled graphs). "
+        "7 % of the sampled graphs have no effect."
     )
     spread = made((0.5, -2.0), (0.42, -1.0), (0.08, None))
     assert (
