@@ -16,7 +16,14 @@ from dcd import CPDAG, InputError, Knowledge
 from dcd.estimators import effect_estimates
 from dcd.estimators.effect_answers import EffectAnswer
 from dcd.estimators.effect_columns import EffectTable
-from dcd.estimators.effects import Context, EffectOptions, FittedGraphs, estimated, with_knowledge
+from dcd.estimators.effects import (
+    Context,
+    EffectOptions,
+    FittedGraphs,
+    dependence_note,
+    estimated,
+    with_knowledge,
+)
 from dcd.graph.adjustment_sets import Adjustments
 from dcd.graph.equivalence import dag_to_cpdag
 
@@ -440,6 +447,22 @@ def test_caveats_of_the_same_kind_are_one():
                     found.cautions[0])  # fmt: skip
     assert [answer.caution.partition(" explain")[0] for answer in found.answers] == \
         ["copy", "copy and severity", ""]  # fmt: skip
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(600) // 2])
+def test_dependent_rows_are_a_short_caveat_of_the_model_and_its_result(groups):
+    walks = np.cumsum(np.random.default_rng(0).standard_normal((600, 3)), axis=0)
+    table = pd.DataFrame(walks, columns=list("abc"))
+    model = dcd.RobustDCD(search=dcd.WholeGraph(chains=0), progress=False).fit(table, groups=groups)
+    found = model.effect("a", "b", estimator="linear")
+    note = found.cautions[-1]
+    assert note.startswith("Rows appear" if groups is None else "Groups of rows appear")
+    assert ("name the rows that belong together" if groups is None else "name larger groups") in note
+    assert len(note.split()) < 45
+    saved = dcd.summarise(model)
+    assert dcd.effect(saved, table, "a", "b", estimator="linear", groups=groups).cautions[-1] == note
+    subject = [(("patient",), "Pass patient as groups.")]
+    assert dependence_note(subject, in_groups=False) == "Pass patient as groups."
 
 
 def test_rows_are_counted_in_one_caveat():

@@ -5,7 +5,7 @@ graphs -> adjustment sets (`graph.adjustment_sets`) -> one estimate each (`effec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -101,6 +101,21 @@ class FittedGraphs:
         x, y = self.cpdag.index(treatment), self.cpdag.index(outcome)
         stated = known.forbidden[x, y] or known.forbidden[y, x]
         return bool(stated or reached(known.required, x)[y] or reached(known.required, y)[x])
+
+
+def dependence_note(notes: Iterable[tuple[Sequence[str], str]], *, in_groups: bool) -> str:
+    """A short caveat about dependent rows, from the variables and the text of each caveat of the fit.
+
+    A caveat that names a column of subjects is kept; one about the order of rows has no variables.
+    """
+    what, remedy = "Rows appear to depend on earlier rows", "name the rows that belong together"
+    if in_groups:
+        what, remedy = "Groups of rows appear to depend on earlier groups", "name larger groups"
+    of_order = (
+        f"{what} (dcd audit shows where). Unless the table is merely sorted, edges may be false and "
+        f"intervals too narrow: {remedy} (groups= or --groups), or use differences over time."
+    )
+    return " ".join(text if variables else of_order for variables, text in notes)
 
 
 @runtime_checkable

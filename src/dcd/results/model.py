@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from dcd.estimators.effects import FittedGraphs
+from dcd.estimators.effects import FittedGraphs, dependence_note
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import EdgeType, Probabilities
 from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
@@ -337,12 +337,13 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
         """The graphs of the fit, so that `dcd.effect` gives the same answer for a result as for the model."""
         sampled = None if self.posterior is None else self.posterior.graphs
         parameters = self.reproduction.parameters
+        notes = [(one.variables, one.text) for one in self.cautions if one.kind == "dependent-rows"]
         return FittedGraphs(
             self.cpdag,
             None if sampled is None else unpacked(sampled, self.names),
             knowledge_of(parameters),
             {column.name: column.kind for column in self.data.columns},
-            " ".join(caution.text for caution in self.cautions if caution.kind == "dependent-rows"),
+            dependence_note(notes, in_groups=self.data.n_groups is not None),
             n_complete=self.data.n_rows_used if parameters.get("missing") == "complete-rows" else None,
         )
 
