@@ -15,12 +15,12 @@ import dcd
 from dcd import CPDAG, InputError, Knowledge
 from dcd.estimators import effect_estimates
 from dcd.estimators.effect_answers import EffectAnswer
+from dcd.estimators.effect_cautions import dependence_note
 from dcd.estimators.effect_columns import EffectTable
 from dcd.estimators.effects import (
     Context,
     EffectOptions,
     FittedGraphs,
-    dependence_note,
     estimated,
     with_knowledge,
 )

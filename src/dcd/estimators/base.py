@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.estimators.effect_answers import Effect, Over
+from dcd.estimators.effect_cautions import dependence_note
 from dcd.estimators.effect_estimates import Method
-from dcd.estimators.effects import EffectOptions, FittedGraphs, dependence_note, effect_of_fit
+from dcd.estimators.effects import EffectOptions, FittedGraphs, effect_of_fit
 from dcd.estimators.fitted_graph import FittedGraph
 from dcd.graph.adjustment_sets import Rule
 from dcd.graph.cpdag import CPDAG, Role

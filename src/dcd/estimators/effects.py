@@ -5,7 +5,7 @@ graphs -> adjustment sets (`graph.adjustment_sets`) -> one estimate each (`effec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,7 +14,8 @@ import pandas as pd
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
-from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over, listed_names
+from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over
+from dcd.estimators.effect_cautions import cautions_of_estimates, cautions_of_graphs, cautions_of_rows
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
 from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
 from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
@@ -32,7 +33,6 @@ from dcd.graph.equivalence import consistent_extension, with_arrows
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_choice, check_number, make_generator, suggest
-from dcd.runtime.text import percent
 from dcd.table.columns import Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.row_weights import repeated
@@ -101,21 +101,6 @@ class FittedGraphs:
         x, y = self.cpdag.index(treatment), self.cpdag.index(outcome)
         stated = known.forbidden[x, y] or known.forbidden[y, x]
         return bool(stated or reached(known.required, x)[y] or reached(known.required, y)[x])
-
-
-def dependence_note(notes: Iterable[tuple[Sequence[str], str]], *, in_groups: bool) -> str:
-    """A short caveat about dependent rows, from the variables and the text of each caveat of the fit.
-
-    A caveat that names a column of subjects is kept; one about the order of rows has no variables.
-    """
-    what, remedy = "Rows appear to depend on earlier rows", "name the rows that belong together"
-    if in_groups:
-        what, remedy = "Groups of rows appear to depend on earlier groups", "name larger groups"
-    of_order = (
-        f"{what} (dcd audit shows where). Unless the table is merely sorted, edges may be false and "
-        f"intervals too narrow: {remedy} (groups= or --groups), or use differences over time."
-    )
-    return " ".join(text if variables else of_order for variables, text in notes)
 
 
 @runtime_checkable
@@ -333,9 +318,9 @@ def estimated(
         no_effect_left_out=0.0 if None in chosen else adjustments.shares.get(None, 0.0),
     )
     cautions = (
-        *_cautions_of_estimates(treatment, estimates),
-        *_cautions_of_rows(result, context.n_complete),
-        *_cautions_of_graphs(result, adjustments, context.order_is_known),
+        *cautions_of_estimates(treatment, estimates),
+        *cautions_of_rows(result, context.n_complete),
+        *cautions_of_graphs(result, adjustments, context.order_is_known),
         *([table.note] if table.note else []),
     )
     return replace(result, cautions=cautions)
@@ -367,71 +352,7 @@ def _answer(
     errors = norm if sample.groups is None else student_t(int(sample.groups.max()))
     half = float(errors.ppf(0.5 + confidence / 2)) * found.standard_error
     interval = (found.value - half, found.value + half)
-    caution = " ".join(_cautions_of_estimates(pair[0], [(fixed, found)]))
+    caution = " ".join(cautions_of_estimates(pair[0], [(fixed, found)]))
     return EffectAnswer(
         fixed, found.value, found.standard_error, interval, share, len(sample.outcome), caution
     )
-
-
-# --- caveats ---------------------------------------------------------------------------------------------
-
-
-def _cautions_of_estimates(
-    treatment: str, estimates: Sequence[tuple[tuple[str, ...], Estimate]]
-) -> Iterator[str]:
-    """One caveat of each kind, however many of the estimates it concerns."""
-    if poor := [(fixed, found.share) for fixed, found in estimates if found.caution == "overlap"]:
-        yield (
-            f"With {_sets_in_words(poor, 'the')} held fixed, one level of {treatment} hardly occurs "
-            f"(probability below 5 %) in {_shares_in_words(poor)} of the rows: there the estimate rests on "
-            "the model."
-        )
-    if explained := [(fixed, found.share) for fixed, found in estimates if found.caution == "explained"]:
-        verb = "explains" if len(explained) == len(explained[0][0]) == 1 else "explain"
-        yield (
-            f"{_sets_in_words(explained, 'The')} {verb} {_shares_in_words(explained)} of the variance of "
-            f"{treatment}: little variation is left from which to estimate the effect."
-        )
-
-
-def _sets_in_words(concerned: Sequence[tuple[tuple[str, ...], float]], article: str) -> str:
-    if len(concerned) == 1:
-        return listed_names(concerned[0][0])
-    return f"{article} variables of {len(concerned)} answers"
-
-
-def _shares_in_words(concerned: Sequence[tuple[tuple[str, ...], float]]) -> str:
-    low, high = (percent(end(share for _, share in concerned)) for end in (min, max))
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
-
-
-def _cautions_of_rows(result: Effect, n_complete: int | None) -> Iterator[str]:
-    """How many rows the estimates leave out, and whether the graph was found on fewer."""
-    n_rows = result.n_rows
-    left_out = [n_rows - answer.n_rows for answer in result.answers if answer.adjustment is not None]
-    on_fewer = n_complete is not None and any(n_rows - number != n_complete for number in left_out)
-    of_graph = f"The graph was found on the {n_complete} rows that are complete in all columns."
-    if max(left_out, default=0) > 0:
-        few, many = min(left_out), max(left_out)
-        number = f"{many}" if few == many else f"{few} to {many}" if few else f"Up to {many}"
-        whose = " of the estimates" if on_fewer else ""
-        reason = "they lack a value in a column that is used, or have weight 0."
-        yield f"{number} of {n_rows} rows were left out{whose}: {reason}{f' {of_graph}' * on_fewer}"
-    elif on_fewer:
-        yield of_graph
-
-
-def _cautions_of_graphs(result: Effect, adjustments: Adjustments, order_is_known: bool) -> Iterator[str]:
-    several = len(result.answers) > 1
-    denied = any(answer.adjustment is None for answer in result.answers)
-    if denied and order_is_known and several:
-        yield f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
-    elif denied and not order_is_known and (result.over == "posterior" or several):  # not for a given DAG
-        tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
-        yield (
-            '"No effect" is a claim about directions, which are less certain than edges. If '
-            f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, "
-            "put all columns into tiers."
-        )
-    if not adjustments.complete:
-        yield "There are too many graphs to consider them all; the true range may be wider."

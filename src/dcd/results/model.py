@@ -15,11 +15,11 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from dcd.estimators.effects import FittedGraphs, dependence_note
+from dcd.estimators.effects import FittedGraphs
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import EdgeType, Probabilities
-from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
-from dcd.results.sampled import unpacked
+from dcd.results.consistency import check_fit, check_json, check_version, refusal
+from dcd.results.effect_graphs import fitted_graphs_of
 from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.files import read_text, write_text
 
@@ -335,17 +335,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
 
     def fitted_graphs(self) -> FittedGraphs:
         """The graphs of the fit, so that `dcd.effect` gives the same answer for a result as for the model."""
-        sampled = None if self.posterior is None else self.posterior.graphs
-        parameters = self.reproduction.parameters
-        notes = [(one.variables, one.text) for one in self.cautions if one.kind == "dependent-rows"]
-        return FittedGraphs(
-            self.cpdag,
-            None if sampled is None else unpacked(sampled, self.names),
-            knowledge_of(parameters),
-            {column.name: column.kind for column in self.data.columns},
-            dependence_note(notes, in_groups=self.data.n_groups is not None),
-            n_complete=self.data.n_rows_used if parameters.get("missing") == "complete-rows" else None,
-        )
+        return fitted_graphs_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""
