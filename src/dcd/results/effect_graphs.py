@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dcd.estimators.effect_cautions import dependence_note
 from dcd.estimators.effects import FittedGraphs
 from dcd.results.consistency import knowledge_of
 from dcd.results.sampled import unpacked
 
-if TYPE_CHECKING:
-    from dcd.results.model import Result
 
-
-def fitted_graphs_of(result: Result) -> FittedGraphs:
-    """The graphs of the fit; the chains that they come from are not saved."""
+def fitted_graphs_of(result: Any) -> FittedGraphs:
+    """The graphs of the fit of a `Result`; the chains that they come from are not saved."""
     sampled = None if result.posterior is None else result.posterior.graphs
     parameters = result.reproduction.parameters
     notes = [(one.variables, one.text) for one in result.cautions if one.kind == "dependent-rows"]
