@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from itertools import combinations
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +14,17 @@ from support.brute_force import members_of_class, random_dag
 import dcd
 from dcd import CPDAG, InputError, Knowledge
 from dcd.estimators import effect_estimates
-from dcd.estimators.effects import with_knowledge
+from dcd.estimators.effect_answers import EffectAnswer
+from dcd.estimators.effect_cautions import dependence_note
+from dcd.estimators.effect_columns import EffectTable
+from dcd.estimators.effects import (
+    Context,
+    EffectOptions,
+    FittedGraphs,
+    estimated,
+    with_knowledge,
+)
+from dcd.graph.adjustment_sets import Adjustments
 from dcd.graph.equivalence import dag_to_cpdag
 
 NAMES = list("abcdef")
@@ -301,6 +312,191 @@ def test_many_answers_are_summed_up(fitted):
     assert len(many.reasons) == 10
     assert "3 other adjustments" in many.reasons[-2]
     assert "4 % of the sampled graphs: adjustments too rare" in many.reasons[-1]
+
+
+def made(*shares_and_estimates, left_out=0.0, **changes):
+    """An effect with made-up shares and estimates; None stands for "no effect"."""
+    answers = []
+    for at, (share, value) in enumerate(shares_and_estimates):
+        if value is None:
+            answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0))
+        else:
+            answers.append(EffectAnswer((f"z{at}",), value, 0.1, (value - 0.2, value + 0.2), share, 100))
+    shown = {"over": "posterior", "confidence": 0.95, "estimator": "linear", "n_rows": 100, **changes}
+    return dcd.results.Effect(
+        "dose", "response", None, None, answers=tuple(answers), left_out=left_out, **shown
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_range_of_most_graphs_is_the_shortest_of_all_sets_of_answers(seed):
+    rng = np.random.default_rng(seed)
+    n_answers = int(rng.integers(1, 7))
+    shares = -np.sort(-rng.dirichlet(np.full(n_answers, 0.5)))
+    estimates = rng.integers(-4, 5, size=n_answers).astype(float)  # with ties
+    covered = rng.uniform(0.7, 1.0)
+    found = made(*zip(shares * covered, estimates, strict=True), left_out=1 - covered)
+    sets = [
+        list(chosen)
+        for size in range(1, n_answers + 1)
+        for chosen in combinations(range(n_answers), size)
+        if shares[list(chosen)].sum() >= 0.9 - 1e-9
+    ]
+    low, high = found.range_90
+    assert high - low == min(np.ptp(estimates[chosen]) for chosen in sets)
+    assert shares[(estimates >= low) & (estimates <= high)].sum() >= 0.9 - 1e-9
+    assert found.low <= low <= high <= found.high
+    assert found.most_frequent == found.answers[0]
+
+
+def test_the_sentence_says_what_most_graphs_say():
+    often, rarely = made((0.55, None), (0.45, -2.0)), made((0.93, -2.0), (0.07, None))
+    assert (often.low, often.high) == (rarely.low, rarely.high) == (-2, 0)
+    assert often.range_90 == (-2, 0)
+    assert often.sentence.endswith("The most frequent answer is no effect (55 % of the sampled graphs).")
+    assert rarely.range_90 == (-2, -2)
+    assert rarely.sentence.endswith(
+        "The most frequent answer is -2 (93 % of the sampled graphs). "
+        "7 % of the sampled graphs have no effect."
+    )
+    spread = made((0.5, -2.0), (0.42, -1.0), (0.08, None))
+    assert (
+        "In at least 90 % of the graphs with an answer, the effect is between -2 and -1." in spread.sentence
+    )
+    document = json.loads(json.dumps(rarely.to_dict()))
+    assert document["range_90"] == [-2, -2]
+    assert document["most_frequent"] == document["answers"][0]
+    tied = made((0.5, -2.0), (0.5, None), over="class")
+    assert tied.most_frequent is None
+    assert tied.sentence.endswith("50 % of the graphs of the class have no effect.")
+    uncounted = made((None, -2.0), (None, None), over="class")
+    assert (uncounted.most_frequent, uncounted.range_90) == (None, None)
+
+
+def test_no_effect_has_its_own_line():
+    shares = [0.2, 0.15, 0.12, 0.1, 0.09, 0.08, 0.07, 0.06, 0.04, 0.03, 0.02]
+    found = made(*((share, None if at == 9 else 1.0 + at) for at, share in enumerate(shares)), left_out=0.04)
+    assert found.reasons[8] == "3 % of the sampled graphs: no effect, dose does not cause response"
+    assert found.reasons[9] == "6 % of the sampled graphs: 9 to 11, 2 other adjustments"
+    assert found.reasons[10].startswith("4 % of the sampled graphs: adjustments too rare to be estimated")
+    rare = made((0.96, 1.0), left_out=0.04, no_effect_left_out=0.03)
+    assert rare.reasons[1].startswith(
+        "3 % of the sampled graphs: no effect, dose does not cause response, too"
+    )
+    assert rare.reasons[2].startswith("1 % of the sampled graphs: adjustments too rare to be estimated")
+
+
+def test_a_rare_no_effect_is_left_out_with_its_share():
+    adjustments = Adjustments({(0,): 0.96, None: 0.03, (): 0.01}, counted=True, complete=True)
+    pair = ("dose", "response")
+    found = estimated(list(patients().columns), adjustments, EffectTable(patients()), pair, "posterior",
+                      EffectOptions(estimator="linear"), Context())  # fmt: skip
+    assert found.left_out == pytest.approx(0.04)
+    assert found.no_effect_left_out == pytest.approx(0.03)
+
+
+def test_shares_are_said_not_to_be_calibrated(fitted, answered):
+    first = answered.answers[0]
+    assert 0 < first.share_error < 0.2
+    note = "Shares count sampled graphs and, unlike the probabilities of arrows, are not calibrated"
+    assert f"\n{note}; ± is their Monte Carlo standard error." in str(answered)
+    assert f"{first.share_words} of the sampled graphs: " in answered.reasons[0]
+    assert f"<td>{first.share_words}</td>" in answered._repr_html_()
+    assert f"<p>{note}" in answered._repr_html_()
+    assert answered.to_frame()["share_error"][0] == first.share_error
+    drawn = [text.get_text() for text in answered.plot().texts]
+    assert first.share_words in drawn
+    assert "sampled graphs\n(not calibrated,\n± Monte Carlo error)" in drawn
+    plt.close("all")
+    assert "calibrated" not in str(fitted[0].effect("dose", "response", over="class"))
+
+
+def test_long_names_stay_inside_the_picture():
+    names = [f"measurement_{k}_of_the_blood_pressure_at_the_first_visit" for k in range(7)]
+    answers = [
+        EffectAnswer(tuple(names[:k]), 1.0, 0.1, (0.8, 1.2), 0.25, 90, share_error=0.01) for k in (0, 1, 2, 7)
+    ]
+    of_graphs = {"over": "posterior", "confidence": 0.95, "estimator": "linear", "left_out": 0.0}
+    found = dcd.results.Effect(names[0], names[1], None, None, tuple(answers), n_rows=90, **of_graphs)
+    figure = found.plot().figure
+    figure.canvas.draw()
+    ax, page = figure.axes[0], figure.bbox
+    for text in [ax.xaxis.label, *ax.get_yticklabels(), *ax.texts]:
+        box = text.get_window_extent()
+        assert box.x0 >= 4, text.get_text()
+        assert box.x1 <= page.x1 - 4, text.get_text()
+        assert 0 <= box.y0 < box.y1 <= page.y1, text.get_text()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[0] == "nothing"
+    assert labels[3].endswith("more")
+    assert max(label.count("\n") for label in labels) == 1
+    plt.close("all")
+
+
+# --- caveats ---------------------------------------------------------------------------------------------
+
+
+def test_caveats_of_the_same_kind_are_one():
+    rng = np.random.default_rng(9)
+    table = patients().assign(copy=lambda t: t["dose"] + 0.05 * rng.standard_normal(600))
+    adjustments = Adjustments({(4,): 0.4, (0, 4): 0.3, (0,): 0.3}, counted=True, complete=True)
+    found = estimated(list(table.columns), adjustments, EffectTable(table), ("dose", "response"), "posterior",
+                      EffectOptions(estimator="linear"), Context())  # fmt: skip
+    assert len(found.cautions) == 1
+    assert re.match(r"The variables of 2 answers explain (> 99|9\d|100) % of the variance of dose:",
+                    found.cautions[0])  # fmt: skip
+    assert [answer.caution.partition(" explain")[0] for answer in found.answers] == \
+        ["copy", "copy and severity", ""]  # fmt: skip
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(600) // 2])
+def test_dependent_rows_are_a_short_caveat_of_the_model_and_its_result(groups):
+    walks = np.cumsum(np.random.default_rng(0).standard_normal((600, 3)), axis=0)
+    table = pd.DataFrame(walks, columns=list("abc"))
+    model = dcd.RobustDCD(search=dcd.WholeGraph(chains=0), progress=False).fit(table, groups=groups)
+    found = model.effect("a", "b", estimator="linear")
+    note = found.cautions[-1]
+    assert note.startswith("Rows appear" if groups is None else "Groups of rows appear")
+    assert ("name the rows that belong together" if groups is None else "name larger groups") in note
+    assert len(note.split()) < 45
+    saved = dcd.summarise(model)
+    assert dcd.effect(saved, table, "a", "b", estimator="linear", groups=groups).cautions[-1] == note
+    subject = [(("patient",), "Pass patient as groups.")]
+    assert dependence_note(subject, in_groups=False) == "Pass patient as groups."
+
+
+def test_rows_are_counted_in_one_caveat():
+    table = patients()
+    table.loc[:99, "severity"] = np.nan
+    adjustments = Adjustments({(0,): 0.6, (): 0.4}, counted=True, complete=True)
+
+    def rows(n_complete):
+        linear, context = EffectOptions(estimator="linear"), Context(n_complete=n_complete)
+        data, pair = EffectTable(table), ("dose", "response")
+        return estimated(list(table.columns), adjustments, data, pair, "posterior", linear, context).cautions
+
+    reason = "they lack a value in a column that is used, or have weight 0."
+    assert rows(None) == (f"Up to 100 of 600 rows were left out: {reason}",)
+    of_graph = "The graph was found on the 450 rows that are complete in all columns."
+    assert rows(450) == (f"Up to 100 of 600 rows were left out of the estimates: {reason} {of_graph}",)
+
+
+@pytest.mark.parametrize(
+    "knowledge",
+    [
+        Knowledge(forbidden=[("response", "clinic")]),
+        Knowledge(forbidden=[("clinic", "response")]),
+        Knowledge(roots=["clinic"]),
+        Knowledge(required=[("response", "dose"), ("dose", "clinic")]),
+    ],
+)
+def test_knowledge_decides_the_order(knowledge):
+    cpdag = CPDAG.from_dag(PATIENTS.columns, PATIENTS.to_numpy())
+    for pair in [("clinic", "response"), ("response", "clinic")]:
+        assert FittedGraphs(cpdag, knowledge=knowledge).order_is_known(*pair)
+        assert not FittedGraphs(cpdag).order_is_known(*pair)
+        other = Knowledge(required=[("severity", "dose")])
+        assert not FittedGraphs(cpdag, knowledge=other).order_is_known(*pair)
 
 
 # --- what is refused -------------------------------------------------------------------------------------

@@ -129,6 +129,32 @@ def test_sampled_graphs_count_by_how_often_they_were_sampled():
     assert shares == pytest.approx({(2,): 3 / 4, (): 1 / 4 * 1 / 3, None: 1 / 4 * 2 / 3})
 
 
+def test_the_error_of_a_share_is_its_spread_between_chains():
+    rng = np.random.default_rng(0)
+    free = np.zeros((4, 4), dtype=bool)
+    dags = [random_dag(4, rng, share=0.5).astype(np.int8) for _ in range(60)]
+    found = sampled_adjustments(dags, free, 0, 1, n_chains=6)
+    one_by_one = [sampled_adjustments(dags[k : k + 10], free, 0, 1).shares for k in range(0, 60, 10)]
+    for adjustment, share in found.shares.items():
+        of_chains = [shares.get(adjustment, 0.0) for shares in one_by_one]
+        assert share == pytest.approx(np.mean(of_chains))
+        assert found.errors[adjustment] == pytest.approx(np.std(of_chains, ddof=1) / np.sqrt(6))
+    assert found.shares == sampled_adjustments(dags, free, 0, 1).shares
+    for n_chains in (None, 1, 7):  # 60 graphs cannot be those of 7 chains of the same length
+        assert sampled_adjustments(dags, free, 0, 1, n_chains=n_chains).errors == {}
+
+
+def test_the_error_of_a_share_is_calibrated():
+    chain, empty = np.array([[0, 1], [0, 0]], dtype=np.int8), np.zeros((2, 2), dtype=np.int8)
+    known, rng, z = chain.astype(bool), np.random.default_rng(0), []
+    for _ in range(300):
+        of_chain = rng.beta(2, 2, size=32)  # with a mean of 1/2; graphs of one chain resemble each other
+        dags = [chain if rng.random() < p else empty for p in of_chain for _ in range(20)]
+        found = sampled_adjustments(dags, known, 0, 1, n_chains=32)
+        z.append((found.shares[()] - 0.5) / found.errors[()])
+    assert np.std(z) == pytest.approx(1.03, abs=0.15)  # Student's t with 31 degrees of freedom
+
+
 def test_an_uncertain_arrow_can_be_reversed():
     collider = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=np.int8)
     sure = CPDAG.from_dag("abc", collider)

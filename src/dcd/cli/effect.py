@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,6 +86,7 @@ def effect(
 
     import dcd
     from dcd.estimators.effects import check_pair
+    from dcd.runtime.errors import RowsLostWarning
     from dcd.table.sources import source_of
 
     known = None if knowledge is None else dcd.Knowledge.from_toml(knowledge)
@@ -105,7 +107,9 @@ def effect(
             "knowledge": known,
         }
         model = (dcd.DCD if method == "dcd" else dcd.RobustDCD)(**parameters, **handling.parameters)
-        with silent_children(really=jobs not in (None, 1) and not state.debug):
+        with silent_children(really=jobs not in (None, 1) and not state.debug), warnings.catch_warnings():
+            # A caveat of the answer counts these rows.
+            warnings.simplefilter("ignore", RowsLostWarning)
             found = model.fit(table, **weights).effect(treatment, outcome, **asked)
     else:
         asked |= {"knowledge": known, "kinds": handling.kinds or None, **weights}

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.estimators.effect_answers import Effect, Over
+from dcd.estimators.effect_cautions import dependence_note
 from dcd.estimators.effect_estimates import Method
 from dcd.estimators.effects import EffectOptions, FittedGraphs, effect_of_fit
 from dcd.estimators.fitted_graph import FittedGraph
@@ -248,12 +249,15 @@ class Discovery(FittedGraph, TableEstimator):
         check_is_fitted(self)
         options = EffectOptions(levels, adjustment, estimator, confidence, random_state)
         options.check()
+        notes = [(one.columns, one.text) for one in self.table_.notes if one.kind == "dependent-rows"]
         fitted = FittedGraphs(
             self.cpdag_,
             None if self.posterior_ is None else self.posterior_.graphs_of(self.cpdag_.names),
             self.knowledge,
             self.table_.kinds,
-            " ".join(note.text for note in self.table_.notes if note.kind == "dependent-rows"),
+            dependence_note(notes, in_groups=self.table_.n_groups is not None),
+            None if self.posterior_ is None else self.posterior_.n_chains,
+            self.table_.n_rows_used if self.table_.missing == "complete-rows" else None,
         )
         for name, value in {"sample_weight": sample_weight, "groups": groups}.items():
             if X is None and value is not None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from html import escape
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pandas as pd
 
 from dcd.graph.drawing.cpdag_plot import LABEL_CELLS, import_pyplot
 from dcd.runtime.errors import check_contract
-from dcd.runtime.text import figures, percent, shortened, visible
+from dcd.runtime.text import figures, percent, shortened, text_width, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +23,9 @@ OVER: tuple[Over, ...] = get_args(Over)
 _BLUE, _GREY = "#0072B2", "#777777"
 _NAMES_SHOWN = 6
 _SHOWN = 8  # answers listed in text
+_MOST = 0.9  # of the share that was estimated; what `range_90` covers
+_LABEL_CHARACTERS = 34  # in each of the two lines of a label in the plot
+_AXIS_CELLS = 50  # the longest label of the axis in one line
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class EffectAnswer:
     share : of the sampled graphs, or of the graphs of the class; None if there are too many to count.
     n_rows : rows complete in treatment, outcome and adjustment; 0 if nothing had to be estimated.
     caution : a source of uncertainty beyond the interval; empty if there is none.
+    share_error : the Monte Carlo standard error of the share, from its spread between the chains; None if
+        unknown, as for a saved result, which does not keep the chains apart; not part of a comparison.
     """
 
     adjustment: tuple[str, ...] | None
@@ -43,13 +50,21 @@ class EffectAnswer:
     share: float | None
     n_rows: int
     caution: str = ""
+    share_error: float | None = field(default=None, compare=False)
 
     @property
     def words(self) -> str:
         """The adjustment in words: the variables that are held fixed."""
         if self.adjustment is None:
             return "not a cause"
-        return f"{_listed(self.adjustment)} held fixed" if self.adjustment else "nothing held fixed"
+        return f"{listed_names(self.adjustment)} held fixed" if self.adjustment else "nothing held fixed"
+
+    @property
+    def share_words(self) -> str:
+        """The share with its Monte Carlo standard error, such as "55 % ± 6 %"; empty if unknown."""
+        if self.share is None:
+            return ""
+        return percent(self.share) + (f" ± {percent(self.share_error)}" if self.share_error else "")
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,7 @@ class Effect:
     left_out : the share of the graphs whose rare adjustments were not estimated.
     n_rows : rows of the table.
     cautions : caveats, as sentences.
+    no_effect_left_out : the part of `left_out` in which the treatment does not cause the outcome.
     """
 
     treatment: str
@@ -81,6 +97,7 @@ class Effect:
     left_out: float
     n_rows: int
     cautions: tuple[str, ...] = ()
+    no_effect_left_out: float = 0.0
 
     @property
     def low(self) -> float:
@@ -98,6 +115,24 @@ class Effect:
         ends = [end for answer in self.answers for end in answer.interval]
         return min(ends), max(ends)
 
+    @property
+    def most_frequent(self) -> EffectAnswer | None:
+        """The answer with the largest share; None if shares are unknown, or if two are the largest."""
+        first, *others = self.answers
+        tied = any(other.share == first.share for other in others)
+        return None if first.share is None or tied else first
+
+    @property
+    def range_90(self) -> tuple[float, float] | None:
+        """The shortest range of estimates with at least 90 % of the share that was estimated.
+
+        Unlike `low` and `high`, it ignores rare answers. None if shares are unknown.
+        """
+        shares = [answer.share for answer in self.answers if answer.share is not None]
+        if len(shares) < len(self.answers):
+            return None
+        return shortest_range([answer.estimate for answer in self.answers], shares, _MOST)
+
     # --- as text -----------------------------------------------------------------------------------------
 
     @property
@@ -109,17 +144,28 @@ class Effect:
         only = self.answers[0]
         if len(self.answers) > 1:
             between = f"is between {figures(self.low)} and {figures(self.high)}{self._unit}"
-            return f"{effect} {between} ({confidence} intervals: {low} to {high}).{self._none_words}"
+            return f"{effect} {between} ({confidence} intervals: {low} to {high}).{self._most_words}"
         if only.adjustment is None:
-            where = "in any graph of the class" if self.over == "class" else f"({percent(only.share or 0)})"
-            return f"{effect} is 0: {self.treatment} does not cause {self.outcome} {where}."
+            where = "any graph of the class" if self.over == "class" else self._share(only)
+            return f"{effect} is 0: {self.treatment} does not cause {self.outcome} in {where}."
         return f"{effect} is {figures(only.estimate)}{self._unit} ({confidence} confidence: {low} to {high})."
 
     @property
-    def _none_words(self) -> str:
-        shares = [answer.share for answer in self.answers if answer.adjustment is None]
-        known = bool(shares) and shares[0] is not None
-        return f" {percent(shares[0] or 0.0)} {self._graphs} have no effect." if known else ""
+    def _most_words(self) -> str:
+        """What most graphs say: the most frequent answer, a shorter range, and how many have no effect."""
+        most, words = self.most_frequent, ""
+        if most is not None:
+            value = "no effect" if most.adjustment is None else figures(most.estimate)
+            words = f" The most frequent answer is {value} ({percent(most.share or 0.0)} {self._graphs})."
+        shorter = self.range_90 if self.range_90 != (self.low, self.high) else None
+        if shorter is not None and shorter[0] < shorter[1]:
+            low, high = map(figures, shorter)
+            where = f"between {low} and {high}"
+            words += f" In at least {percent(_MOST)} of the graphs with an answer, the effect is {where}."
+        for answer in self.answers:
+            if answer.adjustment is None and answer.share is not None and answer is not most:
+                words += f" {percent(answer.share)} {self._graphs} have no effect."
+        return words
 
     @property
     def _treatment_words(self) -> str:
@@ -146,33 +192,62 @@ class Effect:
 
     def _reasons(self) -> Iterator[str]:
         n_shown = _SHOWN if len(self.answers) > _SHOWN + 1 else _SHOWN + 1
-        for answer in self.answers[:n_shown]:
-            if answer.adjustment is None:
-                yield f"{self._share(answer)}: no effect, {self.treatment} does not cause {self.outcome}"
-                continue
-            low, high = answer.interval
-            estimate = f"{figures(answer.estimate)} ({figures(low)} to {figures(high)})"
-            yield f"{self._share(answer)}: {estimate}, {answer.words}, {answer.n_rows} rows"
-        if rest := self.answers[n_shown:]:
+        others = self.answers[n_shown:]
+        rest = [answer for answer in others if answer.adjustment is not None]
+        alone = others if len(rest) < 2 else [answer for answer in others if answer.adjustment is None]
+        for answer in (*self.answers[:n_shown], *alone):
+            yield f"{self._share(answer)}: {self._answer_words(answer)}"
+        if len(rest) > 1:
             low, high = (end(answer.estimate for answer in rest) for end in (min, max))
             share = sum(answer.share or 0 for answer in rest)
             words = f"{percent(share)} {self._graphs}" if share else "other graphs"
             yield f"{words}: {figures(low)} to {figures(high)}, {len(rest)} other adjustments"
-        if self.left_out > 0:
+        if self.no_effect_left_out > 0:
+            words = f"{self._no_effect}, too rare to be in the range"
+            yield f"{percent(self.no_effect_left_out)} {self._graphs}: {words}"
+        if (left_out := self.left_out - self.no_effect_left_out) > 1e-9:
             rare = "adjustments too rare to be estimated, not in the range"
-            yield f"{percent(self.left_out)} {self._graphs}: {rare}"
+            yield f"{percent(left_out)} {self._graphs}: {rare}"
+
+    def _answer_words(self, answer: EffectAnswer) -> str:
+        if answer.adjustment is None:
+            return self._no_effect
+        low, high = answer.interval
+        estimate = f"{figures(answer.estimate)} ({figures(low)} to {figures(high)})"
+        return f"{estimate}, {answer.words}, {answer.n_rows} rows"
+
+    @property
+    def _no_effect(self) -> str:
+        return f"no effect, {self.treatment} does not cause {self.outcome}"
 
     def _share(self, answer: EffectAnswer) -> str:
         if len(self.answers) == 1 and self.over == "class":
             return "every graph of the class"
-        return "some graphs" if answer.share is None else f"{percent(answer.share)} {self._graphs}"
+        return "some graphs" if answer.share is None else f"{answer.share_words} {self._graphs}"
+
+    @property
+    def shares_note(self) -> str:
+        """What shares of sampled graphs are, and are not; empty for the graphs of a class."""
+        if self.over == "class":
+            return ""
+        error = "; ± is their Monte Carlo standard error" * any(answer.share_error for answer in self.answers)
+        return (
+            f"Shares count sampled graphs and, unlike the probabilities of arrows, are not calibrated{error}."
+        )
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The sentence, the reasons and the caveats."""
+        """The sentence, the reasons, what their shares are, and the caveats."""
         several = ["Possible graphs give different answers:"] * (len(self.answers) > 1)
         reasons = (f"  {reason}" for reason in self.reasons)
-        return (self.sentence, *several, *reasons, *(f"Caveat: {caution}" for caution in self.cautions))
+        note = [self.shares_note] * bool(self.shares_note)
+        return (
+            self.sentence,
+            *several,
+            *reasons,
+            *note,
+            *(f"Caveat: {caution}" for caution in self.cautions),
+        )
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -181,16 +256,17 @@ class Effect:
         rows = "".join(
             f"<tr><td>{escape(visible(answer.words))}</td><td>{figures(answer.estimate)}</td>"
             f"<td>{figures(answer.interval[0])} to {figures(answer.interval[1])}</td>"
-            f"<td>{'' if answer.share is None else percent(answer.share).replace('<', '&lt;')}</td>"
+            f"<td>{escape(answer.share_words)}</td>"
             f"<td>{answer.n_rows or ''}</td></tr>"
             for answer in self.answers
         )
         share = "sampled graphs" if self.over == "posterior" else "graphs"
         head = f"<th>adjustment</th><th>effect</th><th>{percent(self.confidence)}</th><th>{share}</th>"
-        cautions = "".join(f"<p>Caveat: {escape(visible(caution))}</p>" for caution in self.cautions)
+        notes = [*([self.shares_note] * bool(self.shares_note)), *(f"Caveat: {one}" for one in self.cautions)]
+        paragraphs = "".join(f"<p>{escape(visible(note))}</p>" for note in notes)
         return (
             f"<p>{escape(visible(self.sentence))}</p><table><thead><tr>{head}<th>rows</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>{cautions}"
+            f"<tbody>{rows}</tbody></table>{paragraphs}"
         )
 
     # --- as data and as a picture ------------------------------------------------------------------------
@@ -198,45 +274,107 @@ class Effect:
     def to_frame(self) -> pd.DataFrame:
         """One row for each answer; `adjustment` is None if there is no effect."""
         rows = [
-            (a.adjustment, a.estimate, a.standard_error, *a.interval, a.share, a.n_rows) for a in self.answers
+            (a.adjustment, a.estimate, a.standard_error, *a.interval, a.share, a.share_error, a.n_rows)
+            for a in self.answers
         ]
-        columns = ["adjustment", "estimate", "standard_error", "low", "high", "share", "n_rows"]
+        columns = [
+            "adjustment",
+            "estimate",
+            "standard_error",
+            "low",
+            "high",
+            "share",
+            "share_error",
+            "n_rows",
+        ]
         return pd.DataFrame(rows, columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values: the attributes, and `low`, `high`, `interval`, `sentence` and `reasons`."""
-        derived = ("low", "high", "interval", "sentence", "reasons")
-        return {**asdict(self), **{name: getattr(self, name) for name in derived}}
+        """JSON values: the attributes, and what is derived from them, such as `low` and `sentence`."""
+        derived = ("low", "high", "interval", "range_90", "sentence", "reasons", "shares_note")
+        most = None if self.most_frequent is None else asdict(self.most_frequent)
+        return {**asdict(self), **{name: getattr(self, name) for name in derived}, "most_frequent": most}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the estimates with their intervals, a line for each answer, the largest share on top.
 
-        Larger dots have larger shares; the range of the estimates is shaded.
+        Larger dots have larger shares, which are on the right; the range of the estimates is shaded.
         """
         if ax is None:
-            size = (7.2, 1.2 + 0.32 * len(self.answers))
-            ax = import_pyplot().subplots(figsize=size, layout="constrained")[1]
+            size = (8.4, 1.9 + 0.42 * len(self.answers))
+            figure, ax = import_pyplot().subplots(figsize=size, layout="constrained")
+            figure.get_layout_engine().set(w_pad=0.15, h_pad=0.1)  # inches
         check_contract("ax", ax, methods=("errorbar", "axvspan"), example="ax=None")
         ax.axvline(0.0, color=_GREY, lw=1, ls="dotted")
         ax.axvspan(self.low, self.high, color=_BLUE, alpha=0.12, lw=0)
-        labels = []
         for position, answer in enumerate(self.answers):
             ax.plot(answer.interval, [position, position], color=_BLUE, lw=2, solid_capstyle="butt")
             ax.plot(
                 answer.estimate, position, "o", color=_BLUE, markersize=4 + 6 * (answer.share or 0) ** 0.5
             )
-            share = "" if answer.share is None else f"  {percent(answer.share)}"
-            labels.append(f"{shortened(visible(answer.words), 2 * LABEL_CELLS)}{share}")
+        labels = [_label(answer) for answer in self.answers]
         ax.set_yticks(range(len(labels)), labels, parse_math=False)
         ax.set_ylim(len(labels) - 0.5, -0.5)
-        words = (self._treatment_words, f"{self._outcome_words}{self._unit}")
-        treatment, outcome = (shortened(visible(text), 2 * LABEL_CELLS) for text in words)
-        ax.set_xlabel(f"effect of {treatment} on {outcome}", parse_math=False)
+        ax.text(-0.02, 1.02, "held fixed", transform=ax.transAxes, ha="right", fontsize="small", color=_GREY)
+        self._write_shares(ax)
+        parts = (f"effect of {self._treatment_words}", f"on {self._outcome_words}", self._unit.strip())
+        words = [shortened(visible(part), 2 * LABEL_CELLS) for part in parts if part]
+        break_lines = sum(map(text_width, words)) > _AXIS_CELLS
+        ax.set_xlabel(("\n" if break_lines else " ").join(words), parse_math=False)
+        ax.locator_params(axis="x", nbins=5)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
         return ax
 
+    def _write_shares(self, ax: Axes) -> None:
+        """The shares on the right of the axes, and above them what they are."""
+        if all(answer.share is None for answer in self.answers):
+            return
+        beside = ax.get_yaxis_transform()
+        for position, answer in enumerate(self.answers):
+            ax.text(1.03, position, answer.share_words, transform=beside, va="center")
+        head = "graphs of\nthe class"
+        if self.over == "posterior":
+            head = "sampled graphs\n(not calibrated"
+            head += ",\n± Monte Carlo error)" if any(one.share_error for one in self.answers) else ")"
+        ax.text(1.03, 1.02, head, transform=ax.transAxes, va="bottom", fontsize="small", color=_GREY)
 
-def _listed(names: tuple[str, ...]) -> str:
-    *first, last = names if len(names) <= _NAMES_SHOWN else (*names[: _NAMES_SHOWN - 1], "others")
+
+def _label(answer: EffectAnswer) -> str:
+    """What is held fixed, in at most two lines, with a count of the names that do not fit."""
+    if not answer.adjustment:
+        return "(not a cause)" if answer.adjustment is None else "nothing"
+    names = [shortened(visible(name), LABEL_CELLS) for name in answer.adjustment]
+    lines: list[str] = []
+    for n_shown in range(len(names), 0, -1):
+        rest = [f"{len(names) - n_shown} more"] * (n_shown < len(names))
+        lines = textwrap.wrap(_joined([*names[:n_shown], *rest]), _LABEL_CHARACTERS)
+        if len(lines) <= 2:
+            break
+    return "\n".join(lines)
+
+
+def shortest_range(estimates: Sequence[float], shares: Sequence[float], part: float) -> tuple[float, float]:
+    """The shortest range of estimates that has at least a part of the sum of their shares.
+
+    Of ranges of the same length, the one with the largest share is returned, then the lowest.
+    """
+
+    def inside(low: float, high: float) -> float:
+        pairs = zip(estimates, shares, strict=True)
+        return sum(share for estimate, share in pairs if low <= estimate <= high)
+
+    enough = part * sum(shares) - 1e-9
+    every_range = combinations_with_replacement(sorted(set(estimates)), 2)
+    wide = [(low, high) for low, high in every_range if inside(low, high) >= enough]
+    return min(wide, key=lambda ends: (ends[1] - ends[0], -inside(*ends), ends[0]))
+
+
+def listed_names(names: tuple[str, ...]) -> str:
+    """The names as part of a sentence; of many, the first few."""
+    return _joined(names if len(names) <= _NAMES_SHOWN else (*names[: _NAMES_SHOWN - 1], "others"))
+
+
+def _joined(names: Sequence[str]) -> str:
+    *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

@@ -15,6 +15,7 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over
+from dcd.estimators.effect_cautions import cautions_of_estimates, cautions_of_graphs, cautions_of_rows
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
 from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
 from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
@@ -24,6 +25,7 @@ from dcd.graph.adjustment_sets import (
     Adjustments,
     Rule,
     class_adjustments,
+    reached,
     sampled_adjustments,
 )
 from dcd.graph.cpdag import CPDAG
@@ -31,7 +33,6 @@ from dcd.graph.equivalence import consistent_extension, with_arrows
 from dcd.graph.knowledge import Knowledge, bind_knowledge
 from dcd.runtime.array_types import BoolArray
 from dcd.runtime.errors import InputError, check_choice, check_number, make_generator, suggest
-from dcd.runtime.text import percent
 from dcd.table.columns import Kind
 from dcd.table.dataset import TableOptions
 from dcd.table.row_weights import repeated
@@ -68,6 +69,8 @@ class FittedGraphs:
     knowledge : as given to the fit.
     kinds : of the columns.
     note : a caveat about the rows.
+    n_chains : the chains whose DAGs are in `sampled`, one chain after another; None if their order is lost.
+    n_complete : rows on which the graph was found, if only rows complete in all columns; otherwise None.
     """
 
     cpdag: CPDAG
@@ -75,6 +78,8 @@ class FittedGraphs:
     knowledge: Knowledge | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     note: str = ""
+    n_chains: int | None = None
+    n_complete: int | None = None
 
     def adjustments(self, pair: tuple[str, str], over: Over | None, rule: Rule) -> tuple[Adjustments, Over]:
         """The adjustment sets of the graphs, and which graphs were used: by default the sampled ones."""
@@ -85,16 +90,17 @@ class FittedGraphs:
         if self.sampled is None:
             problem = "is 'posterior', but this fit has no posterior"
             raise InputError("parameter 'over'", problem, "Try 'class'.")
-        forbidden = self._forbidden()
+        forbidden = bind_knowledge(self.knowledge, self.cpdag.names).forbidden
         x, y = (self.cpdag.index(name) for name in pair)
-        return sampled_adjustments(self.sampled, forbidden.T & ~forbidden, x, y, rule), over
+        oriented = forbidden.T & ~forbidden
+        return sampled_adjustments(self.sampled, oriented, x, y, rule, n_chains=self.n_chains), over
 
     def order_is_known(self, treatment: str, outcome: str) -> bool:
-        """Whether knowledge rules out that the outcome causes the treatment directly."""
-        return bool(self._forbidden()[self.cpdag.index(outcome), self.cpdag.index(treatment)])
-
-    def _forbidden(self) -> BoolArray:
-        return bind_knowledge(self.knowledge, self.cpdag.names).forbidden
+        """Whether knowledge forbids an arrow between the two, or requires a path from one to the other."""
+        known = bind_knowledge(self.knowledge, self.cpdag.names)
+        x, y = self.cpdag.index(treatment), self.cpdag.index(outcome)
+        stated = known.forbidden[x, y] or known.forbidden[y, x]
+        return bool(stated or reached(known.required, x)[y] or reached(known.required, y)[x])
 
 
 @runtime_checkable
@@ -171,7 +177,7 @@ def effect(
     fitted = graph.fitted_graphs() if isinstance(graph, HasGraphs) else FittedGraphs(as_given(graph))
     if knowledge is not None:
         restricted = with_knowledge(fitted.cpdag, knowledge)
-        fitted = FittedGraphs(restricted, kinds=fitted.kinds, note=fitted.note)
+        fitted = replace(fitted, cpdag=restricted, sampled=None, knowledge=knowledge)
     TableOptions(kinds=kinds).check()
     fitted = replace(fitted, kinds={**fitted.kinds, **(kinds or {})})
     X, _ = repeated(X, counts, sample_weight, groups)
@@ -192,7 +198,8 @@ def effect_of_fit(
     X, sample_weight, groups = read()
     table = EffectTable(X, fitted.kinds, sample_weight, groups, fitted.note)
     known = fitted.order_is_known(*pair)
-    return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, order_is_known=known)
+    context = Context(known, fitted.n_complete)
+    return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, context)
 
 
 def check_pair(treatment: object, outcome: object, names: Sequence[str], where: str = "graph") -> None:
@@ -255,6 +262,20 @@ def with_knowledge(cpdag: CPDAG, knowledge: Knowledge | None) -> CPDAG:
 # --- estimates -------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Context:
+    """What caveats depend on besides the answers.
+
+    Attributes
+    ----------
+    order_is_known : whether knowledge decides which of treatment and outcome comes first.
+    n_complete : as in `FittedGraphs`.
+    """
+
+    order_is_known: bool = False
+    n_complete: int | None = None
+
+
 def estimated(
     names: Sequence[str],
     adjustments: Adjustments,
@@ -262,28 +283,27 @@ def estimated(
     pair: tuple[str, str],
     over: Over,
     options: EffectOptions,
-    *,
-    order_is_known: bool = False,
+    context: Context,
 ) -> Effect:
-    """The effect of one variable of a pair on the other, given the adjustments that graphs need.
-
-    `order_is_known` means that, by knowledge, the outcome cannot be a direct cause of the treatment.
-    """
+    """The effect of one variable of a pair on the other, given the adjustments that graphs need."""
     treatment, outcome = pair
     levels, level_names = contrast_of(table, treatment, options.levels) or (None, None)
     event, event_name = event_of(table, outcome) or (None, None)
     seed = int(make_generator(options.random_state).integers(2**31))  # the same folds for every answer
     chosen, left_out = _most_probable(adjustments, over)
-    answers = []
+    answers, estimates = [], []
     for adjustment in chosen:
         share = adjustments.shares[adjustment] if over == "posterior" or adjustments.counted else None
+        error = adjustments.errors.get(adjustment)
         if adjustment is None:
-            answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0))
+            answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0, share_error=error))
             continue
         fixed = tuple(sorted(names[v] for v in adjustment))
         sample = sample_of(table, pair, fixed, levels, event)
         found = estimate(sample, options.estimator, np.random.default_rng(seed))
-        answers.append(_answer(found, sample, pair, fixed, share, options.confidence))
+        answer = _answer(found, sample, pair, fixed, share, options.confidence)
+        answers.append(replace(answer, share_error=error))
+        estimates.append((fixed, found))
     result = Effect(
         treatment=treatment,
         outcome=outcome,
@@ -295,8 +315,15 @@ def estimated(
         estimator=options.estimator,
         left_out=left_out,
         n_rows=table.n_rows,
+        no_effect_left_out=0.0 if None in chosen else adjustments.shares.get(None, 0.0),
     )
-    return replace(result, cautions=_cautions(result, adjustments, table, order_is_known))
+    cautions = (
+        *cautions_of_estimates(treatment, estimates),
+        *cautions_of_rows(result, context.n_complete),
+        *cautions_of_graphs(result, adjustments, context.order_is_known),
+        *([table.note] if table.note else []),
+    )
+    return replace(result, cautions=cautions)
 
 
 def _most_probable(adjustments: Adjustments, over: Over) -> tuple[list[Adjustment], float]:
@@ -319,53 +346,13 @@ def _answer(
     share: float | None,
     confidence: float,
 ) -> EffectAnswer:
-    treatment, listed = pair[0], ", ".join(fixed)
     if np.isnan(found.value):
-        problem = f"is determined by {listed}, which has to be held fixed"
-        raise InputError(f"column {treatment!r}", problem, "Remove its copies from the graph.")
+        problem = f"is determined by {', '.join(fixed)}, which has to be held fixed"
+        raise InputError(f"column {pair[0]!r}", problem, "Remove its copies from the graph.")
     errors = norm if sample.groups is None else student_t(int(sample.groups.max()))
     half = float(errors.ppf(0.5 + confidence / 2)) * found.standard_error
-    caution = ""
-    if found.caution == "overlap":
-        caution = (
-            f"With {listed} held fixed, one level of {treatment} hardly occurs (probability below 5 %) in "
-            f"{percent(found.share)} of the rows: there the estimate rests on the model."
-        )
-    elif found.caution == "explained":
-        caution = (
-            f"{listed} explain{'s' * (len(fixed) == 1)} {percent(found.share)} of the variance of "
-            f"{treatment}: little variation is left from which to estimate the effect."
-        )
     interval = (found.value - half, found.value + half)
-    n_rows = len(sample.outcome)
-    return EffectAnswer(fixed, found.value, found.standard_error, interval, share, n_rows, caution)
-
-
-def _cautions(
-    result: Effect, adjustments: Adjustments, table: EffectTable, order_is_known: bool
-) -> tuple[str, ...]:
-    cautions = [answer.caution for answer in result.answers if answer.caution]
-    fewest = min((a.n_rows for a in result.answers if a.adjustment is not None), default=table.n_rows)
-    if fewest < table.n_rows:
-        left_out = f"{table.n_rows - fewest} of {table.n_rows} rows were left out"
-        cautions.append(f"{left_out}: they lack a value in a column that is used, or have weight 0.")
-    denied = any(answer.adjustment is None for answer in result.answers)
-    if denied and (result.over == "posterior" or len(result.answers) > 1):  # not for a given DAG
-        cautions.append(_no_effect(result, order_is_known))
-    if not adjustments.complete:
-        cautions.append("There are too many graphs to consider them all; the true range may be wider.")
-    if table.note:
-        cautions.append(table.note)
-    return tuple(cautions)
-
-
-def _no_effect(result: Effect, order_is_known: bool) -> str:
-    """The caveat about "no effect": what the claim rests on."""
-    if order_is_known:
-        return f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
-    tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
-    return (
-        '"No effect" is a claim about directions, which are less certain than edges. If '
-        f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, put "
-        "all columns into tiers."
+    caution = " ".join(cautions_of_estimates(pair[0], [(fixed, found)]))
+    return EffectAnswer(
+        fixed, found.value, found.standard_error, interval, share, len(sample.outcome), caution
     )

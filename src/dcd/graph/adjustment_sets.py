@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import Literal, get_args
 
@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from dcd.graph.adjacency import directed_part, skeleton_of, undirected_part, unshielded_colliders
 from dcd.graph.cpdag import CPDAG
 from dcd.graph.equivalence import apply_meek_rules, consistent_extension, dag_to_cpdag, with_arrows
-from dcd.runtime.array_types import BoolArray, IntArray
+from dcd.runtime.array_types import BoolArray, FloatArray, IntArray
 
 Rule = Literal["optimal", "parents"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -44,25 +44,27 @@ class Adjustments:
     shares : for each set the share of the graphs that need it, the largest first; they sum to 1.
     counted : whether the graphs were counted; otherwise every set of parents of x counts the same.
     complete : whether all graphs were considered; otherwise there were too many.
+    errors : the Monte Carlo standard error of each share; empty if it is unknown, or if nothing was sampled.
     """
 
     shares: dict[Adjustment, float]
     counted: bool
     complete: bool
+    errors: dict[Adjustment, float] = field(default_factory=dict)
 
 
 def adjustment_of(dag: IntArray, x: int, y: int, rule: Rule = "optimal") -> Adjustment:
     """The adjustment set of one DAG: optimal, or the parents of x."""
-    below = _reached(dag, x)
+    below = reached(dag, x)
     if not below[y]:
         return None
     if rule == "parents":
         return tuple(np.flatnonzero(dag[:, x]).tolist())
-    on_paths = below & _reached(dag.T, y)
+    on_paths = below & reached(dag.T, y)
     on_paths[x] = False
     forbidden = on_paths.copy()
     for node in np.flatnonzero(on_paths):
-        forbidden |= _reached(dag, int(node))
+        forbidden |= reached(dag, int(node))
     forbidden[x] = True
     parents = dag[:, on_paths].any(axis=1)
     return tuple(np.flatnonzero(parents & ~forbidden).tolist())
@@ -82,16 +84,26 @@ def class_adjustments(cpdag: CPDAG, treatment: str, outcome: str, rule: Rule = "
 
 
 def sampled_adjustments(
-    dags: Iterable[IntArray], oriented: BoolArray, x: int, y: int, rule: Rule = "optimal"
+    dags: Iterable[IntArray],
+    oriented: BoolArray,
+    x: int,
+    y: int,
+    rule: Rule = "optimal",
+    *,
+    n_chains: int | None = None,
 ) -> Adjustments:
     """The adjustment sets of sampled DAGs, each with all graphs of its class.
 
-    `oriented[i, j]` is true if knowledge allows only i -> j: members that disagree do not count.
+    `oriented[i, j]` is true if knowledge allows only i -> j: members that disagree do not count. `n_chains`
+    says that the DAGs come from so many chains, one chain after another, each with the same number of DAGs;
+    the shares then have standard errors.
     """
-    counts = Counter(np.ascontiguousarray(dag, dtype=np.int8).tobytes() for dag in dags)
+    raws = [np.ascontiguousarray(dag, dtype=np.int8).tobytes() for dag in dags]
+    by_chain = _counts_by_chain(raws, n_chains or 1)
     total: dict[Adjustment, float] = defaultdict(float)
+    in_chain: dict[Adjustment, FloatArray] = defaultdict(lambda: np.zeros(n_chains or 1))
     complete, known = True, dict[bytes, _ClassCounts]()
-    for raw, count in counts.items():
+    for raw, count in Counter(raws).items():
         dag = np.frombuffer(raw, dtype=np.int8).reshape(oriented.shape)
         arrows = [(int(i), int(j)) for i, j in np.argwhere(dag & oriented)]
         graph = with_arrows(dag_to_cpdag(dag), arrows)
@@ -102,7 +114,26 @@ def sampled_adjustments(
         complete &= part.complete
         for adjustment, share in _shares(part.n_graphs if part.counted else part.n_parent_sets).items():
             total[adjustment] += share * count
-    return Adjustments(_shares(total), counted=True, complete=complete)
+            in_chain[adjustment] += share * by_chain[raw]
+    errors = {} if n_chains is None else _errors(in_chain, len(raws))
+    return Adjustments(_shares(total), counted=True, complete=complete, errors=errors)
+
+
+def _counts_by_chain(raws: list[bytes], n_chains: int) -> dict[bytes, FloatArray]:
+    """How often each graph occurs in each chain."""
+    counts: dict[bytes, FloatArray] = defaultdict(lambda: np.zeros(n_chains))
+    for position, raw in enumerate(raws):
+        counts[raw][position * n_chains // len(raws)] += 1
+    return counts
+
+
+def _errors(in_chain: Mapping[Adjustment, FloatArray], n_dags: int) -> dict[Adjustment, float]:
+    """The standard error of each share, from its spread between chains."""
+    n_chains = len(next(iter(in_chain.values()), ()))
+    if n_chains < 2 or n_dags % n_chains:
+        return {}
+    scale = n_chains / n_dags / np.sqrt(n_chains)
+    return {adjustment: float(counts.std(ddof=1) * scale) for adjustment, counts in in_chain.items()}
 
 
 def _shares(total: Mapping[Adjustment, float]) -> dict[Adjustment, float]:
@@ -111,7 +142,7 @@ def _shares(total: Mapping[Adjustment, float]) -> dict[Adjustment, float]:
     return {adjustment: weight / whole for adjustment, weight in ordered}
 
 
-def _reached(arrows: IntArray | BoolArray, start: int) -> BoolArray:
+def reached(arrows: IntArray | BoolArray, start: int) -> BoolArray:
     """The variables that directed paths reach, including the start."""
     found = np.zeros(len(arrows), dtype=bool)
     found[breadth_first_order(np.asarray(arrows, dtype=np.int8), start, return_predecessors=False)] = True

@@ -18,9 +18,9 @@ from msgspec import Meta
 from dcd.estimators.effects import FittedGraphs
 from dcd.graph.cpdag import CPDAG, Role
 from dcd.graph.probabilities import EdgeType, Probabilities
-from dcd.results.consistency import check_fit, check_json, check_version, knowledge_of, refusal
+from dcd.results.consistency import check_fit, check_json, check_version, refusal
+from dcd.results.effect_graphs import fitted_graphs_of
 from dcd.results.json_text import json_text, parsed
-from dcd.results.sampled import unpacked
 from dcd.runtime.errors import InputError, check_type
 from dcd.runtime.files import read_text, write_text
 
@@ -339,14 +339,7 @@ class Result(_Part, frozen=True, tag_field="schema", tag=SCHEMA_VERSION):
 
     def fitted_graphs(self) -> FittedGraphs:
         """The graphs of the fit, so that `dcd.effect` gives the same answer for a result as for the model."""
-        sampled = None if self.posterior is None else self.posterior.graphs
-        return FittedGraphs(
-            self.cpdag,
-            None if sampled is None else unpacked(sampled, self.names),
-            knowledge_of(self.reproduction.parameters),
-            {column.name: column.kind for column in self.data.columns},
-            " ".join(caution.text for caution in self.cautions if caution.kind == "dependent-rows"),
-        )
+        return fitted_graphs_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers, as in the JSON file."""
