@@ -46,7 +46,7 @@ def test_without_confirmation_they_are_lines_only_if_there_are_categories(catego
         result = dcd.summarise(model)
         assert all(edge.confirmed is False for edge in result.edges if edge.uncertain)
         page = dcd.report.render(result)
-        assert "uncertain: not confirmed by tests" in page
+        assert "direction not confirmed by tests" in page
         assert "Directions that tests do not confirm are drawn as lines" in page
 
 
