@@ -136,12 +136,14 @@ def told(rows: pd.DataFrame, constants: Constants = CONSTANTS) -> pd.DataFrame:
 
     A line with `what` "graph" for each table counts those of which nothing is told.
     """
+    tables = rows[KEY].drop_duplicates()
+    rows = rows[rows[TYPES].sum(axis=1) > LEAST_JOINED]  # of rarer edges `unlikely_pairs` gives an account
     types, traits = rows[TYPES].to_numpy(), rows[TRAITS].to_numpy()
     joined = np.minimum(types.sum(axis=1), 1.0)
     edges = edge_probability(joined, traits, constants)
     shares = (types / np.maximum(joined, 1e-9)[:, None]).T
     arrows = edges * direction_shares(shares, traits, rows["confirmed"].to_numpy(dtype=bool), constants)
-    parts = [rows[KEY].drop_duplicates().assign(what="graph", told=1.0, right=True)]
+    parts = [tables.assign(what="graph", told=1.0, right=True)]
     parts.append(rows[KEY].assign(what="edge", told=edges, right=rows["truth"] < 3))
     parts += [rows[KEY].assign(what="arrow", told=arrows[at], right=rows["truth"] == at) for at in (0, 1)]
     whole = pd.concat(parts, ignore_index=True)

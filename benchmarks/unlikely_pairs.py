@@ -24,7 +24,7 @@ from scipy.special import expit
 from benchmarks import calibration, fit_calibration
 from benchmarks.calibration import FAMILIES, KEY, TRAITS, Task, add_rows, fitted
 from dcd.runtime.array_types import FloatArray
-from dcd.search.calibration import RARE, edge_probability, properties_of_unlikely, unlikely_edges
+from dcd.search.calibration import RARE, properties_of_unlikely, unlikely_edges
 
 ROWS = Path(__file__).parent / "results" / "unlikely_pairs.csv"
 SEPARATED = "separated"
@@ -109,8 +109,7 @@ def told(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the probability that the library tells."""
     joined, density, traits = _arguments(rows)
     apart = (rows["kind"] == SEPARATED).to_numpy()
-    most = np.where(apart, 1.0, edge_probability(np.full(len(rows), RARE), traits))
-    return rows.assign(told=np.minimum(unlikely_edges(joined, apart, density, traits), most))
+    return rows.assign(told=unlikely_edges(joined, apart, density, traits))
 
 
 def show() -> str:

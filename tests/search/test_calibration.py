@@ -105,7 +105,7 @@ def test_they_make_sense_for_tables_unlike_those_of_the_fit(shared, log_samples,
     assert always > 0.8
     for density in (0.0, 0.2, 1.0):
         never, rarely = unlikely_edges(np.array([0.0, RARE]), np.zeros(2, bool), np.full(2, density), traits)
-        assert 0.0 < never < rarely < 1.0
+        assert 0.0 < never <= rarely < 1.0
     assert unlikely_edges(np.zeros(1), np.zeros(1, bool), np.full(1, 0.1), traits)[0] < 0.35
     shares = direction_shares(np.array([1.0, 0.0, 0.0]), traits, np.array(True))
     assert shares[0] > shares[1]
@@ -157,6 +157,17 @@ def test_what_no_graph_joins_may_still_be_an_edge():
     assert 0.0 < edge < few_rows < in_dense_graph < 1.0 - separated[3, 0, 1] < 0.9
     np.testing.assert_allclose(separated[:3, 0, 1], separated[0, 0, 1])  # of its direction nothing is known
     assert separated[3, 0, 2] == pytest.approx(calibrated(types, SPARSE, ANY)[3, 0, 2])
+
+
+def test_a_rare_edge_that_no_collider_can_direct_has_no_direction():
+    types = np.zeros((4, 2, 2))
+    types[3] = 1.0
+    alone = np.ones((2, 2), dtype=bool)
+    nothing = np.zeros((2, 2), dtype=bool)
+    found = calibrated(types, SPARSE, Pairs(alone, nothing, ~np.eye(2, dtype=bool), nothing, nothing))
+    assert found[0, 0, 1] == found[1, 0, 1] == 0.0
+    assert found[2, 0, 1] == pytest.approx(1.0 - found[3, 0, 1])
+    assert found[2, 0, 1] > 0.0
 
 
 def test_knowledge_limits_the_types_of_rare_edges():

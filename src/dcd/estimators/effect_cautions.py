@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dcd.estimators.effect_answers import Effect, listed_names
 from dcd.estimators.effect_estimates import Estimate
 from dcd.graph.adjustment_sets import Adjustments
-from dcd.runtime.text import percent
+from dcd.runtime.text import percent, toml_entry
 
 
 def dependence_note(notes: Iterable[tuple[Sequence[str], str]], *, in_groups: bool) -> str:
@@ -77,7 +77,7 @@ def cautions_of_graphs(result: Effect, adjustments: Adjustments, order_is_known:
     if denied and order_is_known and several:
         yield f"No effect: in these graphs no path leads from {result.treatment} to {result.outcome}."
     elif denied and not order_is_known and (result.over == "posterior" or several):  # not for a given DAG
-        tiers = f'tiers = [["{result.treatment}"], ["{result.outcome}"]]'
+        tiers = f"tiers = [[{toml_entry([result.treatment])}], [{toml_entry([result.outcome])}]]"
         yield (
             '"No effect" is a claim about directions, which are less certain than edges. If '
             f"{result.outcome} comes after {result.treatment}, state it as knowledge: {tiers}. Better still, "

@@ -96,10 +96,10 @@ class FittedGraphs:
         return sampled_adjustments(self.sampled, oriented, x, y, rule, n_chains=self.n_chains), over
 
     def order_is_known(self, treatment: str, outcome: str) -> bool:
-        """Whether knowledge forbids an arrow between the two, or requires a path from one to the other."""
+        """Whether knowledge allows an arrow in one direction only, or requires a path between the two."""
         known = bind_knowledge(self.knowledge, self.cpdag.names)
         x, y = self.cpdag.index(treatment), self.cpdag.index(outcome)
-        stated = known.forbidden[x, y] or known.forbidden[y, x]
+        stated = known.forbidden[x, y] != known.forbidden[y, x]
         return bool(stated or reached(known.required, x)[y] or reached(known.required, y)[x])
 
 
@@ -291,9 +291,10 @@ def estimated(
     event, event_name = event_of(table, outcome) or (None, None)
     seed = int(make_generator(options.random_state).integers(2**31))  # the same folds for every answer
     chosen, left_out = _most_probable(adjustments, over)
+    counted = over == "posterior" or adjustments.counted
     answers, estimates = [], []
     for adjustment in chosen:
-        share = adjustments.shares[adjustment] if over == "posterior" or adjustments.counted else None
+        share = adjustments.shares[adjustment] if counted else None
         error = adjustments.errors.get(adjustment)
         if adjustment is None:
             answers.append(EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), share, 0, share_error=error))
@@ -315,7 +316,7 @@ def estimated(
         estimator=options.estimator,
         left_out=left_out,
         n_rows=table.n_rows,
-        no_effect_left_out=0.0 if None in chosen else adjustments.shares.get(None, 0.0),
+        no_effect_left_out=adjustments.shares.get(None, 0.0) if counted and None not in chosen else 0.0,
     )
     cautions = (
         *cautions_of_estimates(treatment, estimates),

@@ -18,7 +18,6 @@ _DRAWN: dict[Role | None, str] = {
     "neighbour": "{0} - {1}",
     None: "no edge",
 }
-_APART = Probabilities(0.0, 0.0, 0.0, 1.0)  # of a pair that a result does not list: below 2 %
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,8 @@ def _share(told: _Told | None, first: str, second: str, role: Role | None) -> fl
     """The probability that a pair has a given role; for an undirected edge, that of any edge."""
     if told is None:
         return None
-    found = told.get((first, second), _APART)
+    if (found := told.get((first, second))) is None:
+        return None
     return {"parent": found.forward, "child": found.backward, None: found.absent}.get(role, found.edge)
 
 

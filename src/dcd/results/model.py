@@ -123,6 +123,9 @@ class SampledGraphs(_Part, frozen=True):
     counts: tuple[Annotated[int, Meta(ge=1, le=2**31)], ...]
 
 
+LISTED = 0.1  # smallest probability of an edge with which a pair is listed, unless a test separates it
+
+
 class PosteriorSummary(_Part, frozen=True):
     """The posterior distribution over graphs.
 

@@ -5,12 +5,11 @@ Every answer is offered as a line of a knowledge file. Nothing is assumed: quest
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from dcd.results.model import AnswerKey, Edge, Question, Result, Statement
 from dcd.results.origin import given_in
-from dcd.runtime.text import counted, percent, words_of
+from dcd.runtime.text import counted, percent, toml_entry, words_of
 
 _SURE = 0.95  # smallest probability of an arrow that raises no question; "firm" in the report
 # Words in the names of columns that are fixed before all others, or set from outside. In the 38 public tables
@@ -97,13 +96,6 @@ def _not_reversed(cause: str, effect: str) -> Statement:
 
 def _statement(key: AnswerKey, names: tuple[str, ...], meaning: str) -> Statement:
     return Statement(key, names, meaning, f"{key} = [{toml_entry(names)}]")
-
-
-def toml_entry(names: Sequence[str]) -> str:
-    """One name, or a list of several, as an entry of a TOML list."""
-    # JSON strings are TOML strings once invisible characters are escaped.
-    text = json.dumps(names[0] if len(names) == 1 else list(names), ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
 
 
 def _is_text(name: str) -> bool:

@@ -21,6 +21,7 @@ from dcd.runtime.version import __version__
 from dcd.search.whole_graph import WholeGraph
 
 _READERS: dict[str, tuple[str, dict[str, str]]] = {  # of pandas, by the suffix of a file
+    ".csv": ("read_csv", {}),
     ".tsv": ("read_csv", {"sep": "\t"}),
     ".parquet": ("read_parquet", {}),
     ".feather": ("read_feather", {}),
@@ -124,7 +125,10 @@ def _code(
 def _reading(data: Data, source: str | bool | None) -> list[str]:
     """Lines that read the table, with the columns of the fit: those used, and those that the fit dropped."""
     name = str(source or "table.csv")
-    reader, options = _READERS.get(Path(name).suffix.lower(), ("read_csv", {}))
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if suffix not in _READERS:
+        name, suffix = "table.csv", ".csv"
+    reader, options = _READERS[suffix]
     if reader == "read_csv":
         options = {**options, **exact_floats(pandas.__version__)}
     arguments = "".join(f", {key}={value!r}" for key, value in options.items())

@@ -16,7 +16,7 @@ from dcd.graph.probabilities import Probabilities, drawn_edges, pair_probabiliti
 from dcd.graph.stability import Stability
 from dcd.results import model as parts
 from dcd.results.cautions import cautions_of
-from dcd.results.model import LARGEST, Result
+from dcd.results.model import LARGEST, LISTED, Result
 from dcd.results.questions import questions_of
 from dcd.results.reproduction import reproduction_of
 from dcd.results.sampled import packed
@@ -27,7 +27,6 @@ from dcd.table.dataset import TableSummary
 from dcd.table.fingerprint import fingerprint
 
 Searches = Mapping[str, TargetSearch]
-_NEAR_MISS = 0.1  # smallest probability of an edge that is kept for pairs without one, unless a test decided
 
 
 def summarise(
@@ -183,7 +182,7 @@ def _posterior(model: Any) -> parts.PosteriorSummary | None:
     frame, diagnostics = model.probabilities_, model.diagnostics_
     told = pair_probabilities(frame)
     apart = {frozenset(pair) for pair in diagnostics.separated}
-    kept = [pair for pair in list(told)[::2] if told[pair].edge >= _NEAR_MISS or frozenset(pair) in apart]
+    kept = [pair for pair in list(told)[::2] if told[pair].edge >= LISTED or frozenset(pair) in apart]
     names = model.cpdag_.names
     graphs = model.posterior_.graphs_of(names)
     return parts.PosteriorSummary(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 _LEFT_TO_RIGHT = "\u200e"  # zero width
@@ -55,6 +56,13 @@ def words_of(name: str) -> list[str]:
     ['birth', 'year', '2', 'mother']
     """
     return [word.casefold() for word in _WORD.findall(_HUMP.sub(" ", name))]
+
+
+def toml_entry(names: Sequence[str]) -> str:
+    """One name, or a list of several, as an entry of a TOML list."""
+    # JSON strings are TOML strings once invisible characters are escaped.
+    text = json.dumps(names[0] if len(names) == 1 else list(names), ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
 
 
 def counted(number: int, noun: str) -> str:

@@ -8,8 +8,8 @@ are properties of the table (`properties_of`).
 
 .. math:: e^{a \cdot x} \log \frac{j}{1 - j + \epsilon} + b \cdot x ,
 
-so an edge is certain only if knowledge requires it. Below j = 0.1, and for pairs that a test separates, they
-are
+so an edge is certain only if knowledge requires it. Up to j = 0.1, for other pairs and for those that a test
+separates, they are
 
 .. math:: f \cdot y + f_0 \log \frac{j + 0.01}{0.01} \qquad\text{and}\qquad g \cdot y'
 
@@ -125,8 +125,7 @@ def traits_of(sampled: FloatArray, model: ScoreModel) -> Traits:
     """The traits of a table, from the frequencies (4, d, d) of types in its sampled graphs."""
     counted = model.n_levels > 0
     curved = model.may_curve | (model.may_cross > 0)
-    joined = float((1.0 - sampled[ABSENT])[np.triu_indices(len(counted), k=1)].mean())
-    shared = (len(counted) - 2) * joined**2
+    shared = (len(counted) - 2) * _density(sampled) ** 2
     linear = float((~curved & ~counted).mean())
     return Traits(
         shared=shared,
@@ -145,7 +144,7 @@ class Pairs(NamedTuple):
     required : edges that knowledge requires.
     allowed : arrows `[cause, effect]` that knowledge allows.
     confirmed : pairs whose more frequent direction tests confirm.
-    separated : pairs that a test separates.
+    separated : pairs that a test separates; it counts if at most `RARE` of the sampled graphs join them.
     """
 
     settled: BoolArray
@@ -162,10 +161,8 @@ def calibrated(sampled: FloatArray, traits: Traits, pairs: Pairs) -> FloatArray:
     edge = np.where(pairs.required, joined, edge_probability(joined, traits))
     rare = (joined <= RARE) & ~pairs.required
     density = np.full_like(joined, _density(sampled))
-    unlikely = unlikely_edges(joined, pairs.separated, density, traits)
-    most = np.where(pairs.separated, 1.0, edge_probability(np.array(RARE), traits))
-    edge[rare] = np.minimum(unlikely, most)[rare]
-    shares[:, rare] = _shares_of_rare(sampled, pairs.allowed)[:, rare]
+    edge[rare] = unlikely_edges(joined, pairs.separated, density, traits)[rare]
+    shares[:, rare] = _shares_of_rare(sampled, pairs)[:, rare]
     edge[rare & ~(pairs.allowed | pairs.allowed.T)] = 0.0
     np.fill_diagonal(edge, 0.0)
     absent = np.where(pairs.required, sampled[ABSENT], 1.0 - edge)
@@ -178,9 +175,14 @@ def _density(sampled: FloatArray) -> float:
     return float((1.0 - sampled[ABSENT])[pairs].mean())
 
 
-def _shares_of_rare(sampled: FloatArray, allowed: BoolArray) -> FloatArray:
-    """The shares (3, d, d) of directions and of none, more equal for edges that fewer graphs have."""
-    possible = np.stack([allowed, allowed.T, allowed & allowed.T])
+def _shares_of_rare(sampled: FloatArray, pairs: Pairs) -> FloatArray:
+    """The shares (3, d, d) of directions and of none, more equal for edges that fewer graphs have.
+
+    What is settled without knowledge has no direction.
+    """
+    either = pairs.allowed & pairs.allowed.T
+    arrows = pairs.allowed & ~(pairs.settled & either)
+    possible = np.stack([arrows, arrows.T, either])
     shares = sampled[:ABSENT] + _PSEUDO_SHARE * possible / np.maximum(possible.sum(axis=0), 1)
     total = shares.sum(axis=0)
     return shares / np.where(total > 0.0, total, 1.0)
@@ -217,11 +219,12 @@ def unlikely_edges(
     """The probability of an edge between pairs that few sampled graphs join, or that a test separates.
 
     `density` is the share of all pairs that a sampled graph joins; `traits` are (4,) or (n, 4) for n pairs.
+    Unless a test separates it, no pair is told more than one that `RARE` of the graphs join.
     """
     of_rare, of_separated = properties_of_unlikely(joined, density, traits)
-    return np.asarray(
-        expit(np.where(separated, of_separated @ constants.separated, of_rare @ constants.rare))
-    )
+    most = edge_probability(np.full(np.shape(joined), RARE), traits)
+    rare = np.minimum(expit(of_rare @ constants.rare), most)
+    return np.asarray(np.where(separated, expit(of_separated @ constants.separated), rare))
 
 
 def properties_of_unlikely(

@@ -17,11 +17,8 @@ from dcd.runtime.text import text_width
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float]
 
-_CELL, _ABOVE, _BELOW = (
-    7.7,
-    10.0,
-    4.0,
-)  # of text of 12 pixels: width of an "n", height above and below its base
+_CELL = 7.7  # width of an "n" of 12 pixels
+_ABOVE, _BELOW = 10.0, 4.0  # height of its text above and below the base line
 _BESIDE, _CLEAR = 6.0, 2.0  # from the curve to the text, and around the text
 _STEPS = 16  # points of each piece of a curve
 _SHARES = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)  # of the way along the curve

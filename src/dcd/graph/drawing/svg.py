@@ -130,7 +130,7 @@ def draw_graph(
         [edge.label for edge in edges],
         [points_of_curve(path) for path in paths],
         [_around(box) for box in boxes]
-        + [_around_badges(edge, path) for edge, path in zip(edges, paths, strict=True)],
+        + [_around_badges(edge, path) for edge, path in zip(edges, paths, strict=True) if edge.badges],
         to_page.size,
     )
     markup = _render(
@@ -203,10 +203,10 @@ def _around(box: Mapping[str, float]) -> Box:
 
 
 def _around_badges(edge: DrawnEdge, path: FloatArray) -> Box:
-    """The same of the badges of an edge, one above the other; of nothing if it has none."""
+    """The same of the badges of an edge, one above the other."""
     x, y = _middle(path).tolist()
     height = _BADGE_STEP * len(edge.badges)
-    return (x - _BADGE, y + _BADGE - height, x + _BADGE, y + _BADGE) if height else (x, y, x, y)
+    return x - _BADGE, y + _BADGE - height, x + _BADGE, y + _BADGE
 
 
 def _shapes(edge: DrawnEdge, path: FloatArray, label: Point, *, upwards: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dcd.graph.probabilities import Probabilities
 from dcd.results.lines import reason_for_line
-from dcd.results.model import Boundary, Edge, Member, ProbablePair, Result, View
+from dcd.results.model import LISTED, Boundary, Edge, Member, ProbablePair, Result, View
 from dcd.results.origin import Given
 from dcd.results.report.phrases import (
     NONE,
@@ -130,7 +130,7 @@ class _Details:
         if (pair := self.pairs.get(together)) is not None:
             summary = f"edge {percent(pair.probabilities.edge)}"
             return share_bar(_from(member, pair, pair.probabilities), summary, names)
-        return {"summary": "edge < 2 %", "bars": [], "shares": ""}
+        return {"summary": f"edge below {percent(LISTED)}", "bars": [], "shares": ""}
 
     def _reason(self, target: str, member: str) -> str:
         """Why an edge is drawn as a line, if it is one."""
