@@ -62,7 +62,7 @@ def test_discover_tells_edges_that_a_test_did_not_confirm(call, data):
     separated = dcd.RobustDCD(alpha=1e-300).fit(frame).diagnostics_.separated
     assert separated
     out = call("discover", data(frame), "--alpha", 1e-300).out
-    assert f"Edges that fitted the data, but that a test did not confirm ({len(separated)})\n" in out
+    assert f"Edges that improved the score, but that a test did not confirm ({len(separated)})\n" in out
     for first, second in separated:
         assert re.search(rf"  {first} - {second}  \(edge \d+ %\)\n", out)
 

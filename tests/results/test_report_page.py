@@ -111,10 +111,10 @@ def test_findings_tell_the_graph():
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        ([("a", "d")], "One other edge fitted the data, but a test did not confirm it: a — d."),
+        ([("a", "d")], "One other edge improved the score, but a test did not confirm it: a — d."),
         (
             [("a", "d"), ("b", "d")],
-            "Two other edges fitted the data, but a test did not confirm them: a — d and b — d.",
+            "Two other edges improved the score, but a test did not confirm them: a — d and b — d.",
         ),
     ],
 )

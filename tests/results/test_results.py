@@ -345,7 +345,7 @@ def test_edges_that_a_test_did_not_confirm_are_told(table):
     assert told.startswith(f"2 edges, 2 of them confirmed by a test.\n{others} the data, but a test did not")
     assert Result.from_dict(result.to_dict()).separated == result.separated == model.diagnostics_.separated
     page = dcd.report.render(result)
-    assert "fitted the data, but a test did not confirm" in page
+    assert "improved the score, but a test did not confirm" in page
     assert "contradict" not in page
     unconfirmed = RobustDCD(alpha=1e-30, search=dcd.WholeGraph(confirm=False)).fit(table)
     assert "3 edges, 2 of them confirmed by a test.\n" in str(unconfirmed.diagnostics_)

@@ -56,9 +56,9 @@ def test_too_few_rows_with_a_weight():
     weights = np.zeros(N)
     weights[:9] = 1.0
     audited = dcd.audit(table(0), sample_weight=weights)
-    few = "The table has 9 usable rows of 400, fewer than 10. Give more rows a weight above 0."
+    few = "The table has 9 usable rows of 400, fewer than 10. Give at least 10 rows a weight above 0."
     assert audited.problems == (few,)
-    with pytest.raises(dcd.InputError, match="Give more rows a weight above 0"):
+    with pytest.raises(dcd.InputError, match="Give at least 10 rows a weight above 0"):
         dcd.RobustDCD(progress=False).fit(table(0), sample_weight=weights)
 
 

@@ -135,7 +135,7 @@ def test_a_fit_tells_all_problems_at_once():
     subjects = {error.subject for error in caught.value.errors}
     assert subjects == {"column 'id'", "column 'same'", "column 'copy'", "column 'gaps'", "column 'a'"}
     assert "column 'a': is a linear combination of 'b', 'sum'. Drop one of them" in str(caught.value)
-    assert str(caught.value).startswith("the table: has 5 problems. Solve each of them:\n  column ")
+    assert str(caught.value).startswith("the table: has 5 problems. Fix each of them:\n  column ")
 
 
 def test_columns_with_the_same_problem_share_a_remedy_that_names_them():

@@ -129,7 +129,7 @@ REFUSED = {
     ),
     "many texts": (
         pd.DataFrame({"a": range(60), "b": [f"row {i}" for i in range(60)]}),
-        "column 'b': has 60 different categories, more than 50. Drop it if it names the rows",
+        "column 'b': has 60 different categories, more than 50. Drop it if it identifies rows",
     ),
     "text among numbers": (frame(c=["x", *range(11)]), "column 'c': not numeric .*'x'.* Convert"),
     "same categories": (frame(c=list("xyz") * 4, d=list("pqr") * 4), "column 'd': is a copy of 'c'"),

@@ -34,7 +34,7 @@ def show_result(
     _show_edges(result)
     if changes is not None:
         _show_changes(changes)
-    heading = "Edges that fitted the data, but that a test did not confirm"
+    heading = "Edges that improved the score, but that a test did not confirm"
     _show_list(heading, _separated(result), most=most)
     _show_list("Conflicts, and what was done", _conflicts(result, verbose), len(result.conflicts), most)
     _show_list("Caveats", [caution.text for caution in result.cautions])
@@ -154,7 +154,7 @@ def _show_questions(result: Result) -> None:
     roots = [question for question in result.questions if question.kind == "root"]
     lines = [f"{question.text} Add: {question.answers[0].line}" for question in roots]
     if in_doubt := doubts(result):
-        lines.append(f"{in_doubt}; --report and --json have lines of knowledge to copy.")
+        lines.append(f"{in_doubt}; --report and --json contain lines to copy into a knowledge file.")
     _show_list("What you may know", lines, len(result.questions))
 
 

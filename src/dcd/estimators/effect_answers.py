@@ -206,7 +206,7 @@ class Effect:
             words = f"{self._no_effect}, too rare to be in the range"
             yield f"{percent(self.no_effect_left_out)} {self._graphs}: {words}"
         if (left_out := self.left_out - self.no_effect_left_out) > 1e-9:
-            rare = "adjustments too rare to be estimated, not in the range"
+            rare = "adjustment sets too rare to be estimated; not in the range"
             yield f"{percent(left_out)} {self._graphs}: {rare}"
 
     def _answer_words(self, answer: EffectAnswer) -> str:

@@ -31,7 +31,7 @@ def cautions_of_estimates(
     """One caveat of each kind, however many of the estimates it concerns."""
     if poor := [(fixed, found.share) for fixed, found in estimates if found.caution == "overlap"]:
         yield (
-            f"With {_sets_in_words(poor, 'the')} held fixed, one level of {treatment} hardly occurs "
+            f"With {_sets_in_words(poor, 'the')} held fixed, one level of {treatment} is rare "
             f"(probability below 5 %) in {_shares_in_words(poor)} of the rows: there the estimate rests on "
             "the model."
         )

@@ -75,7 +75,7 @@ class RobustDiagnostics(Diagnostics):
         lines = [f"{counted(len(pvalues) // 2, 'edge')}, {n_confirmed} of them confirmed by a test."]
         if n_others := len(self.separated):
             others, them = counted(n_others, "other edge"), "it" if n_others == 1 else "them"
-            lines.append(f"{others} fitted the data, but a test did not confirm {them}.")
+            lines.append(f"{others} improved the score, but a test did not confirm {them}.")
         if self.interactions:
             repeated = counted(len(self.interactions), "association")
             gone = f"{self.explained_away} of them disappeared."

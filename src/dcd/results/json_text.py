@@ -22,4 +22,4 @@ def parsed(text: str) -> Any:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a number of JSON")
+    raise ValueError(f"{text} is not valid JSON")

@@ -37,7 +37,7 @@ class SeveralProblemsError(InputError):
 
     def __init__(self, subject: str, errors: Sequence[InputError]) -> None:
         self.errors = tuple(errors)
-        remedy = "\n  ".join(["Solve each of them:", *map(str, errors)])
+        remedy = "\n  ".join(["Fix each of them:", *map(str, errors)])
         super().__init__(subject, f"has {len(errors)} problems", remedy)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[Any, ...]]:

@@ -153,7 +153,7 @@ def too_many(levels: Sequence[str]) -> tuple[str, Remedy] | None:
 
 def _fewer_levels(columns: Sequence[str]) -> str:
     return (
-        f"Drop it if it names the rows ({drop_columns(columns)}); pass it as groups if it names subjects "
+        f"Drop it if it identifies rows ({drop_columns(columns)}); pass it as groups if it names subjects "
         f"with several rows each (groups=table[{columns[0]!r}]); otherwise merge its values."
     )
 

@@ -303,6 +303,6 @@ def few_usable_rows(rows: BoolArray, weights: FloatArray | None, options: TableO
     remedy = "Drop the columns with the most missing values"
     remedy += ", or use missing='testwise'." if options.testwise_possible else "."
     if weights is not None and (weights > 0).sum() < MIN_ROWS:
-        remedy = "Give more rows a weight above 0."
+        remedy = f"Give at least {MIN_ROWS} rows a weight above 0."
     problem = f"has {rows.sum()} usable rows of {len(rows)}, fewer than {MIN_ROWS}"
     return InputError("the table", problem, remedy)

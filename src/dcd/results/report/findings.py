@@ -104,7 +104,7 @@ def _undirected(lines: Sequence[Edge], n_edges: int) -> str:
     text = f"For {which} either direction fits the graph."
     likelier = [likelier_arrow(edge)["arrow"] for edge in lines if _has_likelier_arrow(edge)]
     if likelier:
-        text += f" Most other probable graphs have a direction there: {listed(likelier, 6)}."
+        text += f" In the sampled graphs, a direction is more probable than none for {listed(likelier, 6)}."
     return text
 
 
@@ -180,7 +180,7 @@ def _unconfirmed(result: Result) -> list[str]:
     if not pairs:
         return []
     edges, them = sentence(count(len(pairs), "other edge")), "it" if len(pairs) == 1 else "them"
-    return [f"{edges} fitted the data, but a test did not confirm {them}: {listed(pairs, 6)}."]
+    return [f"{edges} improved the score, but a test did not confirm {them}: {listed(pairs, 6)}."]
 
 
 def _doubts(result: Result) -> list[str]:
