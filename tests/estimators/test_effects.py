@@ -311,7 +311,7 @@ def test_many_answers_are_summed_up(fitted):
     )
     assert len(many.reasons) == 10
     assert "3 other adjustments" in many.reasons[-2]
-    assert "4 % of the sampled graphs: adjustments too rare" in many.reasons[-1]
+    assert "4 % of the sampled graphs: adjustment sets too rare" in many.reasons[-1]
 
 
 def made(*shares_and_estimates, left_out=0.0, **changes):
@@ -378,12 +378,12 @@ def test_no_effect_has_its_own_line():
     found = made(*((share, None if at == 9 else 1.0 + at) for at, share in enumerate(shares)), left_out=0.04)
     assert found.reasons[8] == "3 % of the sampled graphs: no effect, dose does not cause response"
     assert found.reasons[9] == "6 % of the sampled graphs: 9 to 11, 2 other adjustments"
-    assert found.reasons[10].startswith("4 % of the sampled graphs: adjustments too rare to be estimated")
+    assert found.reasons[10].startswith("4 % of the sampled graphs: adjustment sets too rare to be estimated")
     rare = made((0.96, 1.0), left_out=0.04, no_effect_left_out=0.03)
     assert rare.reasons[1].startswith(
         "3 % of the sampled graphs: no effect, dose does not cause response, too"
     )
-    assert rare.reasons[2].startswith("1 % of the sampled graphs: adjustments too rare to be estimated")
+    assert rare.reasons[2].startswith("1 % of the sampled graphs: adjustment sets too rare to be estimated")
 
 
 def test_a_rare_no_effect_is_left_out_with_its_share():

@@ -341,8 +341,8 @@ def test_edges_that_a_test_did_not_confirm_are_told(table):
     n_separated = len(result.separated)
     assert {"third", "fourth"} in [set(pair) for pair in result.separated]
     told = str(model.diagnostics_)
-    others = "1 other edge fitted" if n_separated == 1 else f"{n_separated} other edges fitted"
-    assert told.startswith(f"2 edges, 2 of them confirmed by a test.\n{others} the data, but a test did not")
+    others = "1 other edge improved" if n_separated == 1 else f"{n_separated} other edges improved"
+    assert told.startswith(f"2 edges, 2 of them confirmed by a test.\n{others} the score, but a test did not")
     assert Result.from_dict(result.to_dict()).separated == result.separated == model.diagnostics_.separated
     page = dcd.report.render(result)
     assert "improved the score, but a test did not confirm" in page
