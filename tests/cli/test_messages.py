@@ -10,6 +10,8 @@ from support.commands import chain
 
 import dcd
 from dcd.cli import dcd as group
+from dcd.cli.wording import with_options
+from dcd.table.remedies import drop_columns
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,12 @@ def test_options_of_remedies_can_be_copied_for_any_name(call, data):
         arguments = shlex.split(re.search(rf"\(({option} .*?)\)[;,.]? ", error)[1])
         answer = call("discover", path, *arguments)
         assert (answer.code, "2 variables, 200 rows" in answer.out) == (0, True), answer.err
+
+
+def test_an_option_that_stands_for_more_columns_can_be_pasted():
+    columns = list("abcdefg")
+    remedy = with_options(f"Drop them: {drop_columns(columns)}.")
+    assert remedy == "Drop them: --exclude a,b,c,d,e (and more)."
 
 
 def test_the_remedy_of_words_among_numbers_is_given_once(call, data):

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import tomllib
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -14,8 +15,8 @@ from support.brute_force import members_of_class, random_dag
 import dcd
 from dcd import CPDAG, InputError, Knowledge
 from dcd.estimators import effect_estimates
-from dcd.estimators.effect_answers import EffectAnswer
-from dcd.estimators.effect_cautions import dependence_note
+from dcd.estimators.effect_answers import Effect, EffectAnswer
+from dcd.estimators.effect_cautions import cautions_of_graphs, dependence_note
 from dcd.estimators.effect_columns import EffectTable
 from dcd.estimators.effects import (
     Context,
@@ -497,6 +498,25 @@ def test_knowledge_decides_the_order(knowledge):
         assert not FittedGraphs(cpdag).order_is_known(*pair)
         other = Knowledge(required=[("severity", "dose")])
         assert not FittedGraphs(cpdag, knowledge=other).order_is_known(*pair)
+        apart = Knowledge(no_edge=[pair])
+        assert not FittedGraphs(cpdag, knowledge=apart).order_is_known(*pair)
+
+
+def test_names_are_escaped_in_the_line_of_knowledge_that_is_suggested():
+    names = ('a"b', "c\\d")
+    answer = EffectAnswer(None, 0.0, 0.0, (0.0, 0.0), 1.0, 0)
+    settings = {
+        "over": "posterior",
+        "confidence": 0.95,
+        "estimator": "flexible",
+        "left_out": 0.0,
+        "n_rows": 9,
+    }
+    result = Effect(*names, levels=None, outcome_level=None, answers=(answer,), **settings)
+    adjustments = Adjustments({None: 1.0}, counted=True, complete=True)
+    (caution,) = cautions_of_graphs(result, adjustments, order_is_known=False)
+    line = re.search(r"tiers = \[\[.*?\]\](?=\. Better)", caution)[0]
+    assert tomllib.loads(line) == {"tiers": [[names[0]], [names[1]]]}
 
 
 # --- what is refused -------------------------------------------------------------------------------------

@@ -91,13 +91,15 @@ def _joined(several: str) -> str:
     entries = list(map("=".join, zip(texts[::2], texts[1::2], strict=True))) if several[0] == "{" else texts
     written = io.StringIO()
     csv.writer(written, lineterminator="").writerow(entries)
-    return written.getvalue() + (",..." if "..." in re.sub(_TEXT, "", several) else "")
+    return written.getvalue()
 
 
 def _for_shell(value: str) -> str:
     r"""A Python literal quoted for the shell; a tab as $'\t'."""
+    more = ""
     if value[0] in "'\"":
         value = ast.literal_eval(value)
     elif value[0] in "[({":
+        more = " (and more)" if "..." in re.sub(_TEXT, "", value) else ""  # not part of what is pasted
         value = _joined(value)
-    return "$'\\t'" if value == "\t" else shlex.quote(value)
+    return ("$'\\t'" if value == "\t" else shlex.quote(value)) + more
