@@ -55,7 +55,8 @@ def decoupling_picture() -> None:
 
 def report_picture() -> None:
     """The graph in the report of the penguins, as a browser shows it; unchanged without a browser."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
         print("There is no chromium: the picture of the report was left as it is.")
         return
