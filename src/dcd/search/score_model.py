@@ -61,7 +61,6 @@ def score_model(
     """
     n_variables = len(table.n_line)
     has_line = table.n_line == 1
-    many = np.ones(n_variables, dtype=bool)
     model = ScoreModel(
         gram=np.ascontiguousarray(table.gram),
         n_samples=float(table.n_samples),
@@ -74,7 +73,7 @@ def score_model(
         members=_members(table),
         sd_line=np.ones(n_variables),
         sd_curve=np.ones(n_variables),
-        may_curve=many,
+        may_curve=np.ones(n_variables, dtype=bool),
         may_cross=np.full(
             n_variables, int((table.product >= 0).any()) + int(table.cubic.size > 0), dtype=np.int64
         ),
