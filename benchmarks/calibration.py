@@ -29,6 +29,7 @@ import dcd
 from benchmarks.evaluation.cells import Linear, Mixed, random_graph
 from dcd.runtime.errors import InputError
 from dcd.search.calibration import CONSTANTS, Constants, Traits, direction_shares, edge_probability
+from experiments.settings import Problem
 
 ROWS = Path(__file__).parent / "results" / "calibration.csv"
 FIGURE = Path(__file__).parent.parent / "docs" / "images" / "calibration.png"
@@ -63,10 +64,8 @@ SIZES = [(300, 8), (800, 8), (5000, 8), (300, 20), (800, 20), (5000, 20)]
 
 def rows_of(task: Task) -> list[dict[str, Any]]:
     """How often the graphs that were sampled for one table have each type of each pair, and the true type."""
-    family, degree, n, d, seed = task
-    warnings.simplefilter("ignore")
-    problem = FAMILIES[family](degree, n, d).draw(seed)
-    model = fitted(problem.table)
+    d = task[3]
+    problem, model = drawn_and_fitted(task)
     if model is None:
         return []
     posterior = model.posterior_
@@ -92,6 +91,14 @@ def true_type(cpdag: dcd.CPDAG, first: str, second: str) -> int:
         return 3
     arrows = [(first, second) in cpdag.directed_edges, (second, first) in cpdag.directed_edges, True]
     return arrows.index(True)
+
+
+def drawn_and_fitted(task: Task) -> tuple[Problem, dcd.RobustDCD | None]:
+    """The problem of a task, and the model of its table."""
+    family, degree, n, d, seed = task
+    warnings.simplefilter("ignore")
+    problem = FAMILIES[family](degree, n, d).draw(seed)
+    return problem, fitted(problem.table)
 
 
 def fitted(table: pd.DataFrame) -> dcd.RobustDCD | None:

@@ -12,7 +12,6 @@ the latter.
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from benchmarks import calibration, fit_calibration
-from benchmarks.calibration import FAMILIES, KEY, TRAITS, Task, add_rows, fitted
+from benchmarks.calibration import KEY, TRAITS, Task, add_rows, drawn_and_fitted
 from dcd.runtime.array_types import FloatArray
 from dcd.search.calibration import RARE, properties_of_unlikely, unlikely_edges
 
@@ -37,10 +36,8 @@ PRIOR = 1.0  # weight of squared constants
 
 def rows_of(task: Task) -> list[dict[str, Any]]:
     """Pairs, and edges among them: those that a test separates, and others by their share of graphs."""
-    family, degree, n, d, seed = task
-    warnings.simplefilter("ignore")
-    problem = FAMILIES[family](degree, n, d).draw(seed)
-    model = fitted(problem.table)
+    d = task[3]
+    problem, model = drawn_and_fitted(task)
     if model is None:
         return []
     posterior = model.posterior_
