@@ -233,11 +233,11 @@ def _with_a_square(lines: Sequence[int]) -> list[Product]:
 
 
 def _some_lines(scores: Scores, lines: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """The lines (m, l) and the shares (m, 1) of at most `SAMPLE_ROWS` rows, evenly spaced."""
+    """The lines (l, m) and the shares (m,) of at most `SAMPLE_ROWS` rows, evenly spaced."""
     step = -(-scores.n_samples // SAMPLE_ROWS)
     spaced = slice(0, scores.n_samples, step)
-    some = np.column_stack([scores.variables[v].part(spaced, (LINEAR,))[:, 0] for v in lines])
-    shares = scores.probabilities[::step, None]
+    some = np.stack([scores.variables[v].part(spaced, (LINEAR,))[:, 0] for v in lines])
+    shares = scores.probabilities[::step]
     return some, shares / shares.sum()
 
 
@@ -247,14 +247,15 @@ def _associated(
     """The products with the largest moments with a line that is not among their own."""
     z, shares = _some_lines(scores, lines)
     weighted = shares * z
-    correlations, root = z.T @ weighted, np.sqrt(effective_sample_size(shares) / scores.design_effect)
+    correlations, root = z @ weighted.T, np.sqrt(effective_sample_size(shares) / scores.design_effect)
     largest: list[float] = []
     for at in scores.memory.blocks(len(products), 4 * z.nbytes // len(lines), _AT_ONCE):
         some = products[at]
-        columns = _product_columns(z, some) - z @ wick_terms(correlations, some)
-        columns -= (shares * columns).sum(axis=0)
-        scale = np.sqrt((shares * np.square(columns)).sum(axis=0))
-        moments = root * np.abs(columns.T @ weighted) / np.maximum(scale, _NEGLIGIBLE)[:, None]
+        columns = _product_columns(z, some)
+        columns -= wick_terms(correlations, some).T @ z
+        columns -= (columns @ shares)[:, None]
+        moments = root * np.abs(columns @ weighted.T)
+        moments /= np.maximum(np.sqrt(np.square(columns) @ shares), _NEGLIGIBLE)[:, None]
         for row, product in zip(moments, some, strict=True):
             row[list(product)] = 0.0
         largest += moments.max(axis=1).tolist()
@@ -263,10 +264,12 @@ def _associated(
 
 
 def _product_columns(lines: FloatArray, products: Sequence[Product]) -> FloatArray:
-    """Columns (b, m) of products, of one degree, of lines (b, l)."""
+    """Products (p, m), of one degree, of lines (l, m); those of a product side by side in memory."""
     members = np.array(products, dtype=np.intp).T
-    columns = lines[:, members[0]] * lines[:, members[1]]
-    return columns * lines[:, members[2]] if len(members) == 3 else columns
+    columns: FloatArray = lines[members[0]]
+    for others in members[1:]:
+        columns *= lines[others]
+    return columns
 
 
 # --- the scale of a variable -----------------------------------------------------------------------------
