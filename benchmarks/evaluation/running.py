@@ -122,11 +122,11 @@ def tasks_of(cells: Sequence[str], methods: Sequence[str], n_graphs: int) -> lis
     ]
 
 
-def read_rows(path: Path = ROWS) -> pd.DataFrame:
+def read_rows(path: Path = ROWS, columns: Sequence[str] = COLUMNS) -> pd.DataFrame:
     """The rows so far."""
     # A commit such as 12e4567890 is not a number, nor is an empty graph a missing one.
     text = {"commit": str, "edges": str}
-    return pd.read_csv(path, dtype=text) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    return pd.read_csv(path, dtype=text) if path.exists() else pd.DataFrame(columns=columns)
 
 
 def drop_rows(path: Path, tasks: Sequence[Task]) -> None:
@@ -145,11 +145,11 @@ def drop_cut_line(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def append_row(path: Path, row: Row) -> None:
+def append_row(path: Path, row: Row, columns: Sequence[str] = COLUMNS) -> None:
     """Write one line, after the header if the file is new."""
     fresh = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         if fresh:
             writer.writeheader()
         writer.writerow(row)

@@ -27,7 +27,11 @@ from dcd.search.order_search import OrderSearch, dag_of
 from dcd.search.score_model import MOST_SAMPLES, score_model
 
 COLLIDER_PRICES = (8.0, 4.0, 2.0, 1.0, 0.0)
-_VARIABLES_A_RESTART, _MOST_TIMES = 5, 10  # if all relations are linear
+# If all relations are linear: how many times as many restarts at the last price, for each variable, and in all
+# because the time of each grows with their number. On 16 samples of ecoli70 with 500 rows, 368 restarts
+# instead of 20 reduced SHD_c from 18.4 to 17.1; on 60 dense graphs of ten variables, 80 instead of 4 reduced it
+# from 2.0 to 1.7.
+_TIMES_A_VARIABLE, _TIMES_IN_ALL = 4, 10_000
 # Beyond this many, searches after the first use one price, and the first parts of all tests come first.
 MANY_VARIABLES = 40
 
@@ -130,7 +134,8 @@ class BestGraph:
             return 0 if self.separated or self._refused else self._restarts
         if price > 0:
             return self._restarts
-        return self._restarts * min(-(-len(self.model.allowed) // _VARIABLES_A_RESTART), _MOST_TIMES)
+        n_variables = len(self.model.allowed)
+        return self._restarts * max(min(_TIMES_A_VARIABLE * n_variables, _TIMES_IN_ALL // n_variables), 1)
 
 
 def n_shared_parents(dag: IntArray) -> int:
