@@ -130,8 +130,8 @@ def sample_of(
     n_rows = int(rows.sum())
     needed = max(FEWEST_ROWS, 3 * (len(columns) + 2))
     if n_rows < needed:
-        used = ", ".join(map(repr, (*pair, *fixed)))
-        problem = f"needs {needed} rows that are complete in {used} for this effect, got {n_rows}"
+        listed = ", ".join(map(repr, (*pair, *fixed)))
+        problem = f"needs {needed} rows that are complete in {listed} for this effect, got {n_rows}"
         raise InputError("the table", problem, "Add rows, or impute missing values.")
     empty, values = np.empty((n_rows, 0)), table.column(outcome)[0].values[rows]
     sample = Sample(
