@@ -51,7 +51,7 @@ def test_discover_tells_conflicts(call, data):
     assert all(f"  {found}\n" in whole for found in model.conflicts_)
     brief = call("discover", data(frame), "--method", "dcd").out
     one_sided = [found for found in model.conflicts_ if found.kind.startswith("asymmetric")]
-    assert f"Conflicts, and what was done ({len(model.conflicts_)})\n" in brief
+    assert f"Conflicts and how they were resolved ({len(model.conflicts_)})\n" in brief
     assert one_sided
     assert re.search(rf"^  {len(one_sided)} pairs? ha(s|ve) one-sided findings: ", brief, flags=re.MULTILINE)
     assert all((str(found) in brief) == (found not in one_sided) for found in model.conflicts_)
@@ -62,7 +62,7 @@ def test_discover_tells_edges_that_a_test_did_not_confirm(call, data):
     separated = dcd.RobustDCD(alpha=1e-300).fit(frame).diagnostics_.separated
     assert separated
     out = call("discover", data(frame), "--alpha", 1e-300).out
-    assert f"Edges that improved the score, but that a test did not confirm ({len(separated)})\n" in out
+    assert f"Edges that improved the score but were not confirmed by a test ({len(separated)})\n" in out
     for first, second in separated:
         assert re.search(rf"  {first} - {second}  \(edge \d+ %\)\n", out)
 
@@ -176,7 +176,7 @@ def test_stability_and_its_checkpoint(call, data, tmp_path):
     assert first.code == 0
     stability = dcd.stability(dcd.RobustDCD(), chain(), n_resamples=10, random_state=3)
     share = stability.frequencies("a", "b")["-"]
-    assert re.search(rf"^  a  -  b  edge .* {share:.0%} ", first.out, flags=re.MULTILINE)
+    assert re.search(rf"^  a  -  b  edge .* {100 * share:.0f} % ", first.out, flags=re.MULTILINE)
     assert "10 resamples" in first.out
     assert checkpoint.exists()
     assert (

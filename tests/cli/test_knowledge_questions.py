@@ -25,7 +25,7 @@ def test_from_a_question_to_what_its_answer_changed(call, survey, tmp_path):
     assert first.code == 0
     assert first.out.endswith(
         "\nWhat you may know (3)\n"
-        '  Is age a root (caused by no other column)? Add: roots = ["age"]\n'
+        '  Is age a root (caused by no other column)? If so, add to a knowledge file: roots = ["age"]\n'
         "  2 directions are in doubt; --report and --json contain lines to copy into a knowledge file.\n"
     )
     lines = [answer["line"] for q in json.loads(result.read_text())["questions"] for answer in q["answers"]]

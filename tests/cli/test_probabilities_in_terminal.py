@@ -75,8 +75,8 @@ def test_one_sided_findings_are_a_count_unless_all_is_asked_for(capsys):
     show_result(result, "DCD")
     brief = capsys.readouterr().out
     assert (
-        "Conflicts, and what was done (31)\n  Another kind. One side is enough for an edge.\n  30 pairs have"
-        in brief
+        "Conflicts and how they were resolved (31)\n"
+        "  Another kind. One side is enough for an edge.\n  30 pairs have" in brief
     )
     assert "--verbose lists them" in brief
     assert "Number" not in brief

@@ -440,7 +440,11 @@ CYCLE.loc["response", "clinic"] = 1
         ({"levels": (98, 99)}, "parameter 'levels': '98' is not a level of 'dose'"),
         ({"graph": "graph.csv"}, "must be a CPDAG, a labelled adjacency matrix or a result, got str"),
         ({"graph": CYCLE}, "fits no directed acyclic graph"),
-        ({"X": patients(30)}, "the table: has 30 rows that are complete in 'dose', 'response', 'severity'"),
+        (
+            {"X": patients(30)},
+            "the table: needs 50 rows that are complete in 'dose', 'response', 'severity' for this effect, "
+            "got 30",
+        ),
         ({"X": patients().drop(columns="severity")}, "column 'severity': is not in the table"),
         ({"X": patients().assign(dose=1.0)}, "column 'dose': has the same value in every row"),
         ({"X": patients().assign(response=1.0)}, "column 'response': has the same value in every row"),

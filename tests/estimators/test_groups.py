@@ -257,7 +257,9 @@ def test_effects_of_the_fit_use_its_groups():
     )
     assert with_groups.standard_error > 1.2 * without.standard_error
     assert with_groups in [replace(answer, share=with_groups.share) for answer in own.answers]
-    with pytest.raises(dcd.InputError, match="'groups': has 4 groups"):
+    with pytest.raises(
+        dcd.InputError, match="'groups': needs 5 groups among the complete rows for an effect, got 4"
+    ):
         dcd.effect(model.cpdag_, table, "a", "b", groups=np.arange(len(table)) % 4)
     arm = table.assign(a=np.where(groups == 3, "x", "y"))
     arm.loc[groups == 4, "a"] = "x"

@@ -242,7 +242,7 @@ def test_a_line_with_a_likelier_direction_is_not_said_to_have_none():
     text = page.replace("\u00a0", " ")
     assert "cannot be determined from the data" not in page
     assert "For these relations either direction fits the graph." in text
-    assert "In the sampled graphs, a direction is more probable than none for v0 → v1 64 %." in text
+    assert "In the sampled graphs, an arrow is more probable than a line for v0 → v1 64 %." in text
     assert "<strong>edge 100 %, undirected 30 %, v0 → v1 64 %</strong>" in text
     assert page.count("Drawn as a line: either direction fits the graph.") == 4
     assert page.count("undirected: either direction fits the graph<") == 2

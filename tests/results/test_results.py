@@ -261,8 +261,8 @@ def test_unstable_edges_are_told(robust, table):
     assert "not kept" in result.reproduction.code
     compile(result.reproduction.code, "code", "exec")
     texts = {(c.kind, c.variables): c.text for c in result.cautions}
-    assert "38%" in texts["unstable-edge", ("first", "third")]
-    assert "75%" in texts["missed-edge", ("first", "alone")]
+    assert "38 %" in texts["unstable-edge", ("first", "third")]
+    assert "75 %" in texts["missed-edge", ("first", "alone")]
     assert Result.from_dict(result.to_dict()) == result
     other = dcd.results.Stability(("a", "b"), np.zeros((2, 2)), np.zeros((2, 2)), 8, "bootstrap")
     with pytest.raises(InputError, match="different variables"):

@@ -59,4 +59,4 @@ def test_choices_and_near_names():
         check_choice("graph", "rings", ["ring", "star"])
     assert suggest("PKC_a", ["Raf", "PKC", "PKA"]) == "Did you mean 'PKC' or 'PKA'?"
     assert suggest("raf", ["RAF", "Mek"]) == "Did you mean 'RAF'?"
-    assert suggest("zzz", [f"v{i}" for i in range(12)]).endswith("'v9', ....")
+    assert suggest("zzz", [f"v{i}" for i in range(12)]).endswith("'v9' and 2 more.")

@@ -35,10 +35,12 @@ def _adjustment(first: CPDAG, second: CPDAG) -> float:
 
 
 # Each is a key of the JSON, a table in the terminal and one on the page. A new distance is a line here.
-DISTANCES = {"shd": Distance("Pairs of variables on which they differ (SHD)", _shd)}
+DISTANCES = {"shd": Distance("Pairs of variables on which two methods differ (SHD)", _shd)}
 if find_spec("gadjid") is not None:
     DISTANCES["ancestor_aid"] = Distance(
-        "Effects that the column gets wrong if the row is right (ancestor adjustment distance)", _adjustment
+        "Effects that the method in the column gets wrong if the graph in the row is true "
+        "(ancestor adjustment distance)",
+        _adjustment,
     )
 
 _MARKS = {"parent": "->", "child": "<-", "neighbour": "-", None: ""}

@@ -73,7 +73,7 @@ def _as_dict(audited: Audit) -> dict[str, Any]:
 
 def _show(audited: Audit) -> None:
     groups = "" if audited.n_groups is None else f" in {count(audited.n_groups, 'group')}"
-    rows = f"{count(audited.n_rows, 'row')}{groups}, {audited.n_complete_rows} without a missing value"
+    rows = f"{count(audited.n_rows, 'row')}{groups}, {audited.n_complete_rows} without missing values"
     say(f"{count(len(audited.columns), 'column')}, {rows}", style="bold")
     say()
     show_table(

@@ -72,7 +72,7 @@ def boundary(
     if json_path == "-":
         return
     say(f"Boundary of {target}: {', '.join(model.boundary_) or 'nothing in the table'}", style="bold")
-    say(f"{rows_used(summary)}, effective sample size {ess:.0f} under the weights")
+    say(f"{rows_used(summary)}, effective sample size {ess:.0f} under the decoupling weights")
     show_columns_left_out(summary)
     level = alpha if is_published else alpha / (len(summary.names) - 1)
     condition = "under the weights" if is_published else "given the other members"

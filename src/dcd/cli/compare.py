@@ -43,8 +43,8 @@ Examples:
 \b
 'dcd methods' lists the methods. If one is not installed, fails or takes too
 long, the reason is shown; the others still run, and the exit code is 3.
-Every method that can use knowledge gets it, and the answer lists what in each
-graph contradicts it."""
+Background knowledge is passed to every method that can use it; the answer lists
+where each graph contradicts it."""
 
 
 @click.command(epilog=_EPILOG, short_help="Several methods side by side.")
@@ -234,7 +234,7 @@ def _show(answer: dict[str, Any], table: TableSummary) -> None:
 
 def _show_distances(answer: dict[str, Any], ran: Sequence[str]) -> None:
     say()
-    say("Edges of two methods", style="bold")
+    say("Edges of each pair of methods", style="bold")
     header = ["first", "second", "same", "different", "first only", "second only"]
     show_table(header, [list(pair.values()) for pair in answer["pairs"]], right=header[2:])
     for key, distance in DISTANCES.items():

@@ -43,7 +43,7 @@ the probabilities of this arrow and of any edge between the two."""
     "--arrow-probability",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Draw arrows with at least this probability; others are lines.  [default: 0.7]",
+    help="Draw directions with at least this probability as arrows, others as lines.  [default: 0.7]",
 )
 @options.knowledge
 @options.compare_with
@@ -61,9 +61,7 @@ the probabilities of this arrow and of any edge between the two."""
 @click.option("--plot", metavar="FILE", help="Draw the graph (.png, .svg or .pdf).")
 @options.rows
 @click.option("--title", help="Title of the page; the file's name by default.")
-@click.option(
-    "--verbose", is_flag=True, help="List every conflict; by default, long lists are shortened and counted."
-)
+@click.option("--verbose", is_flag=True, help="List every conflict; by default, long lists are cut short.")
 @options.jobs
 @options.seed
 @options.handles_real_columns

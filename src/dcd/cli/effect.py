@@ -30,7 +30,7 @@ Each possible graph says what to hold fixed, or that the treatment does not
 cause the outcome. Where the estimates differ, the effect is a range.
 --graph takes a graph instead of finding one: a result of 'discover --json',
 which gives the same answer as its fit, or a .csv, .graphml or .dot file, whose
-arrows are taken as known. With --knowledge, the answer of a result is over all
+arrows are taken as known. With --knowledge, the answer for a result covers all
 graphs that its graph represents."""
 
 

@@ -118,7 +118,7 @@ def _show(checked: Falsification) -> None:
     if checked.violated:
         say()
         say("Violated", style="bold")
-        header = ["independent by the graph", "given", "p-value", "adjusted", "correlation"]
+        header = ["independent in the graph", "given", "p-value", "adjusted", "correlation"]
         rows = [
             [f"{one.first}, {one.second}", ", ".join(one.given) or "-", *_numbers(one)]
             for one in checked.violated

@@ -29,14 +29,16 @@ def show_result(
     n_variables = count(len(result.names), "variable")
     say(f"{method}, alpha {result.level:g}: {n_variables}, {rows_used(result.data)}")
     show_columns_left_out(result.data)
-    _show_list("Known beforehand", result.knowledge)
+    _show_list("Background knowledge", result.knowledge)
     say()
     _show_edges(result)
     if changes is not None:
         _show_changes(changes)
-    heading = "Edges that improved the score, but that a test did not confirm"
+    heading = "Edges that improved the score but were not confirmed by a test"
     _show_list(heading, _separated(result), most=most)
-    _show_list("Conflicts, and what was done", _conflicts(result, verbose), len(result.conflicts), most)
+    _show_list(
+        "Conflicts and how they were resolved", _conflicts(result, verbose), len(result.conflicts), most
+    )
     _show_list("Caveats", [caution.text for caution in result.cautions])
     _show_questions(result)
 
@@ -59,7 +61,7 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
         pairs = "pair has" if len(one_sided) == 1 else "pairs have"
         lines.append(
             f"{len(one_sided)} {pairs} one-sided findings: one variable is in the Markov boundary of the "
-            "other, or its neighbour, but not the other way round. --verbose lists them."
+            "other, or adjacent to it, but not vice versa. --verbose lists them."
         )
     return lines
 
@@ -99,7 +101,7 @@ def _show_edges(result: Result) -> None:
             _add_column(header, rows, name, shares)
     show_table(header, rows, right=_SHARES)
     if resampling is not None:
-        say(f"Shares of {resampling.n_resamples} resamples: what another sample might show.")
+        say(f"The shares of {resampling.n_resamples} resamples indicate what another sample might show.")
     if result.posterior is not None and any(reason_for_line(result, edge) == "improbable" for edge in edges):
         least = percent(result.posterior.arrow_probability)
         say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
@@ -127,11 +129,16 @@ def _shares(edge: Edge) -> list[str]:
     share = edge.frequencies
     assert share is not None  # there are resamples
     forward, backward, undirected, none = (
-        f"{part:.0%}" for part in (share.forward, share.backward, share.undirected, 1 - share.edge)
+        _rounded(part) for part in (share.forward, share.backward, share.undirected, 1 - share.edge)
     )
     if edge.type == "->":
         return [forward, backward, undirected, none]
-    return [undirected, "", f"{share.forward + share.backward:.0%}", none]
+    return [undirected, "", _rounded(share.forward + share.backward), none]
+
+
+def _rounded(share: float) -> str:
+    """A share of resamples; sums of rounded shares may differ from 0 or 1 by a millionth."""
+    return percent(round(share, 4))
 
 
 def _show_changes(changes: Changes) -> None:
@@ -152,7 +159,9 @@ def _show_questions(result: Result) -> None:
     from dcd.results.questions import doubts
 
     roots = [question for question in result.questions if question.kind == "root"]
-    lines = [f"{question.text} Add: {question.answers[0].line}" for question in roots]
+    lines = [
+        f"{question.text} If so, add to a knowledge file: {question.answers[0].line}" for question in roots
+    ]
     if in_doubt := doubts(result):
         lines.append(f"{in_doubt}; --report and --json contain lines to copy into a knowledge file.")
     _show_list("What you may know", lines, len(result.questions))

@@ -37,7 +37,7 @@ def methods(*, json_path: str | None) -> None:
     write_json(json_path, rows)
     if json_path != "-":
         show_table(
-            ["name", "method", "can run", "cost", "made for", "knowledge"],
+            ["name", "method", "can run", "cost", "made for", "uses knowledge"],
             [
                 (
                     row["name"],
@@ -45,7 +45,7 @@ def methods(*, json_path: str | None) -> None:
                     "yes" if row["installed"] else f"no: pip install 'causal-dcd[{row['extra']}]'",
                     _COSTS[str(row["cost"])],
                     "categories" if row["discrete"] else "measurements",
-                    "taken" if row["takes_knowledge"] else "no",
+                    "yes" if row["takes_knowledge"] else "no",
                 )
                 for row in rows
             ],

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 KINDS = ("continuous", "ordinal", "nominal")
 _MISSING = {
-    "refuse": "refuse",
-    "complete-rows": "drop rows that have any",
-    "testwise": "in each test, use the rows that are complete in its variables",
+    "refuse": "refuse them",
+    "complete-rows": "drop the rows that have any",
+    "testwise": "use in each test the rows that are complete in its variables",
 }
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -174,7 +174,7 @@ max_time = click.option(
     "--max-time",
     type=read_time,
     metavar="TIME",
-    help="Stop after 90s, 30m or 8h; without a checkpoint, stop early if the estimate far exceeds it.",
+    help="Stop after this time (30m, 8h); without a checkpoint, stop early if the estimate far exceeds it.",
 )
 
 
@@ -215,7 +215,7 @@ memory_limit = click.option(
     "--memory-limit",
     callback=_checked_limit,
     metavar="SIZE",
-    help="Memory for data, such as 4GiB (libraries take 150 MB more); the rest goes to temporary files.",
+    help="Memory for data, such as 4GiB (libraries take 150 MB more); larger data go to temporary files.",
 )
 
 

@@ -14,6 +14,7 @@ from dcd.runtime.array_types import FloatArray
 from dcd.runtime.checkpoint import Codec
 from dcd.runtime.errors import InputError
 from dcd.runtime.runs import Run, duration
+from dcd.runtime.text import percent
 from dcd.search.algorithm1 import Subsets, check_subsets, construct, exclusion_sizes, warn_of_cuts
 from dcd.search.base import Boundaries, Construction
 from dcd.search.decoupled_boundaries import SETS, BoundaryIdentifier, DecoupledSet, effort
@@ -74,7 +75,7 @@ def _in_words(frame: pd.DataFrame) -> str:
     remaining = frame["hsic_after"].sum() / max(frame["hsic_before"].sum(), np.finfo(float).tiny)
     return (
         f"{statuses(frame)}; effective sample size {frame['ess'].min():.0f} to {frame['ess'].max():.0f}; "
-        f"{remaining:.0%} of the pairwise dependence left"
+        f"{percent(remaining)} of the pairwise dependence remains"
     )
 
 

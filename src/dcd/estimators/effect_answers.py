@@ -146,7 +146,9 @@ class Effect:
             between = f"is between {figures(self.low)} and {figures(self.high)}{self._unit}"
             return f"{effect} {between} ({confidence} intervals: {low} to {high}).{self._most_words}"
         if only.adjustment is None:
-            where = "any graph of the class" if self.over == "class" else self._share(only)
+            where = "any graph of the class"
+            if self.over == "posterior":
+                where = f"{percent(only.share or 0.0)} {self._graphs}"
             return f"{effect} is 0: {self.treatment} does not cause {self.outcome} in {where}."
         return f"{effect} is {figures(only.estimate)}{self._unit} ({confidence} confidence: {low} to {high})."
 

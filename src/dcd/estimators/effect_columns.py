@@ -130,10 +130,9 @@ def sample_of(
     n_rows = int(rows.sum())
     needed = max(FEWEST_ROWS, 3 * (len(columns) + 2))
     if n_rows < needed:
-        problem = f"has {n_rows} rows that are complete in {', '.join(map(repr, (*pair, *fixed)))}"
-        raise InputError(
-            "the table", problem, f"An effect needs {needed}: add rows, or impute missing values."
-        )
+        listed = ", ".join(map(repr, (*pair, *fixed)))
+        problem = f"needs {needed} rows that are complete in {listed} for this effect, got {n_rows}"
+        raise InputError("the table", problem, "Add rows, or impute missing values.")
     empty, values = np.empty((n_rows, 0)), table.column(outcome)[0].values[rows]
     sample = Sample(
         treatment=table.column(treatment)[0].values[rows],
@@ -163,8 +162,8 @@ def _check_groups(sample: Sample, treatment: str) -> None:
         return
     n_groups = int(sample.groups.max()) + 1
     if n_groups < FEWEST_GROUPS:
-        problem = f"has {n_groups} groups among the complete rows"
-        raise InputError("parameter 'groups'", problem, f"An effect needs {FEWEST_GROUPS}: collect more.")
+        problem = f"needs {FEWEST_GROUPS} groups among the complete rows for an effect, got {n_groups}"
+        raise InputError("parameter 'groups'", problem, "Collect more.")
     for level in sample.levels or ():
         if len(np.unique(sample.groups[sample.treatment == level])) < 2:
             problem = "has a level that occurs in one group of rows only"

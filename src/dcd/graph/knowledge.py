@@ -166,14 +166,16 @@ def bind_knowledge(
 # --- checks of the input ---------------------------------------------------------------------------------
 
 
-def _items(key: str, value: object) -> tuple[Any, ...]:
-    return as_tuple(f"knowledge '{key}'", value, _EXAMPLES[key], letters=False)
+def _items(key: str, value: object, allowed: str = "must be a list") -> tuple[Any, ...]:
+    return as_tuple(f"knowledge '{key}'", value, _EXAMPLES[key], letters=False, allowed=allowed)
 
 
-def _names(key: str, value: object, what: str = "names", size: int | None = None) -> tuple[str, ...]:
-    names = _items(key, value)
+def _names(key: str, value: object, what: str = "", size: int | None = None) -> tuple[str, ...]:
+    names = _items(key, value, f"must hold {what}") if what else _items(key, value)
     if size not in (None, len(names)) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"knowledge '{key}'", f"must hold {what}, got {value!r}", f"Try {_EXAMPLES[key]}.")
+        raise InputError(
+            f"knowledge '{key}'", f"must hold {what or 'names'}, got {value!r}", f"Try {_EXAMPLES[key]}."
+        )
     return names
 
 

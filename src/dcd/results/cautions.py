@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dcd.estimators.base import Diagnostics
 from dcd.results.model import Boundary, Caution, Data, Edge, PosteriorSummary, Resampling
 from dcd.results.report.phrases import listed
+from dcd.runtime.text import percent
 from dcd.table.checks import FEW_GROUPS, FEW_ROWS
 from dcd.table.notes import TableNote
 
@@ -76,7 +77,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
         yield Caution(
             "low-effective-sample-size",
             low,
-            f"Around {listed(low, _SHOWN)}, the weights leave less than {_LOW_ESS:.0%} of the sample: "
+            f"Around {listed(low, _SHOWN)}, the weights leave less than {percent(_LOW_ESS)} of the sample: "
             "results there rest on few rows.",
         )
     cuts = tuple(cut.target for cut in diagnostics.cuts)
@@ -85,7 +86,8 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
             "cut-search",
             cuts,
             f"The boundary of {listed(cuts, _SHOWN)} was too large to search in full; some of its edges may "
-            "be false (spouses). A larger max_subsets searches further.",
+            "be false: they may lead to spouses (other causes of its effects). A larger max_subsets "
+            "searches further.",
         )
 
 
@@ -115,8 +117,8 @@ def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iter
             yield Caution(
                 "unstable-edge",
                 (edge.first, edge.second),
-                f"An edge between {edge.first} and {edge.second} is in only {edge.frequencies.edge:.0%} of "
-                "the graphs of resampled data.",
+                f"An edge between {edge.first} and {edge.second} occurs in only "
+                f"{percent(edge.frequencies.edge)} of the resamples.",
             )
     drawn = {frozenset((edge.first, edge.second)) for edge in edges}
     for pair in resampling.pairs if resampling else ():
@@ -124,8 +126,8 @@ def _of_resampling(edges: Sequence[Edge], resampling: Resampling | None) -> Iter
             yield Caution(
                 "missed-edge",
                 (pair.first, pair.second),
-                f"{pair.first} and {pair.second} have no edge here, but one in {pair.frequencies.edge:.0%} "
-                "of the graphs of resampled data.",
+                f"{pair.first} and {pair.second} have no edge here, but one in "
+                f"{percent(round(pair.frequencies.edge, 4))} of the resamples.",
             )
 
 

@@ -170,7 +170,8 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise `InputError` unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:  # other objects may define == differently
         problem = f"must be one of {', '.join(map(repr, choices))}, got {value!r}"
-        raise InputError(f"parameter '{name}'", problem, suggest(value, choices))
+        near = _nearest(value, choices)
+        raise InputError(f"parameter '{name}'", problem, near or "Choose one of them.")
 
 
 def check_flag(name: str, value: object) -> None:
@@ -204,14 +205,16 @@ def name_list(name: str, value: object) -> tuple[str, ...]:
     return names
 
 
-def as_tuple(subject: str, value: object, example: str, *, letters: bool = True) -> tuple[Any, ...]:
+def as_tuple(
+    subject: str, value: object, example: str, *, letters: bool = True, allowed: str = "must be a list"
+) -> tuple[Any, ...]:
     """The items of a container, or the `letters` of a text; raises `InputError` unless it is list-like."""
     try:
         if not isinstance(value, (bytes, bytearray, Mapping)) and (letters or not isinstance(value, str)):
             return tuple(value)  # type: ignore[arg-type]
     except TypeError:
         pass
-    raise InputError(subject, f"must be a list, got {value!r:.80}", f"Try {example}.")
+    raise InputError(subject, f"{allowed}, got {value!r:.80}", f"Try {example}.")
 
 
 def check_contract(name: str, value: Any, *, methods: Sequence[str], example: str) -> None:
@@ -227,12 +230,17 @@ def check_contract(name: str, value: Any, *, methods: Sequence[str], example: st
 
 def suggest(wrong: object, known: Sequence[str]) -> str:
     """A remedy that offers the names nearest to a wrong one."""
+    if near := _nearest(wrong, known):
+        return near
+    shown = ", ".join(repr(name) for name in known[:10])
+    return f"Choose from {shown}{f' and {len(known) - 10} more' if len(known) > 10 else ''}."
+
+
+def _nearest(wrong: object, known: Sequence[str]) -> str:
+    """The question whether the nearest names were meant; empty if none is near."""
     near = difflib.get_close_matches(str(wrong), known, n=3, cutoff=0.5)
     if not near:
         by_folded_case = {name.casefold(): name for name in known}
         folded = difflib.get_close_matches(str(wrong).casefold(), list(by_folded_case), n=3, cutoff=0.5)
         near = [by_folded_case[name] for name in folded]
-    if near:
-        return f"Did you mean {' or '.join(repr(name) for name in near)}?"
-    shown = ", ".join(repr(name) for name in known[:10])
-    return f"Choose from {shown}{', ...' if len(known) > 10 else ''}."
+    return f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""

@@ -63,10 +63,11 @@ class WholeGraph:
 
     Attributes
     ----------
-    restarts : random restarts of the search at the first and the last collider price; with curved relations
-        only in the first search, and if all relations are linear, more at the last price.
-    confirm : leave out edges whose test fails and, if colliders are few, those that tests do not confirm;
-        give arrows that tests do not confirm a lower probability.
+    restarts : random restarts of the search for the best graph, at the highest and the lowest penalty on
+        colliders. With curved relations only the first search has them; if all relations are linear, there
+        are more at the lowest penalty.
+    confirm : leave out edges whose test fails and, if there are few colliders, colliders that tests do not
+        confirm; give arrows that tests do not confirm a lower probability.
     chains : Markov chains over graphs, each on a random subsample of the rows; 0 for the single best graph,
         without probabilities.
     """

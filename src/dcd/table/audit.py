@@ -104,8 +104,8 @@ def audit(
     >>> import dcd
     >>> print(dcd.audit(dcd.datasets.load_sachs().frame[["Raf", "Mek"]]))
     853 rows (853 complete), 2 columns
-      Raf  continuous  numbers, 275 different
-      Mek  continuous  numbers, 253 different
+      Raf  continuous  275 distinct numbers
+      Mek  continuous  253 distinct numbers
     """
     options = TableOptions(kinds=kinds, missing=missing, memory=Memory.of(memory_limit))
     options.check()

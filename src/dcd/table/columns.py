@@ -3,8 +3,8 @@
 Text, categories and Booleans become codes 0, 1, ... with named levels. Missing cells are NaN. The kind of a
 variable decides how it is tested:
 
-* "nominal": text, unordered categories, Booleans, or numbers with two different values;
-* "ordinal": ordered categories, or numbers with at most ten different values; numbers that are not whole need
+* "nominal": text, unordered categories, Booleans, or numbers with two distinct values;
+* "ordinal": ordered categories, or numbers with at most ten distinct values; numbers that are not whole need
   five rows for each value on average, so that a measurement in a short table is not ordinal;
 * "continuous": all other numbers.
 
@@ -26,11 +26,12 @@ from dcd.runtime.array_types import FloatArray, Positions
 from dcd.runtime.digest import digest
 from dcd.runtime.errors import InputError
 from dcd.runtime.memory import BLOCK_ROWS
+from dcd.runtime.text import counted
 from dcd.table.remedies import Remedy, drop_columns
 
 Kind = Literal["continuous", "ordinal", "nominal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FEW_VALUES = 10  # numbers with at most this many different values are ordinal
+FEW_VALUES = 10  # numbers with at most this many distinct values are ordinal
 LARGEST_WHOLE = 2**53 - 1  # beyond it, two whole numbers can be the same float
 MOST_LEVELS = 50  # columns with more categories are likely to be identifiers
 FEWEST_IN_A_LEVEL = 5  # samples; rarer categories are merged
@@ -70,7 +71,7 @@ class TableColumn:
 
     @cached_property
     def n_distinct(self) -> int:
-        """Number of different values."""
+        """Number of distinct values."""
         return len(np.unique(self.values[~np.isnan(self.values)] if self.n_missing else self.values))
 
     @cached_property
@@ -84,23 +85,23 @@ def infer_kind(column: TableColumn) -> tuple[Kind, str]:
     if column.source == "ordered categories":
         return "ordinal", f"ordered categories ({column.n_distinct})"
     if column.source == "dates":
-        return "continuous", f"dates or times ({column.n_distinct} different)"
+        return "continuous", f"dates or times, {counted(column.n_distinct, 'distinct value')}"
     if column.source != "numbers":
-        return "nominal", f"{column.source} ({column.n_distinct} different)"
+        return "nominal", f"{column.source}, {counted(column.n_distinct, 'distinct value')}"
     if column.trouble is not None or column.n_missing == len(column.values):
         return "continuous", "no readable values"
     n_distinct = column.n_distinct
     if column.n_infinite:
         n_distinct = len(np.unique(column.values[np.isfinite(column.values)]))
     if n_distinct == 2:
-        return "nominal", "two different numbers"
+        return "nominal", "two distinct numbers"
     if n_distinct <= FEW_VALUES and column.is_whole:
-        return "ordinal", f"whole numbers, {n_distinct} different"
+        return "ordinal", counted(n_distinct, "distinct whole number")
     if n_distinct <= FEW_VALUES and FEWEST_IN_A_LEVEL * n_distinct <= len(column.values) - column.n_missing:
-        return "ordinal", f"numbers, {n_distinct} different"
+        return "ordinal", counted(n_distinct, "distinct number")
     if n_distinct == len(column.values) > FEW_VALUES and column.is_whole:
-        return "continuous", f"whole numbers, {n_distinct} different, one per row: an identifier?"
-    return "continuous", f"numbers, {n_distinct} different"
+        return "continuous", f"{n_distinct} distinct whole numbers, one per row: an identifier?"
+    return "continuous", counted(n_distinct, "distinct number")
 
 
 def as_kind(column: TableColumn, kind: Kind) -> TableColumn:

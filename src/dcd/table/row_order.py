@@ -172,7 +172,8 @@ def dependent_rows_text(found: RowOrder, *, in_groups: bool) -> str:
     where = f"{len(names)} columns ({listed}) {what}: {strongest}" if len(names) > 1 else f"column {listed} "
     where = f"In {where}" if found.by is None else f"In the order of {found.by!r}, in {where}"
     verb = "resembles" if found.correlation > 0 else "is unlike"
-    before = "before it" if found.lag == 1 else f"{found.lag} before it"
+    unit = "groups" if in_groups else "rows"
+    before = "before it" if found.lag == 1 else f"{found.lag} {unit} before it"
     observed, condition, remedy = (
         f"a row {verb} the row {before}",
         "rows follow each other in time, or several belong to the same subject",

@@ -175,6 +175,8 @@ class Account:
             verb = "do not contradict" if n_tested == 1 else "contradict"
             return f"The data {verb} {which} that the graph implies{untested}."
         which = f"{n_violated} of the {n_tested} independences" if n_tested > 1 else "the one independence"
+        if n_violated == n_tested > 1:
+            which = f"all {n_tested} independences"
         return f"The data contradict {which} that the graph implies{untested}."
 
     def comparison(self) -> list[str]:
@@ -186,13 +188,15 @@ class Account:
                 "Shuffled names imply the same independences: the graph says nothing about single variables."
             ]
         n_all = len(self.permuted)
-        told = f"Of {n_all} graphs of the same shape with shuffled names, {self.n_no_worse} do no worse"
+        do = "does" if self.n_no_worse == 1 else "do"
+        n_good = f"{self.n_no_worse} {do} at least as well"
+        told = f"Of {n_all} graphs of the same shape with shuffled names, {n_good}"
         if self.permutation_pvalue <= self.alpha:
             return [f"{told}: the graph fits these data far better than chance."]
         if not self.n_no_worse:
             return [f"{told}; at least {int(1 / self.alpha)} are needed to distinguish that from chance."]
         if not self.violated:
-            return [f"{told}: passing means little here, because shuffled names do as well."]
+            return [f"{told}: passing means little here, because graphs with shuffled names pass too."]
         return [f"{told}: the graph does not clearly fit better than shuffled names."]
 
     def _needless(self) -> list[str]:

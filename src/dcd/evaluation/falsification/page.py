@@ -86,7 +86,7 @@ def _graph(checked: Account, pairs: list[tuple[int, int]]) -> svg.Drawing:
         for edge in checked.edges
     ]
     for x, y in pairs:
-        title = f"{checked.names[x]} and {checked.names[y]}: independent by the graph, dependent in the data"
+        title = f"{checked.names[x]} and {checked.names[y]}: independent in the graph, dependent in the data"
         edges.append(svg.DrawnEdge(x, y, False, title=title, attributes={"class": "edge violated"}))
     cells = 18 if len(checked.names) <= 20 else 13
     nodes = [
@@ -129,7 +129,7 @@ def _legend(checked: Account, has_pairs: bool) -> list[tuple[str, bool, float, s
         ("line", False, "edge whose direction the graph leaves open"),
         ("arrow needless", True, "not supported by the data"),
         ("line needless", False, "not supported, direction open"),
-        ("violated", False, "independent by the graph, dependent in the data"),
+        ("violated", False, "independent in the graph, dependent in the data"),
     ]
     drawn |= {"violated"} if has_pairs else set()
     return [(classes, directed, 1.8, words) for classes, directed, words in entries if classes in drawn]

@@ -47,7 +47,7 @@ def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
     if not seen:
         return ["No two variables were found to be directly related." + added]
     pairs = d * (d - 1) // 2
-    related = count(len(seen), "pair is", "pairs are")
+    related = count(len(seen), "is", "are")
     text = f"Of {number(pairs)} pairs of variables, {related} directly related.{added}"
     degree = {name: sum(name in (edge.first, edge.second) for edge in result.edges) for name in result.names}
     most = max(degree.values())
@@ -74,7 +74,7 @@ def _arrows(result: Result, arrows: Sequence[Edge]) -> str:
     least = ""
     if result.posterior is not None:
         least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
-    told_by = "The data, together with the knowledge that was given," if result.knowledge else "The data"
+    told_by = "The data, together with background knowledge," if result.knowledge else "The data"
     return f"{told_by} determine the direction of {of_them}{least}: {shown}."
 
 
@@ -104,7 +104,7 @@ def _undirected(lines: Sequence[Edge], n_edges: int) -> str:
     text = f"For {which} either direction fits the graph."
     likelier = [likelier_arrow(edge)["arrow"] for edge in lines if _has_likelier_arrow(edge)]
     if likelier:
-        text += f" In the sampled graphs, a direction is more probable than none for {listed(likelier, 6)}."
+        text += f" In the sampled graphs, an arrow is more probable than a line for {listed(likelier, 6)}."
     return text
 
 
