@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import calibration, complexity, conditional_tests, decoupling, speed, unlikely_pairs
+from benchmarks import calibration, complexity, conditional_tests, decoupling, limits, speed, unlikely_pairs
 from benchmarks.evaluation import running, tables
 from benchmarks.evaluation import speed as cost
 from benchmarks.evaluation.cells import CELLS, MIXED, SIMULATED
@@ -114,6 +114,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "networks-aid": wide(tables.NETWORK_CELLS, (*ALL, *tables.CONTROLS), "ancestor_aid"),
     "networks-time": wide(tables.NETWORK_CELLS, ALL, "cpu_seconds"),
     "growing": evaluation(lambda rows: tables.growing(rows, (*tables.OURS, "FLOP", "BOSS", "PC"))),
+    "limits": limits.show,
     "calibration": lambda: calibration.in_short(calibration.told(pd.read_csv(calibration.ROWS))),
     "unlikely-pairs": unlikely_pairs.show,
     "exogenous": lambda: without_first_lines(showing.in_short("report")),

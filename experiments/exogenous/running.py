@@ -27,7 +27,7 @@ from experiments.timing import OutOfTimeError, cpu_limit
 
 FOLDER = RESULTS / "exogenous"
 KNOWLEDGE = ("none", "half")
-THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of probabilities, for fits that have them
+THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95)  # of probabilities, for fits that have them
 DRAWN = "drawn"  # in place of a threshold: the graph as drawn
 RANDOM_DRAWS = 100
 KEY = ("table", "method", "knowledge", "threshold")

@@ -71,7 +71,7 @@ def in_short(role: str, folder: Path = FOLDER) -> str:
     rows = _frame(role, folder)
     for (method, knowledge, threshold), group in _groups(rows[rows["status"] == "ok"]):
         told = _TOLD[knowledge]
-        arrows = {"": "", DRAWN: ", as drawn", "0.7": ", probability at least 0.7", "0.9": ", at least 0.9"}
+        arrows = {"": "", DRAWN: ", as drawn", "0.75": ", probability at least 0.75", "0.9": ", at least 0.9"}
         if threshold not in arrows or method == "no-arrows" or (told and threshold != DRAWN):
             continue
         name = f"{_label(method)}{arrows[threshold]}{told}"

@@ -45,7 +45,7 @@ def test_arrows_lines_and_uncertain_directions_have_words_of_their_own(capsys):
         reason = reason_for_line(result, edge)
         assert edge.probabilities.words(edge.first, edge.second, reason) in out
     assert "direction uncertain: " in out
-    assert "A direction with a probability below 70 % is uncertain and drawn as a line." in out
+    assert "A direction with a probability below 75 % is uncertain and drawn as a line." in out
 
 
 def test_an_arrow_that_only_tests_keep_from_being_drawn_says_so(capsys):

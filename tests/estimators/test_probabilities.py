@@ -206,7 +206,7 @@ def test_an_arrow_that_knowledge_directs_is_never_uncertain():
 @pytest.mark.parametrize("seed", range(3))
 def test_arrows_below_the_least_probability_are_drawn_as_lines(seed):
     table = simulated(seed, d=6, n=150)
-    graphs = {least: fitted(table, arrow_probability=least) for least in (0, 0.7, 1)}
+    graphs = {least: fitted(table, arrow_probability=least) for least in (0, 0.75, 1)}
     sure = graphs[0].cpdag_
     assert sure.uncertain == ()
     names = sure.names
@@ -239,7 +239,7 @@ def test_uncertain_arrows_are_arrows_of_the_graph_each_once():
 
 @pytest.mark.parametrize("value", [-0.1, 1.01, np.nan, "often", None, True])
 def test_a_bad_arrow_probability_is_refused(value):
-    with pytest.raises(InputError, match=r"parameter 'arrow_probability'.*0.7") as refused:
+    with pytest.raises(InputError, match=r"parameter 'arrow_probability'.*0.75") as refused:
         RobustDCD(arrow_probability=value).fit(collider_with_bystanders(100, 0))
     assert str(value) in str(refused.value)
 

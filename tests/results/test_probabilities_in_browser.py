@@ -107,7 +107,7 @@ def test_details_have_the_four_numbers_and_why_an_arrow_is_a_line(visit, results
     ]
     assert f"{uncertain.second} → {uncertain.first} 0 %, ← {found[0]} %, — " in text
     assert f"none {found[1]} %" in text
-    assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 70 %." in text
+    assert f"Drawn as a line: its direction has probability {found[0]} %, below the limit of 75 %." in text
 
 
 def test_the_first_colour_of_a_bar_is_the_direction_from_the_variable_of_its_row(visit, results):
@@ -147,7 +147,7 @@ def test_edges_and_arrows_have_a_column_each_and_no_number_is_there_twice(visit,
             assert (of_arrow, direction.split(";")[0]) == (percent(share.forward), tests)
         elif edge.uncertain:
             assert of_arrow == f"{edge.first} → {edge.second} {percent(share.forward)}"
-            assert direction.startswith("uncertain: below the required 70 %; ")
+            assert direction.startswith("uncertain: below the required 75 %; ")
         else:
             assert of_arrow.endswith(f" {percent(max(share.forward, share.backward))}")
             assert direction.startswith("undirected: either direction fits the graph; ")

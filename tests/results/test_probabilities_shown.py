@@ -219,7 +219,7 @@ def test_the_page_has_the_words_of_each_edge(made):
         assert page.count(f"<strong>{words}</strong>") == 2  # of its ends
     uncertain = next(edge for edge in made["edges"] if edge["uncertain"])
     share = round(100 * uncertain["probabilities"]["forward"])
-    assert page.count(f"its direction has probability {share} %, below the limit of 70 %") == 2
+    assert page.count(f"its direction has probability {share} %, below the limit of 75 %") == 2
     assert "Pairs that may have an edge but have none here" in page
 
 
@@ -262,7 +262,7 @@ def test_names_are_text_in_probabilities_too():
     page = report.render(Result.from_dict(document))
     assert page.count("<script") == 1
     assert "<img" not in page
-    assert "below the limit of 70 %" in page
+    assert "below the limit of 75 %" in page
 
 
 def test_resamples_beside_probabilities_answer_another_question():

@@ -110,7 +110,7 @@ def add_posterior(document, seed=0):
     near_miss = {"forward": 0.1, "backward": 0.2, "undirected": 0.125, "absent": 0.575}
     pairs += [{"first": a, "second": b, "probabilities": near_miss} for a, b in apart[:1]]
     document["posterior"] = {
-        "arrow_probability": 0.7,
+        "arrow_probability": 0.75,
         "n_chains": 16,
         "drift": 0.05,
         "subsampled": True,

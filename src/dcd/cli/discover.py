@@ -43,7 +43,7 @@ the probabilities of this arrow and of any edge between the two."""
     "--arrow-probability",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="Draw directions with at least this probability as arrows, others as lines.  [default: 0.7]",
+    help="Draw directions with at least this probability as arrows, others as lines.  [default: 0.75]",
 )
 @options.knowledge
 @options.compare_with

@@ -115,7 +115,7 @@ class RobustDCD(Discovery):
         The conditional independence test, by default `PartialAssociation()`.
     search : WholeGraph, a GraphSearch of your own or None
         The search for the graph, by default `WholeGraph()`.
-    arrow_probability : float, default=0.7
+    arrow_probability : float, default=0.75
         Arrows with a lower posterior probability are listed in `cpdag_.uncertain` and drawn as lines, unless
         knowledge forbids the opposite direction. In a table with categories, so are arrows that tests do
         not confirm.
@@ -160,7 +160,7 @@ class RobustDCD(Discovery):
 
     test: CITest | None = None
     search: GraphSearch | None = None
-    arrow_probability: float = 0.7
+    arrow_probability: float = 0.75
     random_state: int | np.random.Generator | None = 0
 
     def _strategies(self) -> tuple[CITest, GraphSearch]:
@@ -173,7 +173,7 @@ class RobustDCD(Discovery):
         super()._check_parameters()
         test, search = self._strategies()
         check_test("test", test)
-        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.7)
+        check_number("arrow_probability", self.arrow_probability, at_least=0, at_most=1, suggestion=0.75)
         check_contract("search", search, methods=("find",), example="dcd.WholeGraph()")
 
     def _edge_lines(self) -> list[tuple[str, str]]:
