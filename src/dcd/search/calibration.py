@@ -99,8 +99,8 @@ CONSTANTS = Constants(
     slope=(-0.06, 0.0, 0.0, 0.37, -0.77, -0.24, -0.51, 0.0),
     shift=(-0.97, 0.0, 0.0, 3.36, 1.93, -0.78, -0.42, 0.0),
     least_absence=0.00046,
-    temper=(1.94, -0.2, 0.65, -0.09, -1.31, 0.79, -0.99, -1.76),
-    undirected=(0.15, -0.25, 0.03, -0.68, -0.32, 0.28, 0.54, 0.32),
+    temper=(1.96, -0.22, 0.65, -0.11, -1.32, 0.79, -0.97, -1.75),
+    undirected=(0.16, -0.26, 0.03, -0.7, -0.32, 0.28, 0.55, 0.32),
     least_share=0.00086,
     unconfirmed_share=0.014,
 )
@@ -111,8 +111,9 @@ RARE = 0.1  # share of sampled graphs up to which an edge counts as rare
 _RARE_SCALE = 0.01  # shares far below it differ by chance
 _LEAST_DENSITY, _MOST_DENSITY = 0.02, 0.9
 _PSEUDO_SHARE = 0.02  # of directions about which rare edges say nothing
-# The range of traits in the tables to which the constants were fitted; values beyond it count as its ends.
-_LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(5.0, 1.9, 1.0, 1.0)
+# The range of traits in the tables to which the constants were fitted (in linear ones `shared` is at most 4.5);
+# values beyond it count as its ends.
+_LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(4.5, 1.9, 1.0, 1.0)
 # For the choice of the graph; fitted without caution to tables of seeds 1,700,000 and up.
 _CHOICE = CONSTANTS._replace(
     temper=(3.98, -0.9, 0.43, -2.18, -3.27, 0.0, 0.0, 0.0),
