@@ -106,28 +106,27 @@ def _fit_directions(rows: pd.DataFrame) -> tuple[tuple[float, ...], tuple[float,
     wrong = (types.argmax(axis=1) < 2) & (types.argmax(axis=1) != truth)
     properties, weights = properties_of(rows[TRAITS].to_numpy()), _weights(rows, wrong)
     shares, right = types / types.sum(axis=1, keepdims=True), np.eye(3)[truth]
-    confirmed = rows["confirmed"].to_numpy(dtype=bool)
+    more_frequent = np.column_stack([types[:, :2] > types[:, 1::-1], np.zeros(len(rows))])
+    favoured = more_frequent * rows[["confirmed"]].to_numpy()
     width = properties.shape[1]
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
-        least = np.exp(np.where(confirmed, values[-2], values[-1]))[:, None]
+        least, favour = np.exp(values[-2]), values[-1]
         logs = np.log(shares + least)
         power = expit(properties @ values[:width])
-        scores = power[:, None] * logs
+        scores = power[:, None] * logs + favour * favoured
         scores[:, 2] += properties @ values[width:-2]
         told = softmax(scores, axis=1)
         error = weights[:, None] * (told - right)
         by_power = (error * logs).sum(axis=1) * power * (1.0 - power)
-        by_least = (error * power[:, None] * least / (shares + least)).sum(axis=1)
-        gradient = [by_power @ properties, error[:, 2] @ properties]
-        gradient.append(np.array([by_least[confirmed].sum(), by_least[~confirmed].sum()]))
+        by_least = (error * power[:, None] * least / (shares + least)).sum()
+        gradient = [by_power @ properties, error[:, 2] @ properties, [by_least, (error * favoured).sum()]]
         value = -weights @ np.log((told * right).sum(axis=1))
         return _with_prior(value, np.concatenate(gradient), values, 2 * width)
 
-    start = np.array([1.0, *np.zeros(2 * width - 1), np.log(0.005), np.log(0.005)])
+    start = np.array([1.0, *np.zeros(2 * width - 1), np.log(0.005), 0.0])
     values = minimize(loss, start, jac=True, method="BFGS").x
-    least, unconfirmed = map(_two_digits, values[-2:])
-    return _rounded(values[:width]), _rounded(values[width:-2]), least, unconfirmed
+    return _rounded(values[:width]), _rounded(values[width:-2]), _two_digits(values[-2]), float(values[-1].round(2))
 
 
 def _weights(rows: pd.DataFrame, wrong: BoolArray) -> FloatArray:

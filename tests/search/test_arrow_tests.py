@@ -94,6 +94,19 @@ def test_undecided_tests_confirm_nothing():
     assert not confirmed_arrows(collider, free(3), lambda asked: dict.fromkeys(asked, np.nan)).any()
 
 
+@pytest.mark.parametrize(
+    ("p_without", "p_given", "confirms"),
+    [(0.5, 1e-4, True), (0.06, 9e-4, True), (0.04, 1e-9, False), (0.5, 0.01, False), (0.5, 0.0011, False)],
+)
+def test_a_collider_needs_independence_at_5_percent_and_dependence_at_a_tenth_percent(
+    p_without, p_given, confirms
+):
+    collider = graph(3, (0, 1), (2, 1))
+    log_pvalues = {(0, 2): np.log(p_without), (0, 2, 1): np.log(p_given)}
+    found = confirmed_arrows(collider, free(3), lambda asked: {one: log_pvalues[one] for one in asked})
+    np.testing.assert_array_equal(found, collider if confirms else np.zeros((3, 3)))
+
+
 def test_few_triples_are_tried_for_an_arrow():
     """Twenty causes of one effect have 190 colliders."""
     star = graph(21, *((v, 20) for v in range(20)))

@@ -2,12 +2,14 @@
 
 Arrows follow from colliders, and these from missing edges. A score judges both by its model; a test makes
 fewer assumptions. At an unshielded collider x -> z <- y, x and y are independent without z and dependent
-given it; if tests at 5 % find this, they confirm both of its arrows.
+given it. Tests confirm both of its arrows if independence without z is not rejected at 5 % and independence
+given z is rejected at 0.1 %. Weaker evidence is not enough: in 168 simulated tables with curves or categories,
+0.95 of 1,103 arrows were right if the second p-value was below 0.001, 0.80 of 204 if it was between 0.001 and
+0.05, and 0.52 of the 1,013 others (seeds from 1,995,001).
 
 Arrows that only follow from others, because z would otherwise be a collider or there would be a cycle, count
-as unconfirmed: they rest on everything that directed the others. In simulated tables with categories, arrows
-with a probability above a half were right in 0.90 of 820 cases if tests found a collider of theirs, and in
-0.67 of 147 if tests agreed only that there is no collider where one would reverse them.
+as unconfirmed: they rest on everything that directed the others. On real tables, tests that agreed with such
+arrows made them hardly more reliable than chance.
 
 The conditioning sets are the parents, in the graph, of whichever of x and y comes later. For each arrow a few
 colliders are tried, and one that confirms it suffices.
@@ -29,7 +31,8 @@ from dcd.search.graph_class import class_types
 
 Question = tuple[int, ...]  # x, y and the conditioning set
 Ask = Callable[[Sequence[Question]], Mapping[Question, float]]
-_LOG_LEVEL = float(np.log(0.05))
+# Log p-values above which a pair counts as independent, and below which it counts as dependent.
+_INDEPENDENT, _DEPENDENT = float(np.log(0.05)), float(np.log(0.001))
 _TRIES = 4  # colliders for an arrow
 
 
@@ -66,9 +69,9 @@ def _confirming(contrasts: Sequence[Contrast], ask: Ask) -> list[Contrast]:
     The second question is asked only if the answer to the first fits.
     """
     log_pvalues = ask(list(dict.fromkeys(contrast.without for contrast in contrasts)))
-    apart = [contrast for contrast in contrasts if log_pvalues[contrast.without] > _LOG_LEVEL]
+    apart = [contrast for contrast in contrasts if log_pvalues[contrast.without] > _INDEPENDENT]
     log_pvalues = ask(list(dict.fromkeys(contrast.within for contrast in apart)))
-    return [contrast for contrast in apart if log_pvalues[contrast.within] < _LOG_LEVEL]
+    return [contrast for contrast in apart if log_pvalues[contrast.within] < _DEPENDENT]
 
 
 class Contrasts:

@@ -22,8 +22,8 @@ become
 
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad \beta = 1 / (1 + e^{-c \cdot x}) ,
 
-where :math:`\delta` is larger for arrows that tests do not confirm (`arrow_tests`), and :math:`u = v \cdot x`
-for undirected edges and 0 for arrows.
+where :math:`u = v \cdot x` for undirected edges, a constant for the more frequent direction if tests confirm it
+(`arrow_tests`), and 0 otherwise.
 
 The constants maximise the likelihood of the true types in simulated tables, in which wrong directions count
 one and a half times, for caution; `benchmarks.fit_calibration` computes them.
@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dcd.graph.probabilities import ABSENT, UNDIRECTED
+from dcd.graph.probabilities import ABSENT, BACKWARD, FORWARD, UNDIRECTED
 from dcd.runtime.array_types import BoolArray, FloatArray
 from dcd.search.family_score import ScoreModel
 
@@ -70,7 +70,8 @@ class Constants(NamedTuple):
     least_absence : epsilon, the least weight of no edge.
     temper : c, for directions.
     undirected : v, in favour of undirected edges.
-    least_share, unconfirmed_share : delta if tests confirm the arrow, and if not.
+    least_share : delta, the least share of a direction.
+    confirmed : u for an arrow that tests confirm.
     """
 
     slope: tuple[float, ...]
@@ -79,7 +80,7 @@ class Constants(NamedTuple):
     temper: tuple[float, ...]
     undirected: tuple[float, ...]
     least_share: float
-    unconfirmed_share: float
+    confirmed: float
 
 
 class RareConstants(NamedTuple):
@@ -96,13 +97,13 @@ class RareConstants(NamedTuple):
 
 
 CONSTANTS = Constants(
-    slope=(-0.06, 0.0, 0.0, 0.37, -0.77, -0.24, -0.51, 0.0),
-    shift=(-0.97, 0.0, 0.0, 3.36, 1.93, -0.78, -0.42, 0.0),
-    least_absence=0.00046,
-    temper=(1.96, -0.22, 0.65, -0.11, -1.32, 0.79, -0.97, -1.75),
-    undirected=(0.16, -0.26, 0.03, -0.7, -0.32, 0.28, 0.55, 0.32),
-    least_share=0.00086,
-    unconfirmed_share=0.014,
+    slope=(-0.06, 0.0, 0.0, 0.38, -0.77, -0.23, -0.52, 0.0),
+    shift=(-0.97, 0.0, 0.0, 3.38, 1.93, -0.78, -0.42, 0.0),
+    least_absence=0.00045,
+    temper=(1.36, -0.2, 0.54, -0.07, -1.06, 0.83, -0.91, -1.74),
+    undirected=(0.28, -0.26, 0.04, -0.76, -0.34, 0.24, 0.59, 0.3),
+    least_share=0.005,
+    confirmed=1.14,
 )
 RARE_CONSTANTS = RareConstants(
     rare=(0.65, -3.39, 0.93, -0.68, 0.74, 1.24, 2.54, -0.3, -1.02), separated=(-0.43, 0.21, -1.27)
@@ -119,6 +120,7 @@ _CHOICE = CONSTANTS._replace(
     temper=(3.98, -0.9, 0.43, -2.18, -3.27, 0.0, 0.0, 0.0),
     undirected=(-0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     least_share=0.0014,
+    confirmed=0.0,
 )
 
 
@@ -192,8 +194,8 @@ def _shares_of_rare(sampled: FloatArray, pairs: Pairs) -> FloatArray:
 def types_for_choice(sampled: FloatArray, traits: Traits, settled: BoolArray) -> FloatArray:
     """The shares of types (4, d, d) for the choice of the graph: edges as sampled, directions less sure."""
     joined, shares = _joined_and_shares(sampled)
-    # As if tests confirmed every arrow: they need the graph.
-    tempered = _tempered(shares, _properties(np.array(traits)), np.asarray(_CHOICE.least_share), _CHOICE)
+    # Tests of arrows need the graph, so they do not count here.
+    tempered = _tempered(shares, _properties(np.array(traits)), np.zeros(joined.shape), _CHOICE)
     return np.concatenate([np.where(settled, shares, tempered) * joined, sampled[ABSENT:]])
 
 
@@ -247,9 +249,11 @@ def properties_of_unlikely(
 def direction_shares(
     shares: FloatArray, traits: Traits | FloatArray, confirmed: BoolArray, constants: Constants = CONSTANTS
 ) -> FloatArray:
-    """The shares (3, ...) of the two directions and of none; `traits` are (4,) or (n, 4) for n pairs."""
-    least = np.where(confirmed, constants.least_share, constants.unconfirmed_share)
-    return _tempered(shares, properties_of(traits), least, constants)
+    """The shares (3, ...) of the two directions and of none; `traits` are (4,) or (n, 4) for n pairs.
+
+    `confirmed` are the pairs whose more frequent direction tests confirm.
+    """
+    return _tempered(shares, properties_of(traits), constants.confirmed * confirmed, constants)
 
 
 def properties_of(traits: Traits | FloatArray) -> FloatArray:
@@ -274,8 +278,11 @@ def _joined_and_shares(sampled: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _tempered(
-    shares: FloatArray, properties: FloatArray, least: FloatArray, constants: Constants
+    shares: FloatArray, properties: FloatArray, favour: FloatArray, constants: Constants
 ) -> FloatArray:
-    tempered = (shares + least) ** expit(properties @ constants.temper)
+    """The shares (3, ...), with `favour` (...) as the log weight of the more frequent direction."""
+    tempered = (shares + constants.least_share) ** expit(properties @ constants.temper)
+    tempered[FORWARD] *= np.exp(favour * (shares[FORWARD] > shares[BACKWARD]))
+    tempered[BACKWARD] *= np.exp(favour * (shares[BACKWARD] > shares[FORWARD]))
     tempered[UNDIRECTED] *= np.exp(properties @ constants.undirected)
     return np.asarray(tempered / tempered.sum(axis=0))
