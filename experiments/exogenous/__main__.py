@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     show = actions.add_parser("show", help="print the results and write them beside the rows")
     show.set_defaults(action=_show)
     for action in (run, show):
-        action.add_argument("--role", choices=ROLES, default="choose", help="which half of the tables")
+        action.add_argument("--role", choices=ROLES, default="choose", help="which of the tables")
         action.add_argument("--results", type=Path, default=FOLDER, help="folder of the rows")
     return parser
 
