@@ -32,7 +32,7 @@ DRAWN = "drawn"  # in place of a threshold: the graph as drawn
 RANDOM_DRAWS = 100
 KEY = ("table", "method", "knowledge", "threshold")
 COUNTS = ("possible", "impossible", "undirected", "none")
-COLUMNS = (*KEY, "role", "status", "reason", *COUNTS, "seconds", "edges", "versions", "commit")
+COLUMNS = (*KEY, "status", "reason", *COUNTS, "seconds", "edges", "versions", "commit")
 CONTROLS = {"no-arrows": "No arrows", "random": "Random directions"}  # on the skeleton of Robust DCD
 
 Row = dict[str, Any]
@@ -130,7 +130,6 @@ def _row(task: Task, counts: Counts | None = None, status: str = "ok", **values:
     packages = ("numpy", "scipy", PACKAGE, *METHODS[task.method].packages)
     return {
         **dict(zip(KEY, task.key, strict=True)),
-        "role": task.table.role,
         "status": status,
         **({name: int(count) for name, count in asdict(counts).items()} if counts else {}),
         "versions": "; ".join([f"dcd {dcd.__version__}", *(f"{name} {version(name)}" for name in packages)]),

@@ -12,6 +12,7 @@ from dcd.runtime.errors import InputError
 from experiments.exogenous.base import Source
 from experiments.exogenous.counting import count_edges
 from experiments.exogenous.methods import METHODS
+from experiments.exogenous.roles import role_of
 from experiments.exogenous.running import (
     CONTROLS,
     COUNTS,
@@ -82,7 +83,7 @@ def in_short(role: str, folder: Path = FOLDER) -> str:
 
 
 def _frame(role: str, folder: Path) -> pd.DataFrame:
-    rows = [row for row in read_rows(folder).values() if row["role"] == role]
+    rows = [row for row in read_rows(folder).values() if role_of(row["table"]) == role]
     derived = [one for row in rows for one in (*_controls(row), *_same_pairs(row, rows))]
     frame = pd.DataFrame([*rows, *derived])
     if not frame.empty:
