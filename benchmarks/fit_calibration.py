@@ -49,8 +49,8 @@ SETTINGS = {
 # Of the properties of a table. Density, number of rows and the density of categorical tables did not help to
 # calibrate edges.
 FOR_EDGES = np.array([True, False, False, True, True, True, True, False])
-# Weight of directions that are wrong. Kinds of tables differ in ways that traits do not show: with less, more
-# kinds got too high a probability on tables left out of the fit (1 to 2 were tried).
+# Weight of edges and directions that are wrong. Kinds of tables differ in ways that traits do not show: with
+# less, more kinds got too high a probability on tables left out of the fit (1 to 2 were tried).
 CAUTION = 1.5
 PRIOR = 3e-5  # weight of squared coefficients in the mean loss: none is large without a reason
 
@@ -81,8 +81,8 @@ def fit(rows: pd.DataFrame) -> Constants:
 
 
 def _fit_edges(rows: pd.DataFrame) -> tuple[tuple[float, ...], tuple[float, ...], float]:
-    properties, weights = properties_of(rows[TRAITS].to_numpy()), _weights(rows, np.zeros(len(rows), bool))
     joined, truth = np.minimum(rows[TYPES].sum(axis=1).to_numpy(), 1.0), rows["truth"].to_numpy() < 3
+    properties, weights = properties_of(rows[TRAITS].to_numpy()), _weights(rows, (joined >= 0.5) & ~truth)
     width = properties.shape[1]
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
