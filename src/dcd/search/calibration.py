@@ -97,24 +97,24 @@ class RareConstants(NamedTuple):
 
 
 CONSTANTS = Constants(
-    slope=(-0.2, 0.0, 0.0, 0.5, -0.8, -0.26, -0.61, 0.0),
-    shift=(-1.15, 0.0, 0.0, 3.46, 1.91, -0.76, -0.44, 0.0),
+    slope=(-0.21, 0.0, 0.0, 0.59, -0.8, -0.26, -0.68, 0.0),
+    shift=(-1.15, 0.0, 0.0, 3.64, 1.91, -0.77, -0.58, 0.0),
     least_absence=0.00016,
-    temper=(1.36, -0.2, 0.54, -0.07, -1.06, 0.83, -0.91, -1.74),
-    undirected=(0.28, -0.26, 0.04, -0.76, -0.34, 0.24, 0.59, 0.3),
-    least_share=0.005,
+    temper=(1.48, -0.31, 0.53, -0.13, -1.05, 0.84, -0.86, -1.79),
+    undirected=(0.38, -0.34, 0.03, -1.01, -0.37, 0.24, 0.79, 0.3),
+    least_share=0.0051,
     confirmed=1.14,
 )
 RARE_CONSTANTS = RareConstants(
-    rare=(0.65, -3.39, 0.93, -0.68, 0.74, 1.24, 2.54, -0.3, -1.02), separated=(-0.43, 0.21, -1.27)
+    rare=(0.54, -3.18, 0.96, -0.69, 0.85, 1.09, 2.41, -0.35, -1.0), separated=(-0.38, 0.21, -1.26)
 )
 RARE = 0.1  # share of sampled graphs up to which an edge counts as rare
 _RARE_SCALE = 0.01  # shares far below it differ by chance
 _LEAST_DENSITY, _MOST_DENSITY = 0.02, 0.9
 _PSEUDO_SHARE = 0.02  # of directions about which rare edges say nothing
-# The range of traits in the tables to which the constants were fitted (for `shared`, in linear ones); values
-# beyond it count as its ends.
-_LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(4.5, 1.9, 1.0, 1.0)
+# The range of traits in the tables to which the constants were fitted; values beyond it count as its ends. Few
+# of these tables share more than three neighbours.
+_LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(3.0, 1.9, 1.0, 1.0)
 # For the choice of the graph; fitted without caution to tables of seeds 1,700,000 and up.
 _CHOICE = CONSTANTS._replace(
     temper=(3.98, -0.9, 0.43, -2.18, -3.27, 0.0, 0.0, 0.0),
