@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from support.made_results import (
     HOSTILE,
@@ -17,6 +18,7 @@ from support.made_results import (
 
 import dcd
 from dcd import InputError, RobustDCD, WholeGraph, load_result, summarise
+from dcd.cli.graph_text import show_result
 from dcd.graph.probabilities import pair_probabilities
 from dcd.results import Result, report
 from dcd.results.cautions import cautions_of
@@ -271,3 +273,33 @@ def test_resamples_beside_probabilities_answer_another_question():
     page = report.render(Result.from_dict(add_posterior(document)))
     assert "This answers a different question from the probabilities" in page
     assert "edge probability at least" in page  # the slider is by probability
+
+
+# --- how far arrows can be relied on ---------------------------------------------------------------------
+
+DOUBT = "Directions in real tables are less certain"
+
+
+@pytest.mark.parametrize(
+    ("arrows", "tiers", "expected"),
+    [(True, None, True), (False, None, False), (True, [["x", "y"], ["z"]], False)],
+    ids=["from data", "no arrows", "all known"],
+)
+def test_arrows_from_data_come_with_a_doubt(arrows, tiers, expected, capsys):
+    rng = np.random.default_rng(0)
+    x, y, e = rng.standard_normal((3, 500))
+    table = np.column_stack([x, y, x + y + e]) if arrows else np.column_stack([x, x + y, x + y + e])
+    known = None if tiers is None else dcd.Knowledge(tiers=tiers)
+    model = RobustDCD(knowledge=known, progress=False, random_state=0)
+    result = summarise(model.fit(pd.DataFrame(table, columns=["x", "y", "z"])))
+    assert any(edge.type == "->" for edge in result.edges) == arrows
+    show_result(result, "Robust DCD")
+    for text in (capsys.readouterr().out, report.page(result)):
+        assert (DOUBT in text) == expected
+
+
+def test_graphs_without_probabilities_come_without_that_doubt(capsys):
+    result = Result.from_dict(make_document(random_cpdag(NAMES, 9, seed=3), n_sample=5))
+    assert any(edge.type == "->" for edge in result.edges)
+    show_result(result, "DCD")
+    assert DOUBT not in capsys.readouterr().out + report.page(result)

@@ -79,7 +79,7 @@ def show_columns_left_out(table: TableSummary | Data) -> None:
 
 
 def _show_edges(result: Result) -> None:
-    from dcd.results.lines import reason_for_line
+    from dcd.results.lines import doubt_about_arrows, reason_for_line
     from dcd.results.origin import given_in
 
     edges, resampling, knowledge = result.edges, result.resampling, given_in(result)
@@ -105,6 +105,8 @@ def _show_edges(result: Result) -> None:
     if result.posterior is not None and any(reason_for_line(result, edge) == "improbable" for edge in edges):
         least = percent(result.posterior.arrow_probability)
         say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
+    if doubt := doubt_about_arrows(result):
+        say(doubt)
     linked = {name for edge in edges for name in (edge.first, edge.second)}
     alone = [name for name in result.names if name not in linked]
     if alone:

@@ -112,8 +112,8 @@ RARE = 0.1  # share of sampled graphs up to which an edge counts as rare
 _RARE_SCALE = 0.01  # shares far below it differ by chance
 _LEAST_DENSITY, _MOST_DENSITY = 0.02, 0.9
 _PSEUDO_SHARE = 0.02  # of directions about which rare edges say nothing
-# The range of traits in the tables to which the constants were fitted; values beyond it count as its ends. Few
-# of these tables share more than three neighbours.
+# The range of traits in the tables to which the constants were fitted; values beyond it count as its ends.
+# Few of these tables share more than three neighbours.
 _LEAST_TRAITS, _MOST_TRAITS = Traits(0.0, -1.0, 0.0, 0.0), Traits(3.0, 1.9, 1.0, 1.0)
 # For the choice of the graph; fitted without caution to tables of seeds 1,700,000 and up.
 _CHOICE = CONSTANTS._replace(
