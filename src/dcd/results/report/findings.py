@@ -71,11 +71,13 @@ def _directions(result: Result, seen: Sequence[Edge], knowledge: Given) -> list[
 
 def _arrows(result: Result, arrows: Sequence[Edge]) -> str:
     of_them, shown = count(len(arrows), "of them", "of them"), listed(list(map(_with_probability, arrows)), 6)
-    least = ""
-    if result.posterior is not None:
-        least = f", with a probability of {percent(result.posterior.arrow_probability)} or more"
-    told_by = "The data, together with background knowledge," if result.knowledge else "The data"
-    return f"{told_by} determine the direction of {of_them}{least}: {shown}."
+    if result.posterior is None:
+        told_by = "The data, together with background knowledge," if result.knowledge else "The data"
+        return f"{told_by} determine the direction of {of_them}: {shown}."
+    least = percent(result.posterior.arrow_probability)
+    which = f"Given the background knowledge, {of_them}" if result.knowledge else sentence(of_them)
+    has = "has" if len(arrows) == 1 else "have"
+    return f"{which} {has} a direction with a probability of {least} or more: {shown}."
 
 
 def _lines(result: Result, edges: Sequence[Edge]) -> list[str]:
