@@ -22,8 +22,8 @@ become
 
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad \beta = 1 / (1 + e^{-c \cdot x}) ,
 
-where :math:`u = v \cdot x` for undirected edges, a constant for the more frequent direction if tests confirm
-it (`arrow_tests`), and 0 otherwise.
+where :math:`u = v \cdot x` for undirected edges, a constant for the more frequent direction if tests confirm it
+(`arrow_tests`), and 0 otherwise.
 
 The constants maximise the likelihood of the true types in simulated tables, in which wrong edges and
 directions count one and a half times, for caution; `benchmarks.fit_calibration` computes them.
@@ -253,8 +253,7 @@ def direction_shares(
 
     `confirmed` are the pairs whose more frequent direction tests confirm.
     """
-    favour = np.where(confirmed, constants.confirmed, 0.0)
-    return _tempered(shares, properties_of(traits), favour, constants)
+    return _tempered(shares, properties_of(traits), constants.confirmed * confirmed, constants)
 
 
 def properties_of(traits: Traits | FloatArray) -> FloatArray:

@@ -14,8 +14,7 @@ the child as measured and for its normal score. With ties, densities are those o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -24,8 +23,7 @@ from dcd.features.family_gram import Categories
 from dcd.features.gram_columns import GapColumns, TableColumns, negentropy
 from dcd.features.rank_scores import normal_scores
 from dcd.features.subsamples import row_parts
-from dcd.graph.adjacency import is_acyclic
-from dcd.runtime.array_types import FloatArray, IntArray
+from dcd.runtime.array_types import FloatArray, IntArray, Positions
 from dcd.search.best_graph import MANY_VARIABLES
 
 _MOST_ROWS = 4_000  # of each half
@@ -35,10 +33,7 @@ _NEGLIGIBLE = 1e-9  # variance, where that of a column is 1
 # With a smaller share of distinct values, normal densities are used: where any regression separates equal
 # values, spacings would take that for information.
 _FEW_TIES = 0.9
-_LEAST_GAIN = 1e-6  # of an exchange, in nats
 _PARENT_PRICE = 8.0  # of 2 to 50 nats all chose nearly the same graphs
-
-_Family = tuple[int, tuple[int, ...]]  # a child and its parents
 
 
 def can_hold_out(
@@ -67,55 +62,28 @@ class HeldOutRows:
         self._values = (values - values.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
         self._scores = np.column_stack([normal_scores(column)[:, 0] for column in values.T])
         self._tied = [len(np.unique(column)) < _FEW_TIES * len(column) for column in values.T]
-        self._gains: dict[_Family, float] = {}
+        self._gains: dict[tuple[int, ...], float] = {}
 
     def best_of(self, dags: Sequence[IntArray]) -> int:
         """Which of some graphs over all variables predicts best; the first of those that are equal."""
-        differ = np.any(np.array(dags) != dags[0], axis=(0, 1))
-        gains = [sum(self._gain(*family) for family in _families(dag) if differ[family[0]]) for dag in dags]
-        return int(np.argmax(gains))
+        differ = np.flatnonzero(np.any(np.array(dags) != dags[0], axis=(0, 1))).tolist()
+        gains = [[self._gain(child, np.flatnonzero(dag[:, child])) for child in differ] for dag in dags]
+        return int(np.argmax(np.sum(gains, axis=1)))
 
-    def combined(self, dags: Sequence[IntArray], best: int) -> IntArray:
-        """The best graph, with families of the others wherever they predict better.
-
-        The family of one variable is exchanged, or those of two variables that either pair of families joins,
-        as long as this improves the prediction and leads to no cycle.
-        """
-        dag = dags[best].copy()
-        while (better := next(self._exchanged(dag, dags), None)) is not None:
-            dag = better
-        return dag
-
-    def _exchanged(self, dag: IntArray, dags: Sequence[IntArray]) -> Iterator[IntArray]:
-        """The graphs that differ by one exchange and predict better, the best first."""
-        current = dict(_families(dag))
-        others = sorted({family for other in dags for family in _families(other)} - {*current.items()})
-        gains = {one: self._gain(*one) - self._gain(one[0], current[one[0]]) for one in others}
-        exchanges = [(one,) for one in others] + [
-            pair for pair in combinations(others, 2) if _joined(*pair, current)
-        ]
-        by_gain = sorted(((sum(gains[one] for one in some), some) for some in exchanges), reverse=True)
-        for _, families in (some for some in by_gain if some[0] > _LEAST_GAIN):
-            changed = dag.copy()
-            for child, parents in families:
-                changed[:, child] = np.isin(np.arange(len(dag)), parents)
-            if is_acyclic(changed):
-                yield changed
-
-    def _gain(self, child: int, parents: tuple[int, ...]) -> float:
+    def _gain(self, child: int, parents: Positions) -> float:
         """The gain of a family in log density, less the price of its parents."""
-        if not parents:
+        if not len(parents):
             return 0.0
-        key = (child, parents)
+        key = (child, *parents.tolist())
         if key not in self._gains:
             responses = np.column_stack([self._values[:, child], self._scores[:, child]])
             # The spacings of normal scores are not those of a sample, but their distribution is known.
             from_normal = (np.inf, np.inf) if self._tied[child] else (negentropy(responses[:, 0]), 0.0)
-            gains = map(_entropy_lost, responses.T, self._errors([*parents], responses).T, from_normal)
+            gains = map(_entropy_lost, responses.T, self._errors(parents, responses).T, from_normal)
             self._gains[key] = len(responses) * max(gains) - _PARENT_PRICE * len(parents)
         return self._gains[key]
 
-    def _errors(self, parents: list[int], responses: FloatArray) -> FloatArray:
+    def _errors(self, parents: Positions, responses: FloatArray) -> FloatArray:
         """The errors (m, 2) of the best regression of each response, on rows it was not fitted to."""
         causes, scores = self._values[:, parents], self._scores[:, parents]
         rng = np.random.default_rng(len(parents))
@@ -144,16 +112,6 @@ class HeldOutRows:
                 coefficients = np.linalg.solve(gram + np.diag(penalty), moments)
                 of_ridge[other] = responses[other] - features[other] @ coefficients
         return errors
-
-
-def _families(dag: IntArray) -> list[_Family]:
-    return [(child, tuple(np.flatnonzero(column).tolist())) for child, column in enumerate(dag.T)]
-
-
-def _joined(one: _Family, other: _Family, current: Mapping[int, tuple[int, ...]]) -> bool:
-    """Whether one of two variables is, or was, a parent of the other."""
-    (x, of_x), (y, of_y) = one, other
-    return x != y and (x in (*of_y, *current[y]) or y in (*of_x, *current[x]))
 
 
 def _entropy_lost(response: FloatArray, errors: FloatArray, from_normal: float) -> float:
