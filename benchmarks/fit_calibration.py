@@ -126,7 +126,12 @@ def _fit_directions(rows: pd.DataFrame) -> tuple[tuple[float, ...], tuple[float,
 
     start = np.array([1.0, *np.zeros(2 * width - 1), np.log(0.005), 0.0])
     values = minimize(loss, start, jac=True, method="BFGS").x
-    return _rounded(values[:width]), _rounded(values[width:-2]), _two_digits(values[-2]), float(values[-1].round(2))
+    return (
+        _rounded(values[:width]),
+        _rounded(values[width:-2]),
+        _two_digits(values[-2]),
+        float(values[-1].round(2)),
+    )
 
 
 def _weights(rows: pd.DataFrame, wrong: BoolArray) -> FloatArray:

@@ -1,12 +1,12 @@
 """Which tables settings may be chosen on, and which are kept for the report.
 
 The first 76 tables were split once, before any method had been run on any of them: half to choose settings
-on, half for the report. But the results on the report half were then seen after many changes, so it no longer
-is a test of anything that came later. All 76 now have the role "choose". The role "report" belongs to tables
+on, half for the report. But the results on the report half were then seen after many changes, so that half no
+longer tests anything that came later. All 76 now have the role "choose". The role "report" belongs to tables
 that were added afterwards. They were picked by the meaning of their columns alone, before any method was run
 on any of them. Once their results have led to a change, they are used up in the same way.
 
-A table keeps its role otherwise, and a new one gets "choose".
+Apart from that, a table keeps its role. A new table gets the role "choose".
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def test_from_a_question_to_what_its_answer_changed(call, survey, tmp_path):
         "  age - education before, now age -> education (by knowledge)\n"
         "  education - income before, now education -> income (by knowledge)\n"
     ) in second.out
-    assert "\n2 edges (2 directed, 2 of them by knowledge; 0 undirected)\n" in second.out
+    assert "\n2 edges (2 directed, 2 of them from knowledge; 0 undirected)\n" in second.out
     assert second.out.count("  known  ") == 2
     assert "Knowledge, not the data, determines two directions" in page.read_text()
     assert "What you may know" not in second.out

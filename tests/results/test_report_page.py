@@ -103,7 +103,7 @@ def test_findings_tell_the_graph():
     cpdag = random_cpdag(["a", "b", "c"], 3)
     result = make_result(cpdag)
     told = " ".join(findings(result, given_in(result)))
-    assert "Of 3 pairs of variables, three are directly related." in told
+    assert "Of 3 pairs of variables, three were found to be directly related." in told
     assert "cannot be determined" in told
     assert groups(result) == [["a", "b", "c"]]
 
@@ -172,7 +172,10 @@ def test_a_required_edge_that_the_data_do_not_show_has_no_confidence():
     assert classes["x", "z"] == classes["y", "z"] == {"arrow", "firm"}
     assert scale.strength(result.edges[0]) is None
     told = " ".join(findings(result, given_in(result)))
-    assert "three are directly related. One edge is drawn only because knowledge requires it." in told
+    assert (
+        "three were found to be directly related. One edge is drawn only because knowledge requires it."
+        in told
+    )
     told_by = "The data, together with background knowledge, determine the direction of"
     assert f"{told_by} two of them: x → z and y → z." in told
     assert "Knowledge, not the data, determines two directions: a → b and c → b." in told

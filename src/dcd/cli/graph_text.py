@@ -87,7 +87,7 @@ def _show_edges(result: Result) -> None:
         say("No edges.", style="bold")
         return
     n_directed = sum(edge.type == "->" for edge in edges)
-    known = f", {len(knowledge.arrows)} of them by knowledge;" if knowledge.arrows else ","
+    known = f", {len(knowledge.arrows)} of them from knowledge;" if knowledge.arrows else ","
     parts = f"{n_directed} directed{known} {len(edges) - n_directed} undirected"
     say(f"{count(len(edges), 'edge')} ({parts})", style="bold")
     header: list[str] = ["", "", ""]

@@ -67,7 +67,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
             "failed-decoupling",
             failed,
             f"Decoupling failed around {listed(failed, _SHOWN)}: the weights left more dependence than "
-            "chance. Edges there may be false. RobustDCD handles this better.",
+            "chance would explain. Edges there may be false. RobustDCD handles this better.",
         )
     views = {boundary.target: boundary.view for boundary in boundaries if boundary.view is not None}
     low = tuple(

@@ -1,15 +1,15 @@
-"""Which arrows of a graph tests confirm.
+"""The arrows of a graph that tests confirm.
 
 Arrows follow from colliders, and these from missing edges. A score judges both by its model; a test makes
 fewer assumptions. At an unshielded collider x -> z <- y, x and y are independent without z and dependent
 given it. Tests confirm both of its arrows if independence without z is not rejected at 5 % and independence
-given z is rejected at 0.1 %. Weaker evidence is not enough: in 168 simulated tables with curves or categories,
-0.95 of 1,103 arrows were right if the second p-value was below 0.001, 0.80 of 204 if it was between 0.001 and
-0.05, and 0.52 of the 1,013 others (seeds from 1,995,001).
+given z is rejected at 0.1 %. Weaker evidence is not enough: in 168 simulated tables with curves or
+categories, 0.95 of 1,103 arrows were right if the second p-value was below 0.001, 0.80 of 204 if it was
+between 0.001 and 0.05, and 0.52 of the 1,013 others (seeds from 1,995,001).
 
 Arrows that only follow from others, because z would otherwise be a collider or there would be a cycle, count
-as unconfirmed: they rest on everything that directed the others. On real tables, tests that agreed with such
-arrows made them hardly more reliable than chance.
+as unconfirmed: they rest on everything that directed the others. On real tables, such arrows were hardly more
+reliable than chance, even where tests agreed with them.
 
 The conditioning sets are the parents, in the graph, of whichever of x and y comes later. For each arrow a few
 colliders are tried, and one that confirms it suffices.

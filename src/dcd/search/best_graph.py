@@ -2,12 +2,12 @@ r"""The best graph by family scores and a prior on colliders.
 
 Scores come from a Gram matrix (`family_score`), the best graph from a search over orders (`order_search`).
 
-**Prior on colliders.** Noise and misfit suggest false colliders, and a single one reverses many edges. The
-share of the edges that lead to a variable with other parents is uniform up to a half: if there are V of them
-among N edges, the graph has prior probability :math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear
-colliders the first needs strong evidence, and trees stay trees; with many, the next needs little. A sum of
-family scores cannot express this, so the search is repeated at decreasing prices for each parent beyond the
-first, and the prior chooses among the results.
+**Prior on colliders.** Noise and misfit suggest false colliders, and a single one can reverse many edges. Let
+N be the number of edges and V the number of parents beyond the first, summed over all variables. The share s
+of edges that lead from such parents has a uniform prior between 0 and a half, so the graph has prior weight
+:math:`\int_0^{1/2} s^V (1 - s)^{N - V} ds`. Without clear colliders the first needs strong evidence, and
+trees stay trees; with many, the next needs little. A sum of family scores cannot express this, so the search
+is repeated at decreasing prices for each parent beyond the first, and the prior chooses among the results.
 """
 
 from __future__ import annotations

@@ -1,35 +1,35 @@
 r"""Calibration: from the shares of sampled graphs to probabilities.
 
 Sampled graphs agree with each other more often than they are right: they share the errors of the model, and
-one edge that all of them miss reverses others; in dense graphs many are missed. Two steps correct for this; x
-are properties of the table (`properties_of`).
+one edge that all of them miss can reverse others; in dense graphs many are missed. Two steps correct for
+this; x denotes properties of the table (`properties_of`).
 
 **Edges.** With j the share of sampled graphs that join a pair, the log odds of an edge are
 
 .. math:: e^{a \cdot x} \log \frac{j}{1 - j + \epsilon} + b \cdot x ,
 
-so an edge is certain only if knowledge requires it. Up to j = 0.1, for other pairs and for those that a test
-separates, they are
+so an edge is certain only if knowledge requires it. If j is at most 0.1, the log odds are instead (first for
+pairs that no test separates, then for those that a test separates)
 
 .. math:: f \cdot y + f_0 \log \frac{j + 0.01}{0.01} \qquad\text{and}\qquad g \cdot y'
 
 with y and y' the density of the sampled graphs and other properties (`unlikely_edges`). A missed edge is more
-probable in dense graphs and with few rows, and no pair is certain to be apart unless knowledge forbids its
-edge.
+probable in dense graphs and with few rows, and no pair is certain to have no edge unless knowledge forbids
+it.
 
 **Directions.** The shares s of the two directions and of no direction, among the graphs that join a pair,
 become
 
 .. math:: s'_t \propto (s_t + \delta)^\beta e^{u_t} , \qquad \beta = 1 / (1 + e^{-c \cdot x}) ,
 
-where :math:`u = v \cdot x` for undirected edges, a constant for the more frequent direction if tests confirm it
-(`arrow_tests`), and 0 otherwise.
+where :math:`u = v \cdot x` for undirected edges, a constant for the more frequent direction if tests confirm
+it (`arrow_tests`), and 0 otherwise.
 
 The constants maximise the likelihood of the true types in simulated tables, in which wrong edges and
 directions count one and a half times, for caution; `benchmarks.fit_calibration` computes them.
 
 **The choice of the graph** does not depend on them: it takes edges as sampled, and directions with constants
-of its own, so that a new calibration changes what is told of a graph and not the graph.
+of its own, so that a new calibration changes the probabilities reported for a graph, not the graph.
 """
 
 from __future__ import annotations
@@ -253,7 +253,8 @@ def direction_shares(
 
     `confirmed` are the pairs whose more frequent direction tests confirm.
     """
-    return _tempered(shares, properties_of(traits), constants.confirmed * confirmed, constants)
+    favour = np.where(confirmed, constants.confirmed, 0.0)
+    return _tempered(shares, properties_of(traits), favour, constants)
 
 
 def properties_of(traits: Traits | FloatArray) -> FloatArray:

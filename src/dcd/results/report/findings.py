@@ -47,8 +47,8 @@ def _relations(result: Result, seen: Sequence[Edge]) -> list[str]:
     if not seen:
         return ["No two variables were found to be directly related." + added]
     pairs = d * (d - 1) // 2
-    related = count(len(seen), "is", "are")
-    text = f"Of {number(pairs)} pairs of variables, {related} directly related.{added}"
+    related = count(len(seen), "was", "were")
+    text = f"Of {number(pairs)} pairs of variables, {related} found to be directly related.{added}"
     degree = {name: sum(name in (edge.first, edge.second) for edge in result.edges) for name in result.names}
     most = max(degree.values())
     hubs = [brief(name) for name in result.names if degree[name] == most]
@@ -140,7 +140,8 @@ def _groups(result: Result) -> list[str]:
     if 1 < len(connected) <= 6:
         shown = "; ".join(listed([brief(name) for name in members], 6) for members in connected)
         sentences.append(
-            f"They form {count(len(connected), 'group')} with no relation between them: {shown}."
+            f"The related variables form {count(len(connected), 'group')} with no relation between them: "
+            f"{shown}."
         )
     if alone:
         sentences.append(f"No relation with any other variable was detected for {listed(alone)}.")
@@ -163,8 +164,8 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     if result.resampling is not None:
         again = sum(edge.frequencies is not None and edge.frequencies.edge >= 0.8 for edge in seen)
         sentences.append(
-            f"In {number(result.resampling.n_resamples)} fits on resampled rows, {again} of "
-            f"{len(seen)} edges were found in at least 80 % of them."
+            f"{again} of {len(seen)} edges were found in at least 80 % of "
+            f"{number(result.resampling.n_resamples)} fits on resampled rows."
         )
     if sentences:
         return sentences
@@ -172,8 +173,8 @@ def _sureness(result: Result, seen: Sequence[Edge]) -> list[str]:
     if weakest.pvalue is None:
         return []
     return [
-        f"The weakest edge is {arrow(weakest)}. If the two were not directly related, an association like "
-        f"theirs would arise by chance with probability {pvalue(weakest.pvalue)}."
+        f"The weakest edge is {arrow(weakest)}. If the two were not directly related, an association at "
+        f"least as strong would arise by chance with probability {pvalue(weakest.pvalue)}."
     ]
 
 
