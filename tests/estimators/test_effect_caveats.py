@@ -11,7 +11,7 @@ from support.patients import PATIENTS, patients
 import dcd
 from dcd import CPDAG, Knowledge
 from dcd.estimators.effect_answers import Effect, EffectAnswer
-from dcd.estimators.effect_cautions import cautions_of_graphs, dependence_note
+from dcd.estimators.effect_cautions import cautions_of_fit, cautions_of_graphs
 from dcd.estimators.effect_columns import EffectTable
 from dcd.estimators.effects import Context, EffectOptions, FittedGraphs, estimated
 from dcd.graph.adjustment_sets import Adjustments
@@ -43,7 +43,35 @@ def test_dependent_rows_are_a_short_caveat_of_the_model_and_its_result(groups):
     saved = dcd.summarise(model)
     assert dcd.effect(saved, table, "a", "b", estimator="linear", groups=groups).cautions[-1] == note
     subject = [(("patient",), "Pass patient as groups.")]
-    assert dependence_note(subject, in_groups=False) == "Pass patient as groups."
+    fine = {"in_groups": False, "n_against_knowledge": 0, "drift": 0.05}
+    assert cautions_of_fit(subject, **fine) == ("Pass patient as groups.",)
+    assert cautions_of_fit((), **fine) == cautions_of_fit((), **{**fine, "drift": None}) == ()
+
+
+def test_knowledge_that_the_data_contradict_is_a_caveat_of_the_model_and_its_result():
+    rng = np.random.default_rng(0)
+    x, y, z = rng.standard_normal((3, 400))
+    table = pd.DataFrame({"x": x, "y": x + y, "z": z})
+    knowledge = dcd.Knowledge(required=[("z", "y")], no_edge=[("x", "y")])
+    model = dcd.RobustDCD(knowledge=knowledge, progress=False, random_state=0).fit(table)
+    assert len(model.conflicts_) == 2
+    contradicted = "The data contradict the background knowledge in 2 places (dcd discover shows where)."
+    saved = dcd.summarise(model)
+    for found in (
+        model.effect("z", "y", estimator="linear"),
+        dcd.effect(saved, table, "z", "y", estimator="linear"),
+    ):
+        assert contradicted in found.cautions
+    agreed = dcd.RobustDCD(knowledge=dcd.Knowledge(roots=["x"]), progress=False, random_state=0).fit(table)
+    assert not agreed.conflicts_
+    assert not any("contradict" in text for text in agreed.effect("x", "y", estimator="linear").cautions)
+
+
+def test_chains_that_have_not_converged_are_a_caveat():
+    (caution,) = cautions_of_fit((), in_groups=False, n_against_knowledge=0, drift=0.17)
+    assert caution.startswith("The chains have not converged: probabilities differ by up to 0.17")
+    (one,) = cautions_of_fit((), in_groups=False, n_against_knowledge=1, drift=0.1)
+    assert one == "The data contradict the background knowledge in one place (dcd discover shows where)."
 
 
 def test_rows_are_counted_in_one_caveat():

@@ -277,7 +277,7 @@ def test_resamples_beside_probabilities_answer_another_question():
 
 # --- how far arrows can be relied on ---------------------------------------------------------------------
 
-DOUBT = "Directions in real tables are less certain"
+DOUBT = "In real tables directions are often wrong"
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ DOUBT = "Directions in real tables are less certain"
     [(True, None, True), (False, None, False), (True, [["x", "y"], ["z"]], False)],
     ids=["from data", "no arrows", "all known"],
 )
-def test_arrows_from_data_come_with_a_doubt(arrows, tiers, expected, capsys):
+def test_directions_from_data_come_with_a_doubt(arrows, tiers, expected, capsys):
     rng = np.random.default_rng(0)
     x, y, e = rng.standard_normal((3, 500))
     table = np.column_stack([x, y, x + y + e]) if arrows else np.column_stack([x, x + y, x + y + e])

@@ -196,7 +196,7 @@ def test_what_the_data_prefer_given_knowledge_is_told_apart_and_marked():
     assert page.count("<td>the data, given the knowledge</td>") == 2
     assert page.count('class="badge changed"') == 2
     assert "no statement is about this pair" in page
-    assert "Given the background knowledge, two of them have a direction with a probability of " in page
+    assert "Given the background knowledge, two of them are drawn as arrows, with a probability of " in page
     backwards = report.render(earlier, before=later)  # without knowledge, the data alone are the reason
     assert backwards.count("<td>the data</td>") == 2
     assert "no statement is about this pair" not in backwards

@@ -42,7 +42,8 @@ Examples:
 
 \b
 'dcd methods' lists the methods. If one is not installed, fails or takes too
-long, the reason is shown; the others still run, and the exit code is 3.
+long, the reason is shown; the others still run, and the exit code is 3. Without
+--methods, those that are not installed are left out.
 Background knowledge is passed to every method that can use it; the answer lists
 where each graph contradicts it."""
 
@@ -268,6 +269,8 @@ def _show_methods(methods: dict[str, Any], ran: Sequence[str]) -> None:
         ]
         for method in ran
     ]
+    if "robust-dcd" in ran:
+        say("robust-dcd has all arrows of its CPDAG here; dcd discover draws uncertain ones as lines.")
     informed = any(row[-1] for row in rows)
     shown = rows if informed else [row[:-1] for row in rows]
     show_table([*header, *(["knowledge"] if informed else [])], shown, right=header[1:])

@@ -11,7 +11,7 @@ from dcd.cli.graph_files import read_graph
 from dcd.cli.options import Handling, TableFile
 from dcd.cli.output_files import check_outputs, write_json, write_text
 from dcd.cli.running import FINE, PROBLEMS, State, silent_children
-from dcd.cli.terminal import remark, say, show_table
+from dcd.cli.terminal import count, remark, say, show_table
 
 if TYPE_CHECKING:
     from dcd.evaluation.falsification import Falsification, Independence
@@ -82,6 +82,11 @@ def falsify(
     """Test the graph GRAPH: find where the table DATA contradicts it."""
     check_outputs({"--report": report, "--json": json_path}, [graph, source.path])
     matrix = read_graph(graph, with_knowledge=True, as_written=True)
+    if n_uncertain := matrix.attrs.get("n_uncertain"):
+        remark(
+            "note",
+            f"{count(n_uncertain, 'uncertain arrow')} of the result, drawn there as lines, tested as arrows",
+        )
     import dcd
 
     table, weights = handling.read(source)

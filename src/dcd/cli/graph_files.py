@@ -42,7 +42,7 @@ def read_graph(path: str, *, with_knowledge: bool = False, as_written: bool = Fa
     CSV list of edges with columns such as `from,to` and optionally `type` (`->` or `-`). A list need not name
     variables without edges, so `attrs["open"]` of the matrix is set. Arrows of a result that follow from
     knowledge alone are directed only `with_knowledge`. With `as_written`, a DAG is not replaced by its class,
-    and a result has all arrows, uncertain ones too.
+    and a result has all arrows; `attrs["n_uncertain"]` counts those that it draws as lines.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
@@ -50,7 +50,9 @@ def read_graph(path: str, *, with_knowledge: bool = False, as_written: bool = Fa
 
         cpdag = load_result(path).cpdag
         if as_written:
-            return replace(cpdag, uncertain=()).to_frame()
+            frame = replace(cpdag, uncertain=()).to_frame()
+            frame.attrs["n_uncertain"] = len(cpdag.uncertain)
+            return frame
         return (cpdag if with_knowledge else cpdag.without_background()).to_frame()
     if suffix in (".graphml", ".dot", ".gv"):
         from dcd.interop import common

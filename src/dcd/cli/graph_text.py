@@ -79,7 +79,7 @@ def show_columns_left_out(table: TableSummary | Data) -> None:
 
 
 def _show_edges(result: Result) -> None:
-    from dcd.results.lines import doubt_about_arrows, reason_for_line
+    from dcd.results.lines import doubt_about_directions, reason_for_line
     from dcd.results.origin import given_in
 
     edges, resampling, knowledge = result.edges, result.resampling, given_in(result)
@@ -102,10 +102,13 @@ def _show_edges(result: Result) -> None:
     show_table(header, rows, right=_SHARES)
     if resampling is not None:
         say(f"The shares of {resampling.n_resamples} resamples indicate what another sample might show.")
-    if result.posterior is not None and any(reason_for_line(result, edge) == "improbable" for edge in edges):
+    reasons = {reason_for_line(result, edge) for edge in edges}
+    if result.posterior is not None and "improbable" in reasons:
         least = percent(result.posterior.arrow_probability)
         say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
-    if doubt := doubt_about_arrows(result):
+    if "unconfirmed" in reasons:
+        say("In a table with categories, so is a direction that tests do not confirm, however probable.")
+    if doubt := doubt_about_directions(result):
         say(doubt)
     linked = {name for edge in edges for name in (edge.first, edge.second)}
     alone = [name for name in result.names if name not in linked]

@@ -8,12 +8,21 @@ from dcd.estimators.effect_answers import Effect, listed_names
 from dcd.estimators.effect_estimates import Estimate
 from dcd.graph.adjustment_sets import Adjustments
 from dcd.runtime.text import percent, toml_entry
+from dcd.search.base import MOST_DRIFT
 
 
-def dependence_note(notes: Iterable[tuple[Sequence[str], str]], *, in_groups: bool) -> str:
-    """A short caveat about dependent rows, from the variables and the text of each caveat of the fit.
+def cautions_of_fit(
+    notes: Iterable[tuple[Sequence[str], str]],
+    *,
+    in_groups: bool,
+    n_against_knowledge: int,
+    drift: float | None,
+) -> tuple[str, ...]:
+    """Short caveats about the fit that the graphs come from.
 
-    A caveat that names a column of subjects is kept; one about the order of rows has no variables.
+    `notes` are its caveats about dependent rows, with the variables that they name: one that names a column
+    of subjects is kept; one about the order of rows has no variables. `n_against_knowledge` counts the
+    statements that the data contradict, and `drift` is that of the chains.
     """
     what, remedy = "Rows appear to depend on earlier rows", "name the rows that belong together"
     if in_groups:
@@ -22,7 +31,16 @@ def dependence_note(notes: Iterable[tuple[Sequence[str], str]], *, in_groups: bo
         f"{what} (dcd audit shows where). Unless the table is merely sorted, edges may be false and "
         f"intervals too narrow: {remedy} (groups= or --groups), or use differences over time."
     )
-    return " ".join(text if variables else of_order for variables, text in notes)
+    cautions = [text if variables else of_order for variables, text in notes]
+    if n_against_knowledge:
+        times = "in one place" if n_against_knowledge == 1 else f"in {n_against_knowledge} places"
+        cautions.append(f"The data contradict the background knowledge {times} (dcd discover shows where).")
+    if drift is not None and drift > MOST_DRIFT:
+        cautions.append(
+            f"The chains have not converged: probabilities differ by up to {drift:.2f} between their halves, "
+            "so the shares of graphs are uncertain. Use more chains."
+        )
+    return tuple(cautions)
 
 
 def cautions_of_estimates(

@@ -29,11 +29,11 @@ class EffectTable:
         kinds: Mapping[str, Kind] | None = None,
         sample_weight: Any = None,
         groups: Any = None,
-        note: str = "",
+        cautions: tuple[str, ...] = (),
     ) -> None:
         TableOptions(kinds=kinds).check()
         self._source, self._kinds = source_of(X), {str(name): kind for name, kind in (kinds or {}).items()}
-        self.n_rows, self.note = self._source.n_rows, note
+        self.n_rows, self.cautions = self._source.n_rows, cautions
         weights = survey_weights(sample_weight, self.n_rows)
         self.weights: FloatArray = np.ones(self.n_rows) if weights is None else weights
         self.groups = used_groups(row_groups(groups, self.n_rows))

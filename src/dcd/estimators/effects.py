@@ -68,7 +68,7 @@ class FittedGraphs:
     sampled : (k, d, d) DAGs sampled by the chains; None if there are none.
     knowledge : as given to the fit.
     kinds : of the columns.
-    note : a caveat about the rows.
+    cautions : caveats about the rows and the fit.
     n_chains : the chains whose DAGs are in `sampled`, one chain after another; None if their order is lost.
     n_complete : rows on which the graph was found, if only rows complete in all columns; otherwise None.
     """
@@ -77,7 +77,7 @@ class FittedGraphs:
     sampled: BoolArray | None = None
     knowledge: Knowledge | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
-    note: str = ""
+    cautions: tuple[str, ...] = ()
     n_chains: int | None = None
     n_complete: int | None = None
 
@@ -196,7 +196,7 @@ def effect_of_fit(
     check_pair(*pair, fitted.cpdag.names)
     adjustments, over = fitted.adjustments(pair, over, options.adjustment)
     X, sample_weight, groups = read()
-    table = EffectTable(X, fitted.kinds, sample_weight, groups, fitted.note)
+    table = EffectTable(X, fitted.kinds, sample_weight, groups, fitted.cautions)
     known = fitted.order_is_known(*pair)
     context = Context(known, fitted.n_complete)
     return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, context)
@@ -322,7 +322,7 @@ def estimated(
         *cautions_of_estimates(treatment, estimates),
         *cautions_of_rows(result, context.n_complete),
         *cautions_of_graphs(result, adjustments, context.order_is_known),
-        *([table.note] if table.note else []),
+        *table.cautions,
     )
     return replace(result, cautions=cautions)
 

@@ -8,11 +8,11 @@ from dcd.estimators.base import Diagnostics
 from dcd.results.model import Boundary, Caution, Data, Edge, PosteriorSummary, Resampling
 from dcd.results.report.phrases import listed
 from dcd.runtime.text import percent
+from dcd.search.base import MOST_DRIFT
 from dcd.table.checks import FEW_GROUPS, FEW_ROWS
 from dcd.table.notes import TableNote
 
 _LOW_ESS = 0.3
-_DRIFT = 0.1  # above which chains have not converged
 _SHOWN = 6  # names in a list
 
 
@@ -94,7 +94,7 @@ def _of_fit(diagnostics: Diagnostics, boundaries: Sequence[Boundary]) -> Iterato
 def _of_posterior(posterior: PosteriorSummary | None) -> Iterator[Caution]:
     if posterior is None:
         return
-    if posterior.drift > _DRIFT:
+    if posterior.drift > MOST_DRIFT:
         yield Caution(
             "chains-not-converged",
             (),

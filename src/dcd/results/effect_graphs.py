@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcd.estimators.effect_cautions import dependence_note
+from dcd.estimators.effect_cautions import cautions_of_fit
 from dcd.estimators.effects import FittedGraphs
 from dcd.results.consistency import knowledge_of
 from dcd.results.sampled import unpacked
+from dcd.search.conflicts import AGAINST_KNOWLEDGE
 
 
 def fitted_graphs_of(result: Any) -> FittedGraphs:
@@ -20,6 +21,11 @@ def fitted_graphs_of(result: Any) -> FittedGraphs:
         None if sampled is None else unpacked(sampled, result.names),
         knowledge_of(parameters),
         {column.name: column.kind for column in result.data.columns},
-        dependence_note(notes, in_groups=result.data.n_groups is not None),
+        cautions_of_fit(
+            notes,
+            in_groups=result.data.n_groups is not None,
+            n_against_knowledge=sum(one.kind in AGAINST_KNOWLEDGE for one in result.conflicts),
+            drift=None if result.posterior is None else result.posterior.drift,
+        ),
         n_complete=result.data.n_rows_used if parameters.get("missing") == "complete-rows" else None,
     )

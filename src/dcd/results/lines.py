@@ -1,4 +1,4 @@
-"""Why edges of a result are drawn as lines, and how far its arrows can be relied on."""
+"""Why edges of a result are drawn as lines, and how far directions can be relied on."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ def reason_for_line(result: Result, edge: Edge) -> LineReason | None:
     return edge.probabilities.reason_for_line(edge.uncertain, result.posterior.arrow_probability)
 
 
-def doubt_about_arrows(result: Result) -> str:
-    """What the probabilities of arrows leave out; empty if the data alone give no arrow a probability."""
+def doubt_about_directions(result: Result) -> str:
+    """What the probabilities of directions leave out; empty if no direction of an edge rests on the data."""
     known = given_in(result)
-    if result.posterior is None or not any(
-        edge.type == "->" and not known.directed(edge) for edge in result.edges
-    ):
+    told = [
+        edge
+        for edge in result.edges
+        if not known.directed(edge) and reason_for_line(result, edge) != "undirected"
+    ]
+    if result.posterior is None or not told:
         return ""
     return (
-        "Probabilities were calibrated on simulated tables. Directions in real tables are less certain: "
-        "check each arrow against what you know."
+        "Probabilities were calibrated on simulated tables. In real tables directions are often wrong, "
+        "however probable: check each against what you know."
     )

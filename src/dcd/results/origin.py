@@ -11,8 +11,7 @@ from dcd.graph.equivalence import apply_meek_rules
 from dcd.graph.knowledge import bind_knowledge
 from dcd.results.consistency import knowledge_of
 from dcd.results.model import Edge, ReportedConflict, Result
-
-_WITH_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")
+from dcd.search.conflicts import AGAINST_KNOWLEDGE
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def _stated(result: Result, cpdag: CPDAG) -> Iterable[tuple[str, str]]:
 def is_with_knowledge(conflict: ReportedConflict) -> bool:
     """Whether data and knowledge conflict, rather than the data among themselves."""
     refused = conflict.kind == "refused_collider" and conflict.action.startswith("Knowledge")
-    return refused or conflict.kind in _WITH_KNOWLEDGE
+    return refused or conflict.kind in AGAINST_KNOWLEDGE
 
 
 def _arrows_by_knowledge(

@@ -101,6 +101,9 @@ class Conflict:
         return f"{self.problem} {self.action}"
 
 
+MOST_DRIFT = 0.1  # of a posterior (`Posterior.drift`); above it the chains have not converged
+
+
 @dataclass(frozen=True)
 class Posterior:
     """Probabilities of the types of edges between all pairs of variables.

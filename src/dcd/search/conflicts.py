@@ -9,6 +9,7 @@ from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.search.base import Conflict, TargetSearch
 
+AGAINST_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")  # kinds
 NOT_WITH_KNOWLEDGE = "no graph with it agrees with all knowledge"
 _NOT_DRAWN = "Knowledge took precedence; no edge was drawn."
 

@@ -129,7 +129,7 @@ def few_rows_note(n_rows: int, weights: FloatArray | None = None, n_groups: int 
     count = f"{n_rows} rows"
     if weights is not None:
         count += f", with an effective sample size of {n_effective} because their weights differ"
-    return f"Only {count}: after weighting, only the strongest relations can be detected."
+    return f"Only {count}: with so few, only the strongest relations can be detected."
 
 
 # --- values of one column --------------------------------------------------------------------------------

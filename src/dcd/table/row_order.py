@@ -166,7 +166,8 @@ def _at_lags(x: FloatArray, lags: int) -> FloatArray:
 
 def dependent_rows_text(found: RowOrder, *, in_groups: bool) -> str:
     """A warning about rows, or groups of rows, that depend on each other."""
-    names, strongest = found.names, f"in {found.strongest!r}, "
+    names = sorted(found.names, key=lambda name: name != found.strongest)
+    strongest = f"in {found.strongest!r}, "
     listed = ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     what = "groups depend on earlier groups" if in_groups else "rows depend on earlier rows"
     where = f"{len(names)} columns ({listed}) {what}: {strongest}" if len(names) > 1 else f"column {listed} "

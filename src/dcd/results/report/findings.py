@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dcd.graph.probabilities import LineReason
-from dcd.results.lines import reason_for_line
+from dcd.results.lines import doubt_about_directions, reason_for_line
 from dcd.results.model import Edge, Result
 from dcd.results.origin import Given, is_with_knowledge
 from dcd.results.report.phrases import (
@@ -32,6 +32,7 @@ def findings(result: Result, knowledge: Given) -> list[str]:
     return [
         *_relations(result, seen),
         *_directions(result, seen, knowledge),
+        *filter(None, [doubt_about_directions(result)]),
         *_groups(result),
         *_sureness(result, seen),
         *_unconfirmed(result),
@@ -76,8 +77,8 @@ def _arrows(result: Result, arrows: Sequence[Edge]) -> str:
         return f"{told_by} determine the direction of {of_them}: {shown}."
     least = percent(result.posterior.arrow_probability)
     which = f"Given the background knowledge, {of_them}" if result.knowledge else sentence(of_them)
-    has = "has" if len(arrows) == 1 else "have"
-    return f"{which} {has} a direction with a probability of {least} or more: {shown}."
+    drawn = "is drawn as an arrow" if len(arrows) == 1 else "are drawn as arrows"
+    return f"{which} {drawn}, with a probability of {least} or more: {shown}."
 
 
 def _lines(result: Result, edges: Sequence[Edge]) -> list[str]:

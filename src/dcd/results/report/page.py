@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcd.results.changes import Changes, changes_since
-from dcd.results.lines import doubt_about_arrows, reason_for_line
+from dcd.results.lines import reason_for_line
 from dcd.results.model import Column, Edge, Result
 from dcd.results.origin import is_with_knowledge
 from dcd.results.questions import doubts
@@ -57,7 +57,6 @@ def page(result: Result, before: Result | None = None) -> str:
         own_conflicts=[clash for clash in result.conflicts if not is_with_knowledge(clash)],
         knowledge_conflicts=[clash for clash in result.conflicts if is_with_knowledge(clash)],
         has_knowledge_arrows=bool(scale.knowledge.arrows),
-        doubt_about_arrows=doubt_about_arrows(result),
         changes=changes,
         **_questions(result),
         **_data(result),
