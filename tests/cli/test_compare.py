@@ -80,6 +80,9 @@ def test_compare_side_by_side(call, data):
     assert answer.code == 0
     assert re.search(r"^  a +c +-> +-> +2 of 2$", answer.out, flags=re.MULTILINE)
     assert re.search(r"^  robust-dcd +0 +0$", answer.out, flags=re.MULTILINE)
+    told = "robust-dcd has all arrows of its CPDAG here; dcd discover draws uncertain ones as lines."
+    assert told in answer.out
+    assert told not in call("compare", data(collider()), "--methods", "dcd").out
 
 
 @pytest.mark.slow

@@ -37,6 +37,20 @@ def test_a_right_and_a_wrong_graph(call, data, graph, tmp_path):
     assert ran.err.count("wrote: ") == 2
 
 
+@pytest.mark.parametrize(("arrow_probability", "noted"), [(1.0, True), (0.5, False)])
+def test_uncertain_arrows_of_a_result_are_tested_as_arrows_and_noted(
+    arrow_probability, noted, call, data, tmp_path
+):
+    frame, saved = collider(), tmp_path / "result.json"
+    model = dcd.RobustDCD(arrow_probability=arrow_probability, progress=False, random_state=0).fit(frame)
+    assert len(model.cpdag_.uncertain) == 2 * noted
+    model.save(saved)
+    ran = call("falsify", saved, data(frame), "--permutations", 5)
+    assert ran.code == 0
+    note = "note: 2 uncertain arrows of the result, drawn there as lines, tested as arrows\n"
+    assert (note in ran.err) == noted
+
+
 @pytest.mark.parametrize("name", ["graph.dot", "graph.graphml", "list.csv", "matrix.csv"])
 def test_every_format_keeps_the_dag_as_written(name, call, data, graph, tmp_path):
     """a -> b <- c -> d: given the parents of b, not those of another DAG."""

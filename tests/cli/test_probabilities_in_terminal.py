@@ -54,6 +54,7 @@ def test_an_arrow_that_only_tests_keep_from_being_drawn_says_so(capsys):
     show_result(result, "Robust DCD")
     out = capsys.readouterr().out
     assert f"direction not confirmed by tests: {uncertain.first} -> {uncertain.second} " in out
+    assert "In a table with categories, a direction that tests do not confirm is drawn as a line, too." in out
     assert "direction uncertain" not in out
     assert "is uncertain and drawn" not in out
 

@@ -107,7 +107,7 @@ def _show_edges(result: Result) -> None:
         least = percent(result.posterior.arrow_probability)
         say(f"A direction with a probability below {least} is uncertain and drawn as a line.")
     if "unconfirmed" in reasons:
-        say("In a table with categories, so is a direction that tests do not confirm, however probable.")
+        say("In a table with categories, a direction that tests do not confirm is drawn as a line, too.")
     if doubt := doubt_about_directions(result):
         say(doubt)
     linked = {name for edge in edges for name in (edge.first, edge.second)}
