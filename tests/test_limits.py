@@ -52,13 +52,15 @@ def test_no_edge_beyond_a_skeleton_that_is_told(cell):
     assert limits.errors(problem.cpdag.adjacency, limits.skeleton(problem))["extra"] == 0
 
 
-@pytest.mark.parametrize("cell", ["er4-linear", "er4-mlp"])
-def test_a_known_order_leaves_no_error_but_those_of_edges(cell):
-    """An arrow of a DAG with the right edges in the right order can only be wrong if an edge is."""
-    for seed in range(SEED, SEED + 3):
-        problem = CELLS[cell].draw(seed)
-        errors = limits.errors(problem.cpdag.adjacency, limits.order(problem))
-        assert errors["direction"] == 0 or errors["missing"] + errors["extra"] > 0
+def test_a_known_order_leaves_few_errors():
+    """On dense linear graphs, whose directions are hard to find without it."""
+    told = {"nothing": limits.nothing, "order": limits.order}
+    problems = [CELLS["er4-linear"].draw(seed) for seed in range(SEED, SEED + 8)]
+    errors = {
+        name: sum(limits.errors(problem.cpdag.adjacency, find(problem))["shd_c"] for problem in problems)
+        for name, find in told.items()
+    }
+    assert errors["order"] <= 8 < errors["nothing"]
 
 
 def test_the_true_form_finds_most_edges():

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from support.patients import PATIENTS, patients
 import dcd
 from dcd import CPDAG, Knowledge
 from dcd.estimators.effect_answers import Effect, EffectAnswer
-from dcd.estimators.effect_cautions import cautions_of_fit, cautions_of_graphs
+from dcd.estimators.effect_cautions import cautions_of_dependence, cautions_of_fit, cautions_of_graphs
 from dcd.estimators.effect_columns import EffectTable
 from dcd.estimators.effects import Context, EffectOptions, FittedGraphs, estimated
 from dcd.graph.adjustment_sets import Adjustments
@@ -43,35 +44,54 @@ def test_dependent_rows_are_a_short_caveat_of_the_model_and_its_result(groups):
     saved = dcd.summarise(model)
     assert dcd.effect(saved, table, "a", "b", estimator="linear", groups=groups).cautions[-1] == note
     subject = [(("patient",), "Pass patient as groups.")]
-    fine = {"in_groups": False, "n_against_knowledge": 0, "drift": 0.05}
-    assert cautions_of_fit(subject, **fine) == ("Pass patient as groups.",)
-    assert cautions_of_fit((), **fine) == cautions_of_fit((), **{**fine, "drift": None}) == ()
+    assert cautions_of_dependence(subject, in_groups=False) == ("Pass patient as groups.",)
+    assert cautions_of_dependence((), in_groups=False) == ()
 
 
-def test_knowledge_that_the_data_contradict_is_a_caveat_of_the_model_and_its_result():
-    rng = np.random.default_rng(0)
-    x, y, z = rng.standard_normal((3, 400))
-    table = pd.DataFrame({"x": x, "y": x + y, "z": z})
-    knowledge = dcd.Knowledge(required=[("z", "y")], no_edge=[("x", "y")])
-    model = dcd.RobustDCD(knowledge=knowledge, progress=False, random_state=0).fit(table)
-    assert len(model.conflicts_) == 2
-    contradicted = "The data contradict the background knowledge in 2 places (dcd discover shows where)."
+X, Y, Z = np.random.default_rng(0).standard_normal((3, 400))
+CONTRADICTED = "The data contradict the background knowledge of the fit in {} (dcd discover shows where)."
+
+
+@pytest.mark.parametrize(
+    ("columns", "knowledge", "told"),
+    [
+        ((X, X + Y, Z), {"required": [("z", "y")], "no_edge": [("x", "y")]}, "2 places"),
+        ((X, Y, X + Y + Z), {"roots": ["z"]}, "one place"),
+        ((X, Y, X + Y + Z), {"roots": ["x"]}, None),
+    ],
+    ids=["edges", "collider", "agrees"],
+)
+def test_knowledge_that_the_data_contradict_is_a_caveat_of_the_model_and_its_result(columns, knowledge, told):
+    table = pd.DataFrame(dict(zip("xyz", columns, strict=True)))
+    model = dcd.RobustDCD(knowledge=dcd.Knowledge(**knowledge), progress=False, random_state=0).fit(table)
     saved = dcd.summarise(model)
-    for found in (
-        model.effect("z", "y", estimator="linear"),
-        dcd.effect(saved, table, "z", "y", estimator="linear"),
-    ):
-        assert contradicted in found.cautions
-    agreed = dcd.RobustDCD(knowledge=dcd.Knowledge(roots=["x"]), progress=False, random_state=0).fit(table)
-    assert not agreed.conflicts_
-    assert not any("contradict" in text for text in agreed.effect("x", "y", estimator="linear").cautions)
+    found = [
+        model.effect("x", "z", estimator="linear"),
+        dcd.effect(saved, table, "x", "z", estimator="linear"),
+    ]
+    assert [CONTRADICTED.format(told) in one.cautions for one in found] == 2 * [told is not None]
+    assert any("contradict" in text for one in found for text in one.cautions) == (told is not None)
 
 
-def test_chains_that_have_not_converged_are_a_caveat():
-    (caution,) = cautions_of_fit((), in_groups=False, n_against_knowledge=0, drift=0.17)
+def test_other_knowledge_is_not_that_which_the_data_contradict():
+    table = pd.DataFrame({"x": X, "y": X + Y, "z": Z})
+    knowledge = dcd.Knowledge(required=[("z", "y")])
+    saved = dcd.summarise(dcd.RobustDCD(knowledge=knowledge, progress=False, random_state=0).fit(table))
+    assert any("contradict" in one for one in dcd.effect(saved, table, "z", "y", estimator="linear").cautions)
+    other = dcd.Knowledge(roots=["z"])
+    answer = dcd.effect(saved, table, "z", "y", estimator="linear", knowledge=other)
+    assert not any("contradict" in one for one in answer.cautions)
+
+
+def test_chains_that_have_not_converged_are_a_caveat_where_graphs_are_counted():
+    (caution,) = cautions_of_fit(0, 0.17)
     assert caution.startswith("The chains have not converged: probabilities differ by up to 0.17")
-    (one,) = cautions_of_fit((), in_groups=False, n_against_knowledge=1, drift=0.1)
-    assert one == "The data contradict the background knowledge in one place (dcd discover shows where)."
+    assert not [*cautions_of_fit(0, 0.1), *cautions_of_fit(0, None)]
+    table = pd.DataFrame({"x": X, "y": Y, "z": X + Y + Z})
+    model = dcd.RobustDCD(progress=False, random_state=0).fit(table)
+    model.posterior_ = replace(model.posterior_, drift=0.17)
+    for over, expected in (("posterior", True), ("class", False)):
+        assert (caution in model.effect("x", "z", over=over, estimator="linear").cautions) == expected
 
 
 def test_rows_are_counted_in_one_caveat():

@@ -83,10 +83,8 @@ def falsify(
     check_outputs({"--report": report, "--json": json_path}, [graph, source.path])
     matrix = read_graph(graph, with_knowledge=True, as_written=True)
     if n_uncertain := matrix.attrs.get("n_uncertain"):
-        remark(
-            "note",
-            f"{count(n_uncertain, 'uncertain arrow')} of the result, drawn there as lines, tested as arrows",
-        )
+        drawn = "a line, tested as an arrow" if n_uncertain == 1 else "lines, tested as arrows"
+        remark("note", f"{count(n_uncertain, 'uncertain arrow')} of the result, drawn there as {drawn}")
     import dcd
 
     table, weights = handling.read(source)

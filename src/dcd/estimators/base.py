@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcd.estimators.account import Account, keep_account, with_shown_rows
 from dcd.estimators.checkpoints import describe, seed_for_checkpoint
 from dcd.estimators.effect_answers import Effect, Over
-from dcd.estimators.effect_cautions import cautions_of_fit
+from dcd.estimators.effect_cautions import cautions_of_dependence
 from dcd.estimators.effect_estimates import Method
 from dcd.estimators.effects import EffectOptions, FittedGraphs, effect_of_fit
 from dcd.estimators.fitted_graph import FittedGraph
@@ -35,7 +35,7 @@ from dcd.runtime.memory import Memory
 from dcd.runtime.parallel import n_processes
 from dcd.runtime.runs import Run
 from dcd.search.base import Conflict, Construction, Cut, Posterior, TargetSearch
-from dcd.search.conflicts import AGAINST_KNOWLEDGE
+from dcd.search.conflicts import is_with_knowledge
 from dcd.table.columns import Kind
 from dcd.table.dataset import Dataset, Missing, TableOptions, TableSummary
 from dcd.table.fingerprint import fingerprint
@@ -256,14 +256,11 @@ class Discovery(FittedGraph, TableEstimator):
             None if self.posterior_ is None else self.posterior_.graphs_of(self.cpdag_.names),
             self.knowledge,
             self.table_.kinds,
-            cautions_of_fit(
-                notes,
-                in_groups=self.table_.n_groups is not None,
-                n_against_knowledge=sum(one.kind in AGAINST_KNOWLEDGE for one in self.conflicts_),
-                drift=None if self.posterior_ is None else self.posterior_.drift,
-            ),
+            cautions_of_dependence(notes, in_groups=self.table_.n_groups is not None),
             None if self.posterior_ is None else self.posterior_.n_chains,
             self.table_.n_rows_used if self.table_.missing == "complete-rows" else None,
+            sum(map(is_with_knowledge, self.conflicts_)),
+            None if self.posterior_ is None else self.posterior_.drift,
         )
         for name, value in {"sample_weight": sample_weight, "groups": groups}.items():
             if X is None and value is not None:

@@ -11,18 +11,10 @@ from dcd.runtime.text import percent, toml_entry
 from dcd.search.base import MOST_DRIFT
 
 
-def cautions_of_fit(
-    notes: Iterable[tuple[Sequence[str], str]],
-    *,
-    in_groups: bool,
-    n_against_knowledge: int,
-    drift: float | None,
-) -> tuple[str, ...]:
-    """Short caveats about the fit that the graphs come from.
+def cautions_of_dependence(notes: Iterable[tuple[Sequence[str], str]], *, in_groups: bool) -> tuple[str, ...]:
+    """Short caveats about dependent rows, from the variables and the text of each caveat of the fit.
 
-    `notes` are its caveats about dependent rows, with the variables that they name: one that names a column
-    of subjects is kept; one about the order of rows has no variables. `n_against_knowledge` counts the
-    statements that the data contradict, and `drift` is that of the chains.
+    One that names a column of subjects is kept; one about the order of rows has no variables.
     """
     what, remedy = "Rows appear to depend on earlier rows", "name the rows that belong together"
     if in_groups:
@@ -31,16 +23,19 @@ def cautions_of_fit(
         f"{what} (dcd audit shows where). Unless the table is merely sorted, edges may be false and "
         f"intervals too narrow: {remedy} (groups= or --groups), or use differences over time."
     )
-    cautions = [text if variables else of_order for variables, text in notes]
+    return tuple(text if variables else of_order for variables, text in notes)
+
+
+def cautions_of_fit(n_against_knowledge: int, drift: float | None) -> Iterator[str]:
+    """Whether the data contradict the knowledge of the fit, and whether its chains have converged."""
     if n_against_knowledge:
         times = "in one place" if n_against_knowledge == 1 else f"in {n_against_knowledge} places"
-        cautions.append(f"The data contradict the background knowledge {times} (dcd discover shows where).")
+        yield f"The data contradict the background knowledge of the fit {times} (dcd discover shows where)."
     if drift is not None and drift > MOST_DRIFT:
-        cautions.append(
+        yield (
             f"The chains have not converged: probabilities differ by up to {drift:.2f} between their halves, "
-            "so the shares of graphs are uncertain. Use more chains."
+            "so the shares of graphs are uncertain. Use more chains, by WholeGraph(chains=...) in Python."
         )
-    return tuple(cautions)
 
 
 def cautions_of_estimates(

@@ -15,7 +15,12 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from dcd.estimators.effect_answers import OVER, Effect, EffectAnswer, Over
-from dcd.estimators.effect_cautions import cautions_of_estimates, cautions_of_graphs, cautions_of_rows
+from dcd.estimators.effect_cautions import (
+    cautions_of_estimates,
+    cautions_of_fit,
+    cautions_of_graphs,
+    cautions_of_rows,
+)
 from dcd.estimators.effect_columns import EffectTable, contrast_of, event_of, sample_of
 from dcd.estimators.effect_estimates import METHODS, Estimate, Method, Sample, estimate
 from dcd.graph.adjacency import check_adjacency, directed_part, skeleton_of, unshielded_colliders
@@ -68,9 +73,11 @@ class FittedGraphs:
     sampled : (k, d, d) DAGs sampled by the chains; None if there are none.
     knowledge : as given to the fit.
     kinds : of the columns.
-    cautions : caveats about the rows and the fit.
+    cautions : caveats about the rows.
     n_chains : the chains whose DAGs are in `sampled`, one chain after another; None if their order is lost.
     n_complete : rows on which the graph was found, if only rows complete in all columns; otherwise None.
+    n_against_knowledge : how many statements of the knowledge the data contradict.
+    drift : of the chains; None without chains.
     """
 
     cpdag: CPDAG
@@ -80,6 +87,8 @@ class FittedGraphs:
     cautions: tuple[str, ...] = ()
     n_chains: int | None = None
     n_complete: int | None = None
+    n_against_knowledge: int = 0
+    drift: float | None = None
 
     def adjustments(self, pair: tuple[str, str], over: Over | None, rule: Rule) -> tuple[Adjustments, Over]:
         """The adjustment sets of the graphs, and which graphs were used: by default the sampled ones."""
@@ -177,7 +186,7 @@ def effect(
     fitted = graph.fitted_graphs() if isinstance(graph, HasGraphs) else FittedGraphs(as_given(graph))
     if knowledge is not None:
         restricted = with_knowledge(fitted.cpdag, knowledge)
-        fitted = replace(fitted, cpdag=restricted, sampled=None, knowledge=knowledge)
+        fitted = replace(fitted, cpdag=restricted, sampled=None, knowledge=knowledge, n_against_knowledge=0)
     TableOptions(kinds=kinds).check()
     fitted = replace(fitted, kinds={**fitted.kinds, **(kinds or {})})
     X, _ = repeated(X, counts, sample_weight, groups)
@@ -196,7 +205,8 @@ def effect_of_fit(
     check_pair(*pair, fitted.cpdag.names)
     adjustments, over = fitted.adjustments(pair, over, options.adjustment)
     X, sample_weight, groups = read()
-    table = EffectTable(X, fitted.kinds, sample_weight, groups, fitted.cautions)
+    of_fit = cautions_of_fit(fitted.n_against_knowledge, fitted.drift if over == "posterior" else None)
+    table = EffectTable(X, fitted.kinds, sample_weight, groups, (*fitted.cautions, *of_fit))
     known = fitted.order_is_known(*pair)
     context = Context(known, fitted.n_complete)
     return estimated(fitted.cpdag.names, adjustments, table, pair, over, options, context)

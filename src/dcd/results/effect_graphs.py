@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcd.estimators.effect_cautions import cautions_of_fit
+from dcd.estimators.effect_cautions import cautions_of_dependence
 from dcd.estimators.effects import FittedGraphs
 from dcd.results.consistency import knowledge_of
 from dcd.results.sampled import unpacked
-from dcd.search.conflicts import AGAINST_KNOWLEDGE
+from dcd.search.conflicts import is_with_knowledge
 
 
 def fitted_graphs_of(result: Any) -> FittedGraphs:
@@ -21,11 +21,8 @@ def fitted_graphs_of(result: Any) -> FittedGraphs:
         None if sampled is None else unpacked(sampled, result.names),
         knowledge_of(parameters),
         {column.name: column.kind for column in result.data.columns},
-        cautions_of_fit(
-            notes,
-            in_groups=result.data.n_groups is not None,
-            n_against_knowledge=sum(one.kind in AGAINST_KNOWLEDGE for one in result.conflicts),
-            drift=None if result.posterior is None else result.posterior.drift,
-        ),
+        cautions_of_dependence(notes, in_groups=result.data.n_groups is not None),
         n_complete=result.data.n_rows_used if parameters.get("missing") == "complete-rows" else None,
+        n_against_knowledge=sum(map(is_with_knowledge, result.conflicts)),
+        drift=None if result.posterior is None else result.posterior.drift,
     )

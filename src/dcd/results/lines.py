@@ -17,16 +17,21 @@ def reason_for_line(result: Result, edge: Edge) -> LineReason | None:
 
 
 def doubt_about_directions(result: Result) -> str:
-    """What the probabilities of directions leave out; empty if no direction of an edge rests on the data."""
+    """What the probabilities of directions leave out; empty if none that rests on the data is told."""
     known = given_in(result)
-    told = [
-        edge
-        for edge in result.edges
-        if not known.directed(edge) and reason_for_line(result, edge) != "undirected"
-    ]
-    if result.posterior is None or not told:
+    if not any(_has_direction(edge, result) for edge in result.edges if not known.directed(edge)):
         return ""
     return (
-        "Probabilities were calibrated on simulated tables. In real tables directions are often wrong, "
-        "however probable: check each against what you know."
+        "Probabilities rest on a model. In real tables directions are often wrong, however probable: check "
+        "each against what you know."
+    )
+
+
+def _has_direction(edge: Edge, result: Result) -> bool:
+    """Whether a direction of an edge has a probability that is told."""
+    found = edge.probabilities
+    if found is None or result.posterior is None:
+        return False
+    return (
+        reason_for_line(result, edge) != "undirected" or max(found.forward, found.backward) > found.undirected
     )

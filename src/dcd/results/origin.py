@@ -11,7 +11,6 @@ from dcd.graph.equivalence import apply_meek_rules
 from dcd.graph.knowledge import bind_knowledge
 from dcd.results.consistency import knowledge_of
 from dcd.results.model import Edge, ReportedConflict, Result
-from dcd.search.conflicts import AGAINST_KNOWLEDGE
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,6 @@ def _stated(result: Result, cpdag: CPDAG) -> Iterable[tuple[str, str]]:
     for cause, effect in cpdag.directed_edges:
         if forbidden[cpdag.index(effect), cpdag.index(cause)]:
             yield cause, effect
-
-
-def is_with_knowledge(conflict: ReportedConflict) -> bool:
-    """Whether data and knowledge conflict, rather than the data among themselves."""
-    refused = conflict.kind == "refused_collider" and conflict.action.startswith("Knowledge")
-    return refused or conflict.kind in AGAINST_KNOWLEDGE
 
 
 def _arrows_by_knowledge(

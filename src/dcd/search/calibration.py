@@ -69,7 +69,7 @@ class Constants(NamedTuple):
     slope, shift : a and b, for edges.
     least_absence : epsilon, the least weight of no edge.
     temper : c, for directions.
-    undirected : v, in favour of undirected edges.
+    undirected : v, for undirected edges.
     least_share : delta, the least share of a direction.
     confirmed : u for an arrow that tests confirm.
     """

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Protocol
 
 from dcd.graph.bound_knowledge import BoundKnowledge
 from dcd.graph.pattern import Triple, VariablePair
 from dcd.search.base import Conflict, TargetSearch
 
-AGAINST_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")  # kinds
+_WITH_KNOWLEDGE = ("required_edge", "forbidden_edge", "known_collider")
 NOT_WITH_KNOWLEDGE = "no graph with it agrees with all knowledge"
 _NOT_DRAWN = "Knowledge took precedence; no edge was drawn."
+
+
+class _Described(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def action(self) -> str: ...
+
+
+def is_with_knowledge(conflict: _Described) -> bool:
+    """Whether data and knowledge conflict, rather than the data among themselves."""
+    refused = conflict.kind == "refused_collider" and conflict.action.startswith("Knowledge")
+    return refused or conflict.kind in _WITH_KNOWLEDGE
 
 
 def asymmetries(searches: Sequence[TargetSearch]) -> Iterator[Conflict]:

@@ -83,8 +83,8 @@ def sample_posterior(task: GraphTask, best: BestGraph, n_chains: int) -> tuple[P
     drift = float(np.abs(halves[0] - halves[1])[:, off_diagonal].max(initial=0.0))
     sampled = halves.mean(axis=0)
     traits = traits_of(sampled, best.model)
-    as_if_confirmed = np.ones(sampled.shape[1:], dtype=bool)  # until the graph is known
-    types = calibrated(sampled, traits, _pairs(task, sampled, as_if_confirmed, best.separated))
+    unconfirmed = np.zeros(sampled.shape[1:], dtype=bool)  # until the graph is known
+    types = calibrated(sampled, traits, _pairs(task, sampled, unconfirmed, best.separated))
     graphs = np.concatenate([some for *_, some in chains])
     posterior = Posterior(task.names, types, sampled, traits, drift, n_chains, subsamples is not None, graphs)
     return posterior, [dag for dag, *_ in chains]
@@ -98,7 +98,7 @@ def with_tests(
     Without tests no arrow counts as confirmed.
     """
     sampled = posterior.sampled
-    agreed = (sampled[FORWARD] >= sampled[BACKWARD]) & (False if confirmed is None else confirmed)
+    agreed = (sampled[FORWARD] > sampled[BACKWARD]) & (False if confirmed is None else confirmed)
     types = calibrated(sampled, posterior.traits, _pairs(task, sampled, agreed | agreed.T, separated))
     return replace(posterior, types=types, confirmed=confirmed)
 

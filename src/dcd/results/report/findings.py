@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dcd.graph.probabilities import LineReason
 from dcd.results.lines import doubt_about_directions, reason_for_line
 from dcd.results.model import Edge, Result
-from dcd.results.origin import Given, is_with_knowledge
+from dcd.results.origin import Given
 from dcd.results.report.phrases import (
     arrow,
     brief,
@@ -21,6 +21,7 @@ from dcd.results.report.phrases import (
     sentence,
 )
 from dcd.runtime.text import percent
+from dcd.search.conflicts import is_with_knowledge
 
 
 def findings(result: Result, knowledge: Given) -> list[str]:
@@ -78,7 +79,8 @@ def _arrows(result: Result, arrows: Sequence[Edge]) -> str:
     least = percent(result.posterior.arrow_probability)
     which = f"Given the background knowledge, {of_them}" if result.knowledge else sentence(of_them)
     drawn = "is drawn as an arrow" if len(arrows) == 1 else "are drawn as arrows"
-    return f"{which} {drawn}, with a probability of {least} or more: {shown}."
+    told = f", with a probability of {least} or more" if result.posterior.arrow_probability > 0.0 else ""
+    return f"{which} {drawn}{told}: {shown}."
 
 
 def _lines(result: Result, edges: Sequence[Edge]) -> list[str]:

@@ -7,10 +7,10 @@ from dcd.graph.probabilities import LineReason
 from dcd.results.changes import Change, Changes
 from dcd.results.lines import reason_for_line
 from dcd.results.model import Edge, Result
-from dcd.results.origin import is_with_knowledge
 from dcd.results.report.confidence import Scale
 from dcd.results.report.phrases import arrow, probability, pvalue
 from dcd.runtime.text import percent, shortened
+from dcd.search.conflicts import is_with_knowledge
 
 _LABEL = "Graph of links to the variables; the table of edges says the same in text"
 

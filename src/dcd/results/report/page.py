@@ -7,7 +7,6 @@ from typing import Any
 from dcd.results.changes import Changes, changes_since
 from dcd.results.lines import reason_for_line
 from dcd.results.model import Column, Edge, Result
-from dcd.results.origin import is_with_knowledge
 from dcd.results.questions import doubts
 from dcd.results.report.confidence import GRADES, WIDTHS, Scale, scale_of
 from dcd.results.report.findings import findings
@@ -26,6 +25,7 @@ from dcd.results.report.phrases import (
 from dcd.results.report.rendering import render_template
 from dcd.results.report.variable_details import variable_details
 from dcd.runtime.text import percent, toml_entry
+from dcd.search.conflicts import is_with_knowledge
 
 _MANY_COLUMNS = 15
 _MOST_BESIDE = 18  # rows of the table of edges beside other sections
