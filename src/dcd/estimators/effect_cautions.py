@@ -27,10 +27,13 @@ def cautions_of_dependence(notes: Iterable[tuple[Sequence[str], str]], *, in_gro
 
 
 def cautions_of_fit(n_against_knowledge: int, drift: float | None) -> Iterator[str]:
-    """Whether the data contradict the knowledge of the fit, and whether its chains have converged."""
+    """Whether data and knowledge of the fit disagree, and whether its chains have converged."""
     if n_against_knowledge:
-        times = "in one place" if n_against_knowledge == 1 else f"in {n_against_knowledge} places"
-        yield f"The data contradict the background knowledge of the fit {times} (dcd discover shows where)."
+        times = "In one place" if n_against_knowledge == 1 else f"In {n_against_knowledge} places"
+        yield (
+            f"{times} the data alone suggest something other than the background knowledge of the fit does "
+            "(dcd discover shows where)."
+        )
     if drift is not None and drift > MOST_DRIFT:
         yield (
             f"The chains have not converged: probabilities differ by up to {drift:.2f} between their halves, "
