@@ -64,8 +64,8 @@ class WholeGraph:
     Attributes
     ----------
     restarts : random restarts of the search for the best graph, at the highest and the lowest penalty on
-        colliders. With curved relations only the first search has them; if all relations are linear, there
-        are more at the lowest penalty.
+        colliders. With curved relations only the first search has them; if all relations are linear or all
+        columns categories, there are more at the lowest penalty.
     confirm : leave out edges whose test fails and, if there are few colliders, colliders that tests do not
         confirm; give arrows that tests do not confirm a lower probability.
     chains : Markov chains over graphs, each on a random subsample of the rows; 0 for the single best graph,
