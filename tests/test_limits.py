@@ -52,15 +52,15 @@ def test_no_edge_beyond_a_skeleton_that_is_told(cell):
     assert limits.errors(problem.cpdag.adjacency, limits.skeleton(problem))["extra"] == 0
 
 
-def test_a_known_order_leaves_few_errors():
+def test_a_known_order_removes_errors():
     """On dense linear graphs, whose directions are hard to find without it."""
     told = {"nothing": limits.nothing, "order": limits.order}
-    problems = [CELLS["er4-linear"].draw(seed) for seed in range(SEED, SEED + 8)]
+    problems = [CELLS["er4-linear"].draw(seed) for seed in range(SEED, SEED + 24)]
     errors = {
         name: sum(limits.errors(problem.cpdag.adjacency, find(problem))["shd_c"] for problem in problems)
         for name, find in told.items()
     }
-    assert errors["order"] <= 8 < errors["nothing"]
+    assert errors["order"] < 0.75 * errors["nothing"]
 
 
 def test_the_true_form_finds_most_edges():
